@@ -1,0 +1,25 @@
+import type { Environment } from "./environment.ts";
+
+/** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
+export interface Invocation {
+  awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
+
+export interface Assembled<Event, Result> {
+  handler(event: Event, invocation: Invocation): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export type Assemble<Event, Result> = (env: Environment) => Assembled<Event, Result>;
+
+/** A Lambda entry point that builds its dependencies from the environment once, at the first event rather than at import. */
+export function onDemand<Event, Result>(
+  assemble: Assemble<Event, Result>,
+): Assembled<Event, Result>["handler"] {
+  let assembled: Assembled<Event, Result> | undefined;
+  return (event, invocation) => {
+    assembled ??= assemble(process.env);
+    return assembled.handler(event, invocation);
+  };
+}

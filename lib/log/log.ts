@@ -1,0 +1,54 @@
+import { type LogEvent, wording } from "./wording.ts";
+
+/** Ids, states, counts and durations. Payloads, tokens, headers and addresses with secrets never belong here. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export type LogLevel = "info" | "warn" | "error";
+
+export interface Log {
+  info(event: LogEvent, fields?: LogFields): void;
+  warn(event: LogEvent, fields?: LogFields): void;
+  error(event: LogEvent, fields?: LogFields): void;
+}
+
+type Write = (line: string) => void;
+
+const toStdout: Write = (line) => {
+  process.stdout.write(`${line}\n`);
+};
+
+function makeLog(emit: (level: LogLevel, event: LogEvent, fields: LogFields) => void): Log {
+  return {
+    info: (event, fields = {}) => emit("info", event, fields),
+    warn: (event, fields = {}) => emit("warn", event, fields),
+    error: (event, fields = {}) => emit("error", event, fields),
+  };
+}
+
+/** One JSON object a line, for CloudWatch and other machines. */
+export function jsonLog(write: Write = toStdout): Log {
+  return makeLog((level, event, fields) => write(JSON.stringify({ level, event, ...fields })));
+}
+
+/** One sentence a line, for a person at a terminal. */
+export function textLog(source: string, now: () => Date, write: Write = toStdout): Log {
+  return makeLog((level, event, fields) => {
+    const time = now().toISOString().slice(11, 23);
+    const mark = level === "info" ? " " : level === "warn" ? "!" : "✗";
+    write(`${time} ${mark} ${source.padEnd(6)} ${sentence(event, fields)}`);
+  });
+}
+
+/** Says nothing. */
+export const silentLog: Log = makeLog(() => {});
+
+function sentence(event: LogEvent, fields: LogFields): string {
+  const used = new Set<string>();
+  const text = wording[event].replace(/\{(\w+)\}/g, (_, name: string) => {
+    used.add(name);
+    return String(fields[name] ?? "–");
+  });
+  const rest = Object.entries(fields).filter(([name, value]) => !used.has(name) && value !== undefined);
+  if (rest.length === 0) return text;
+  return `${text} (${rest.map(([name, value]) => `${name}=${value}`).join(" ")})`;
+}

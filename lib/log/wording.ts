@@ -1,0 +1,11 @@
+/**
+ * Every line that Carillon logs, worded in one place: the event's name is what machines read, the sentence what people read.
+ * `{field}` is filled in from the event's fields. Alphabetical by name.
+ */
+export const wording = {
+  "api.failed": "{method} {path} failed: {error}",
+  "api.request": "{method} {path} → {status} in {ms} ms",
+  "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
+} as const;
+
+export type LogEvent = keyof typeof wording;
