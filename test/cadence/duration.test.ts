@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { durationMs } from "../../lib/cadence/duration.ts";
+
+describe("a duration", () => {
+  test.each([
+    ["30s", 30_000],
+    ["1h30m", 5_400_000],
+    ["250ms", 250],
+    ["2d", 172_800_000],
+    ["1w2d3h4m5s6ms", 604_800_000 + 172_800_000 + 10_800_000 + 240_000 + 5_000 + 6],
+    ["0s", 0],
+    ["90m", 5_400_000],
+  ])("%s is %i ms", (text, ms) => {
+    expect(durationMs(text)).toBe(ms);
+  });
+
+  test.each([
+    "",
+    "5",
+    "s",
+    "5 m",
+    " 5m",
+    "5m ",
+    "5m\n",
+    "-5m",
+    "+5m",
+    "1.5h",
+    "30m1h",
+    "5m5m",
+    "5M",
+    "5y",
+    "1e3s",
+    "５m",
+    "999999999w",
+  ])("%j is not a duration", (text) => {
+    expect(durationMs(text)).toBeNull();
+  });
+});
