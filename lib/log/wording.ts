@@ -5,6 +5,8 @@
 export const wording = {
   "api.failed": "{method} {path} failed: {error}",
   "api.request": "{method} {path} → {status} in {ms} ms",
+  "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
+  "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
 } as const;
 

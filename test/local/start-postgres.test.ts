@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import postgres from "postgres";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+
+const quick = { fsync: "off", shared_buffers: "16MB" };
+let folder: string;
+let server: PostgresServer | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "carillon pg "));
+});
+
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function ask(url: string, statement: string): Promise<unknown[]> {
+  const sql = postgres(url, { max: 1, connect_timeout: 5 });
+  try {
+    return [...(await sql.unsafe(statement))];
+  } finally {
+    await sql.end();
+  }
+}
+
+describe("startPostgres", () => {
+  test("makes a cluster in a folder whose name has blanks, and keeps its rows over a stop and a start", async () => {
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    await ask(server.url, "create table kept as select 1 as n");
+    await server.stop();
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(await ask(server.url, "select n from kept")).toEqual([{ n: 1 }]);
+  });
+
+  test("runs version 18 in UTC with UTF-8 and the settings asked for", async () => {
+    server = await startPostgres({ dataDir: folder, settings: { ...quick, max_connections: "17" } });
+    const shown = await ask(
+      server.url,
+      `select current_setting('server_version_num')::int / 10000 as version, current_setting('timezone') as zone,
+              current_setting('server_encoding') as encoding, current_setting('max_connections') as connections`,
+    );
+    expect(shown).toEqual([{ version: 18, zone: "UTC", encoding: "UTF8", connections: "17" }]);
+  });
+
+  test("lets nobody in without the password, which only its owner can read", async () => {
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    const guessed = new URL(server.url);
+    guessed.password = "guess";
+    await expect(ask(guessed.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
+    expect(statSync(path.join(folder, "password")).mode & 0o777).toBe(0o600);
+  });
+
+  test("works below a folder that only its owner may enter", async () => {
+    const inner = path.join(folder, "private", "data");
+    mkdirSync(path.dirname(inner));
+    chmodSync(path.dirname(inner), 0o700);
+    server = await startPostgres({ dataDir: inner, settings: quick });
+    expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
+  });
+
+  test("begins anew when an earlier making of the cluster was killed halfway", async () => {
+    mkdirSync(path.join(folder, "cluster-new"));
+    writeFileSync(path.join(folder, "cluster-new", "half"), "");
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(existsSync(path.join(folder, "cluster", "half"))).toBe(false);
+  });
+
+  test("refuses a cluster of another version with a sentence that says what to do", async () => {
+    mkdirSync(path.join(folder, "cluster"));
+    writeFileSync(path.join(folder, "cluster", "PG_VERSION"), "15\n");
+    await expect(startPostgres({ dataDir: folder })).rejects.toThrow(/is of version 15, not 18\. Remove/);
+  });
+
+  test("says why the server did not come up", async () => {
+    const starting = startPostgres({ dataDir: folder, settings: { shared_buffers: "plenty" } });
+    await expect(starting).rejects.toThrow(/did not start.*shared_buffers/);
+  });
+
+  test("ignores a process id that was given to another process since", async () => {
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    await server.stop();
+    writeFileSync(path.join(folder, "cluster", "postmaster.pid"), `${process.pid}\n${folder}\n`);
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
+  });
+
+  test.each([
+    ["its parent-death signal", process.env["PATH"] ?? ""],
+    ["the next start alone", "/a-path-without-setpriv"],
+  ])("starts again after kill -9 of the process that owned it, helped by %s", async (_, searchPath) => {
+    const owner = spawn(process.execPath, [path.join(import.meta.dirname, "own-postgres.ts"), folder], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, PATH: searchPath },
+    });
+    const [url] = await once(createInterface(owner.stdout), "line");
+    await ask(String(url), "create table kept as select 1 as n");
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(await ask(server.url, "select n from kept")).toEqual([{ n: 1 }]);
+  });
+});
