@@ -1,0 +1,50 @@
+import { Refusal } from "../refusal.ts";
+import { jsonDepthMax } from "./json.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+
+/** One level more than a payload may have, for the body around it. */
+const depthMax = jsonDepthMax + 1;
+
+/** Members of these are fixed, so that a null for one they lack is a slip and not a wish. */
+const fixedObjects = ["catchUp", "retry"] as const;
+
+/**
+ * A JSON merge patch (RFC 7396) on a stored body: what is not named stays, a null restores the default.
+ * The result is for `parseScheduleBody`, which fills the defaults in and names the faults.
+ */
+export function patchedSchedule(stored: ScheduleBody, patch: unknown): unknown {
+  const merged = mergePatch(stored, patch, 0);
+  if (!isObject(merged) || !isObject(patch)) return merged;
+  const nested = fixedObjects
+    .filter((name) => isObject(merged[name]))
+    .map((name) => [name, keepUnknownNulls(stored[name], patch[name], merged[name])] as const);
+  const { paused: _, ...lasting } = patch;
+  const top = keepUnknownNulls(stored, lasting, merged);
+  return isObject(top) ? Object.fromEntries([...Object.entries(top), ...nested]) : top;
+}
+
+export function mergePatch(target: unknown, patch: unknown, depth: number): unknown {
+  if (!isObject(patch)) return patch;
+  if (depth > depthMax)
+    throw new Refusal("invalid", `The patch is nested more than ${depthMax} levels deep.`);
+  const members = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name);
+    else members.set(name, mergePatch(members.get(name), value, depth + 1));
+  }
+  // From entries, because assigning a member named `__proto__` would change the object's nature.
+  return Object.fromEntries(members);
+}
+
+/** A null for a field that does not exist stays in the result, where reading it as a schedule names it as unknown. */
+function keepUnknownNulls(stored: object, patch: unknown, merged: unknown): unknown {
+  if (!isObject(patch) || !isObject(merged)) return merged;
+  const unknown = Object.entries(patch).filter(
+    ([name, value]) => value === null && !Object.hasOwn(stored, name),
+  );
+  return Object.fromEntries([...Object.entries(merged), ...unknown]);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

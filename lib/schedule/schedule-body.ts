@@ -1,0 +1,208 @@
+import { z } from "zod";
+import { durationMs } from "../cadence/duration.ts";
+import { canonicalTimezone } from "../cadence/timezone.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { isJson, type Json, jsonFaults } from "./json.ts";
+import { keyShape } from "./schedule-key.ts";
+import { shapeFaults } from "./shape-faults.ts";
+import { isDelivered, type Target, targetShape } from "./target-shape.ts";
+import { storableText } from "./text.ts";
+
+/** What a caller asks for, every default filled in. Fields with one possible value are named in the contract and not built yet. */
+export interface ScheduleBody {
+  when: string;
+  /** Canonical IANA name. */
+  timezone: string;
+  target: Target;
+  payload: Json;
+  group: string | null;
+  serial: false;
+  tags: string[];
+  description: string | null;
+  startsAt: null;
+  endsAt: null;
+  maxFires: null;
+  calendar: null;
+  catchUp: { policy: "latest"; within: null; limit: number };
+  deadline: null;
+  overlap: "allow";
+  spread: "0s";
+  slot: null;
+  dst: null;
+  retry: { attempts: number; backoff: "exponential"; base: string; max: string };
+  timeout: string;
+  holdAfter: null;
+  delivery: "ledger";
+  deleteOnEnd: false;
+  /** True sets the caller's own hold, left out touches none; a wish of this request, never stored. */
+  paused?: boolean;
+}
+
+/** The default, and so far the only value, of what later versions bring. */
+const onlyValue = {
+  serial: false,
+  startsAt: null,
+  endsAt: null,
+  maxFires: null,
+  calendar: null,
+  deadline: null,
+  overlap: "allow",
+  spread: "0s",
+  slot: null,
+  dst: null,
+  holdAfter: null,
+  delivery: "ledger",
+  deleteOnEnd: false,
+} as const;
+const onlyCatchUp = { policy: "latest", within: null } as const;
+const onlyRetry = { backoff: "exponential" } as const;
+
+/** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
+export const payloadBytesMax = 240 * 1024;
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+const later = (only: string | boolean | null) => z.unknown().default(only);
+
+const payloadShape = z
+  .unknown()
+  .default(null)
+  .transform((value, context): Json => {
+    if (!isJson(value)) {
+      for (const fault of jsonFaults(value)) context.addIssue({ code: "custom", ...fault });
+      return z.NEVER;
+    }
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    if (bytes > payloadBytesMax) {
+      context.addIssue({ code: "custom", message: `takes ${payloadBytesMax} bytes as JSON, has ${bytes}` });
+    }
+    return value;
+  });
+
+const timezoneShape = z
+  .string()
+  .default("UTC")
+  .transform((name, context) => {
+    const canonical = canonicalTimezone(name);
+    if (canonical !== null) return canonical;
+    context.addIssue({
+      code: "custom",
+      message: "is not the name of an IANA time zone, such as `Europe/Berlin`",
+    });
+    return z.NEVER;
+  });
+
+function durationShape({ minMs, maxMs, range }: { minMs: number; maxMs: number; range: string }) {
+  return z.string().refine((text) => {
+    const ms = durationMs(text);
+    return ms !== null && ms >= minMs && ms <= maxMs;
+  }, `takes a duration such as \`30s\` or \`1h30m\`, ${range}`);
+}
+
+const retryShape = z
+  .strictObject({
+    attempts: z.int().min(1).max(100).default(5),
+    backoff: later(onlyRetry.backoff),
+    base: durationShape({ minMs: 1, maxMs: 7 * dayMs, range: "up to 7 days" }).default("10s"),
+    max: durationShape({ minMs: 1, maxMs: 30 * dayMs, range: "up to 30 days" }).default("1h"),
+  })
+  .refine(({ base, max }) => (durationMs(base) ?? 0) <= (durationMs(max) ?? 0), {
+    path: ["max"],
+    error: "may not be shorter than `retry.base`",
+  });
+
+const tagShape = keyShape.refine((tag) => tag.length <= 100, "takes at most 100 characters");
+
+export const scheduleShape = z.strictObject({
+  when: storableText({ max: 256 }),
+  timezone: timezoneShape,
+  target: targetShape,
+  payload: payloadShape,
+  group: keyShape.nullable().default(null),
+  serial: later(onlyValue.serial),
+  tags: z
+    .array(tagShape)
+    .max(50)
+    .default([])
+    .transform((tags) => [...new Set(tags)]),
+  description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
+  startsAt: later(onlyValue.startsAt),
+  endsAt: later(onlyValue.endsAt),
+  maxFires: later(onlyValue.maxFires),
+  calendar: later(onlyValue.calendar),
+  catchUp: z
+    .strictObject({
+      policy: later(onlyCatchUp.policy),
+      within: later(onlyCatchUp.within),
+      limit: z.int().min(1).max(10_000).default(100),
+    })
+    .prefault({}),
+  deadline: later(onlyValue.deadline),
+  overlap: later(onlyValue.overlap),
+  spread: later(onlyValue.spread),
+  slot: later(onlyValue.slot),
+  dst: later(onlyValue.dst),
+  retry: retryShape.prefault({}),
+  timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
+    "30s",
+  ),
+  holdAfter: later(onlyValue.holdAfter),
+  delivery: later(onlyValue.delivery),
+  deleteOnEnd: later(onlyValue.deleteOnEnd),
+  paused: z.boolean().optional(),
+});
+
+type ShapedSchedule = z.output<typeof scheduleShape>;
+
+/** Reads a body as JSON gave it; throws a Refusal that names every fault in it. */
+export function parseScheduleBody(input: unknown): ScheduleBody {
+  const shaped = scheduleShape.safeParse(input, { reportInput: true });
+  if (!shaped.success) {
+    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+  }
+  const { target, paused, ...fields } = shaped.data;
+  const faults = laterFaults(shaped.data);
+  if (!isDelivered(target)) {
+    const kind = "webhook" in target ? "webhook" : "lambda";
+    faults.push({
+      path: "target",
+      message: `cannot be a ${kind} yet: \`handler\`, \`event\` and \`queue\` are delivered`,
+    });
+    throw notYet(faults);
+  }
+  if (faults.length > 0) throw notYet(faults);
+  return {
+    ...fields,
+    ...onlyValue,
+    target,
+    catchUp: { ...fields.catchUp, ...onlyCatchUp },
+    retry: { ...fields.retry, ...onlyRetry },
+    ...(paused === undefined ? {} : { paused }),
+  };
+}
+
+function notYet(faults: Fault[]): Refusal {
+  return new Refusal("impossible", "The schedule asks for what is not yet available.", faults);
+}
+
+function laterFaults(shaped: ShapedSchedule): Fault[] {
+  return [
+    ...otherThan(onlyValue, shaped, ""),
+    ...otherThan(onlyCatchUp, shaped.catchUp, "catchUp."),
+    ...otherThan(onlyRetry, shaped.retry, "retry."),
+  ];
+}
+
+function otherThan<Only extends object>(
+  only: Only,
+  given: Record<keyof Only, unknown>,
+  above: string,
+): Fault[] {
+  return Object.entries(only)
+    .filter(([name, value]) => Reflect.get(given, name) !== value)
+    .map(([name, value]) => ({
+      path: `${above}${name}`,
+      message: `is not yet available: only ${JSON.stringify(value)} is taken so far`,
+    }));
+}

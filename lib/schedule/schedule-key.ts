@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { lengthInCharacters, textFault } from "./text.ts";
+
+export const keyLengthMax = 255;
+
+/** Control and format characters, lone surrogates, line separators and noncharacters: invisible, or unfit for paths and messages. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
+
+/**
+ * Why a string cannot be the key of a schedule or the name of a group; null if it can. Both stand in paths, so that
+ * whatever a gateway, proxy or client may decode, cut off or resolve is left out.
+ */
+export function keyFault(key: string): string | null {
+  const length = lengthInCharacters(key);
+  if (length < 1 || length > keyLengthMax) return `takes 1 to ${keyLengthMax} characters, has ${length}`;
+  if (key === "." || key === "..") return "may not be `.` or `..`";
+  const reserved = /[/?#%\\]/.exec(key);
+  if (reserved !== null) return `may not hold \`${reserved[0]}\` (nor any of \`/ ? # % \\\`)`;
+  if (/^\s|\s$/u.test(key)) return "may not begin or end with a blank";
+  if (unprintable.test(key)) return textFault(key) ?? "may hold printable characters only";
+  return null;
+}
+
+export const keyShape = z.string().superRefine((key, context) => {
+  const fault = keyFault(key);
+  if (fault !== null) context.addIssue({ code: "custom", message: fault });
+});

@@ -1,0 +1,27 @@
+import { z } from "zod";
+
+/** Why a string cannot be stored in Postgres as it is; null if it can. */
+export function textFault(text: string): string | null {
+  if (text.includes("\u0000")) return "holds the character U+0000, which cannot be stored";
+  if (!text.isWellFormed()) return "holds half of a surrogate pair, which is not a character";
+  return null;
+}
+
+/** Counted in characters as a person and Postgres count them, not in UTF-16 units. */
+export function lengthInCharacters(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+/** A string that can be stored, of `min` to `max` characters. */
+export function storableText({ min = 1, max }: { min?: number; max: number }) {
+  return z.string().superRefine((text, context) => {
+    const length = lengthInCharacters(text);
+    if (length < min || length > max) {
+      context.addIssue({ code: "custom", message: `takes ${min} to ${max} characters, has ${length}` });
+    }
+    const fault = textFault(text);
+    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+  });
+}

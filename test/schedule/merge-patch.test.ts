@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../../lib/refusal.ts";
+import { mergePatch, patchedSchedule } from "../../lib/schedule/merge-patch.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+
+const stored = parseScheduleBody({
+  when: "every 5m",
+  timezone: "Europe/Berlin",
+  target: { handler: "greet" },
+  payload: { a: 1, b: { c: 2 } },
+  group: "g",
+  retry: { attempts: 9 },
+});
+
+const patched = (patch: unknown) => parseScheduleBody(patchedSchedule(stored, patch));
+
+describe("a merge patch", () => {
+  test.each<[unknown, unknown, unknown]>([
+    [{ a: "b" }, { a: "c" }, { a: "c" }],
+    [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }],
+    [{ a: "b" }, { a: null }, {}],
+    [{ a: "b", b: "c" }, { a: null }, { b: "c" }],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }],
+    [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
+    [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
+    [
+      ["a", "b"],
+      ["c", "d"],
+      ["c", "d"],
+    ],
+    [{ a: "b" }, ["c"], ["c"]],
+    [{ a: "foo" }, null, null],
+    [{ a: "foo" }, "bar", "bar"],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: "b", c: null }, { a: "b" }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ])("does as RFC 7396 says: %j with %j is %j", (target, patch, result) => {
+    expect(mergePatch(target, patch, 0)).toEqual(result);
+  });
+
+  test("leaves what it does not name", () => {
+    expect(patched({ description: "new" })).toEqual({ ...stored, description: "new" });
+    expect(patched({})).toEqual(stored);
+  });
+
+  test("restores the default with null", () => {
+    expect(patched({ timezone: null, group: null, payload: null })).toEqual({
+      ...stored,
+      timezone: "UTC",
+      group: null,
+      payload: null,
+    });
+    expect(patched({ retry: { attempts: null } }).retry.attempts).toBe(5);
+    expect(patched({ retry: null }).retry.attempts).toBe(5);
+  });
+
+  test("merges into the payload", () => {
+    expect(patched({ payload: { b: { d: 3 }, a: null } }).payload).toEqual({ b: { c: 2, d: 3 } });
+  });
+
+  test("changes the kind of a target when the old kind is taken away", () => {
+    expect(patched({ target: { handler: null, queue: "demo" } }).target).toEqual({ queue: "demo" });
+    expect(() => patched({ target: { queue: "demo" } })).toThrow(Refusal);
+  });
+
+  test("touches no hold when paused is null", () => {
+    expect(patched({ paused: null })).toEqual(stored);
+    expect(patched({ paused: true }).paused).toBe(true);
+  });
+
+  test.each([
+    { nope: null },
+    { retry: { nope: null } },
+    { catchUp: { nope: null } },
+    { when: null },
+    { target: null },
+    [],
+    5,
+    null,
+    JSON.parse('{"__proto__":null}'),
+    JSON.parse('{"__proto__":{"when":"every 1s"}}'),
+  ])("refuses %j", (patch) => {
+    expect(() => patched(patch)).toThrow(Refusal);
+  });
+
+  test("of any depth is answered, not choked on", () => {
+    const deep: unknown = JSON.parse(`${'{"payload":'.repeat(50_000)}1${"}".repeat(50_000)}`);
+    expect(() => patched(deep)).toThrow(Refusal);
+  });
+
+  test("with a member named __proto__ in the payload alters nothing but the payload", () => {
+    const { payload } = patched(JSON.parse('{"payload":{"__proto__":{"x":1}}}'));
+    expect(JSON.stringify(payload)).toBe('{"a":1,"b":{"c":2},"__proto__":{"x":1}}');
+    expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
+  });
+});

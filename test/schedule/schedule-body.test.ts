@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../../lib/refusal.ts";
+import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
+
+const least = { when: "every 5m", target: { queue: "demo" } };
+
+function refusalOf(input: unknown): Refusal {
+  try {
+    parseScheduleBody(input);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error("The body was accepted.");
+}
+
+const pathsOf = (input: unknown) => refusalOf(input).faults.map((fault) => fault.path);
+
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+
+describe("a schedule body", () => {
+  test("needs only when and target, and comes back with every default", () => {
+    expect(parseScheduleBody(least)).toEqual({
+      when: "every 5m",
+      timezone: "UTC",
+      target: { queue: "demo" },
+      payload: null,
+      group: null,
+      serial: false,
+      tags: [],
+      description: null,
+      startsAt: null,
+      endsAt: null,
+      maxFires: null,
+      calendar: null,
+      catchUp: { policy: "latest", within: null, limit: 100 },
+      deadline: null,
+      overlap: "allow",
+      spread: "0s",
+      slot: null,
+      dst: null,
+      retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h" },
+      timeout: "30s",
+      holdAfter: null,
+      delivery: "ledger",
+      deleteOnEnd: false,
+    });
+  });
+
+  test("reads its own output as the same body", () => {
+    const body = parseScheduleBody({
+      ...least,
+      target: { event: {} },
+      payload: { a: [1, null] },
+      tags: ["x", "y", "x"],
+    });
+    expect(parseScheduleBody(body)).toEqual(body);
+    expect(body.tags).toEqual(["x", "y"]);
+  });
+
+  test("keeps the time zone in its canonical spelling", () => {
+    expect(parseScheduleBody({ ...least, timezone: "europe/berlin" }).timezone).toBe("Europe/Berlin");
+  });
+
+  test("fills in what an object leaves out", () => {
+    const body = parseScheduleBody({ ...least, retry: { attempts: 2 }, catchUp: { limit: 7 } });
+    expect(body.retry).toEqual({ attempts: 2, backoff: "exponential", base: "10s", max: "1h" });
+    expect(body.catchUp).toEqual({ policy: "latest", within: null, limit: 7 });
+  });
+
+  test("names every fault at once, unknown fields included", () => {
+    const faulty = {
+      when: 5,
+      target: { queue: "demo", colour: 1 },
+      tags: ["ok", 3],
+      retry: { attempts: 0, atempts: 1 },
+      nope: 1,
+    };
+    expect(refusalOf(faulty).kind).toBe("invalid");
+    expect(pathsOf(faulty).sort()).toEqual([
+      "nope",
+      "retry.atempts",
+      "retry.attempts",
+      "tags[1]",
+      "target.colour",
+      "when",
+    ]);
+  });
+
+  test.each<[string, unknown, string[]]>([
+    ["no object", "every 5m", [""]],
+    ["null", null, [""]],
+    ["an array", [], [""]],
+    ["nothing required", {}, ["target", "when"]],
+    ["an empty when", { ...least, when: "" }, ["when"]],
+    ["a when beyond all measure", { ...least, when: "x".repeat(257) }, ["when"]],
+    ["U+0000 in when", { ...least, when: "every\u00005m" }, ["when"]],
+    ["an unknown time zone", { ...least, timezone: "Mars/Olympus" }, ["timezone"]],
+    ["an offset as time zone", { ...least, timezone: "+01:00" }, ["timezone"]],
+    ["U+0000 deep in the payload", { ...least, payload: { a: [{ b: "\u0000" }] } }, ["payload.a[0].b"]],
+    ["U+0000 in a name in the payload", { ...least, payload: { "a\u0000": 1 } }, ["payload.a\u0000"]],
+    ["half a surrogate pair", { ...least, payload: ["\ud800"] }, ["payload[0]"]],
+    ["a number beyond doubles", { ...least, payload: { n: Number.POSITIVE_INFINITY } }, ["payload.n"]],
+    ["a payload too deep", { ...least, payload: nested(33) }, [`payload${"[0]".repeat(32)}`]],
+    ["a payload too large", { ...least, payload: "x".repeat(payloadBytesMax) }, ["payload"]],
+    ["a payload too large in bytes", { ...least, payload: "é".repeat(payloadBytesMax / 2) }, ["payload"]],
+    ["a group with a slash", { ...least, group: "a/b" }, ["group"]],
+    ["an empty tag", { ...least, tags: [""] }, ["tags[0]"]],
+    ["a tag that is too long", { ...least, tags: ["x".repeat(101)] }, ["tags[0]"]],
+    ["too many tags", { ...least, tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }, ["tags"]],
+    ["a long description", { ...least, description: "x".repeat(1001) }, ["description"]],
+    ["retry.attempts above 100", { ...least, retry: { attempts: 101 } }, ["retry.attempts"]],
+    ["half an attempt", { ...least, retry: { attempts: 1.5 } }, ["retry.attempts"]],
+    ["a base that is no duration", { ...least, retry: { base: "soon" } }, ["retry.base"]],
+    ["a base of nothing", { ...least, retry: { base: "0s" } }, ["retry.base"]],
+    ["a max below the base", { ...least, retry: { base: "2h" } }, ["retry.max"]],
+    ["a timeout of nothing", { ...least, timeout: "0s" }, ["timeout"]],
+    ["a timeout above 10 minutes", { ...least, timeout: "10m1s" }, ["timeout"]],
+    ["paused as a word", { ...least, paused: "yes" }, ["paused"]],
+    [
+      "a field named __proto__",
+      JSON.parse('{"when":"every 5m","target":{"queue":"q"},"__proto__":{}}'),
+      ["__proto__"],
+    ],
+  ])("refuses %s with its path", (_, input, paths) => {
+    expect(refusalOf(input).kind).toBe("invalid");
+    expect(pathsOf(input).sort()).toEqual(paths);
+  });
+
+  test.each<[Record<string, unknown>, string[]]>([
+    [{ serial: true }, ["serial"]],
+    [{ startsAt: "2030-01-01T00:00:00Z" }, ["startsAt"]],
+    [{ endsAt: "2030-01-01T00:00:00Z" }, ["endsAt"]],
+    [{ maxFires: 3 }, ["maxFires"]],
+    [{ calendar: "holidays" }, ["calendar"]],
+    [{ catchUp: { policy: "all" } }, ["catchUp.policy"]],
+    [{ catchUp: { within: "1h" } }, ["catchUp.within"]],
+    [{ deadline: "1m" }, ["deadline"]],
+    [{ overlap: "queue" }, ["overlap"]],
+    [{ spread: "5m" }, ["spread"]],
+    [{ slot: "5m" }, ["slot"]],
+    [{ dst: { gap: "skip" } }, ["dst"]],
+    [{ holdAfter: 5 }, ["holdAfter"]],
+    [{ delivery: "pulse" }, ["delivery"]],
+    [{ deleteOnEnd: true }, ["deleteOnEnd"]],
+    [{ retry: { backoff: "linear" } }, ["retry.backoff"]],
+    [{ target: { webhook: { url: "https://example.com" } } }, ["target"]],
+    [{ target: { lambda: "work" } }, ["target"]],
+    [
+      { serial: true, overlap: "skip", catchUp: { policy: "skip", within: "1h" } },
+      ["catchUp.policy", "catchUp.within", "overlap", "serial"],
+    ],
+  ])("says of %j that it is not available yet", (later, paths) => {
+    expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");
+    expect(pathsOf({ ...least, ...later }).sort()).toEqual(paths);
+  });
+
+  test("a payload at the limits is accepted", () => {
+    expect(parseScheduleBody({ ...least, payload: nested(32) }).payload).toEqual(nested(32));
+    expect(parseScheduleBody({ ...least, payload: "x".repeat(payloadBytesMax - 2) }).payload).toHaveLength(
+      payloadBytesMax - 2,
+    );
+  });
+
+  test("an enormous number of faults is answered with the first hundred, their paths shortened", () => {
+    const faulty = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, n) => [`${n}${"x".repeat(1_000)}`, 1]),
+    );
+    const { faults } = refusalOf({ ...least, ...faulty });
+    expect(faults).toHaveLength(100);
+    expect(Math.max(...faults.map((fault) => fault.path.length))).toBeLessThan(200);
+  });
+});
