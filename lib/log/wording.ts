@@ -7,6 +7,7 @@ export const wording = {
   "api.request": "{method} {path} → {status} in {ms} ms",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
+  "migration.applied": "migration {number} applied: {name}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
 } as const;
 

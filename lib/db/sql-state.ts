@@ -1,0 +1,29 @@
+/** The SQLSTATEs that Carillon acts on, by meaning; errors are never recognised by their text. */
+const states = {
+  "23505": "unique_violation",
+  "23514": "check_violation",
+  "25006": "read_only",
+  "40001": "serialization_failure",
+  "40P01": "deadlock",
+  "42P06": "duplicate_schema",
+  "42P07": "duplicate_table",
+  "53300": "too_many_connections",
+  "55P03": "lock_timeout",
+  "57014": "cancelled",
+  "57P01": "shutdown",
+} as const;
+
+export type SqlState = (typeof states)[keyof typeof states];
+
+const known: Readonly<Record<string, SqlState | undefined>> = states;
+
+export function sqlState(error: unknown): SqlState | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string") return undefined;
+  return known[error.code];
+}
+
+/** The constraint that refused a row, where one did. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("constraint_name" in error)) return undefined;
+  return typeof error.constraint_name === "string" ? error.constraint_name : undefined;
+}
