@@ -1,0 +1,64 @@
+import { findPackageJSON } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import type { FastifyInstance } from "./fastify-shape.ts";
+
+/**
+ * fauxqs has one door, `startFauxqs`, and that listens on every interface of the machine. Its parts behind the door are
+ * enough to put it together on the loopback interface; these are the shapes of what is used of them (the version is pinned).
+ */
+export interface EmulatorParts {
+  buildApp(options: {
+    logger: false;
+    defaultRegion: string;
+    stores: { sqsStore: QueueStore };
+  }): FastifyInstance;
+  QueueStore: new () => QueueStore;
+  TopicStore: new () => object;
+  Persistence: new (dataDir: string) => Persistence;
+}
+
+export interface QueueStore {
+  host: string;
+  region: string;
+  persistence?: Persistence;
+  allQueues(): Iterable<StoredQueue>;
+  getQueue(url: string): StoredQueue | undefined;
+  getQueueByArn(arn: string): StoredQueue | undefined;
+  createQueue(name: string, url: string, arn: string, attributes: Record<string, string>): StoredQueue;
+}
+
+export interface StoredQueue {
+  name: string;
+  url: string;
+  arn: string;
+  persistence?: Persistence;
+  readonly inflightMessages: ReadonlyMap<string, unknown>;
+  setAttributes(attributes: Record<string, string>): void;
+  changeVisibility(receiptHandle: string, seconds: number): void;
+}
+
+export interface Persistence {
+  readonly db: { exec(statement: string): void; prepare(statement: string): { run(value: string): unknown } };
+  updateMessageReady(messageId: string): void;
+  loadSqsAndSns(queues: QueueStore, topics: object): void;
+  close(): void;
+}
+
+export async function emulatorParts(): Promise<EmulatorParts> {
+  const manifest = findPackageJSON("fauxqs", import.meta.url);
+  if (manifest === undefined) throw new Error('The package fauxqs is not installed. Run "npm ci".');
+  const dist = path.join(path.dirname(manifest), "dist");
+  const part = async (file: string, name: string) => {
+    const module = await import(/* @vite-ignore */ pathToFileURL(path.join(dist, file)).href);
+    if (typeof module[name] !== "function")
+      throw new Error(`fauxqs has no ${name} in ${file}: its version has changed.`);
+    return module[name];
+  };
+  return {
+    buildApp: await part("app.js", "buildApp"),
+    QueueStore: await part("sqs/sqsStore.js", "SqsStore"),
+    TopicStore: await part("sns/snsStore.js", "SnsStore"),
+    Persistence: await part("persistence.js", "PersistenceManager"),
+  };
+}

@@ -1,0 +1,83 @@
+import { functionsKeyId, localRegion } from "../local-account.ts";
+import type { QueueStore, StoredQueue } from "./emulator-parts.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "./fastify-shape.ts";
+
+const delaySecondsMax = 900;
+const namesQueue = new Set(["GetQueueUrl", "SendMessage", "SendMessageBatch"]);
+
+/** What the emulator lacks: one region for everybody, SQS' bound on delays, queues made for our functions, messages of readers who left. */
+export function addHabits(
+  app: FastifyInstance,
+  store: QueueStore,
+  makeQueue: (name: string) => StoredQueue,
+): void {
+  app.addHook("onRequest", async (request) => {
+    // The emulator keys queues by the region a client signs for, but stores and finds them by name alone.
+    const { authorization } = request.headers;
+    if (authorization !== undefined) {
+      request.headers.authorization = authorization.replace(
+        /(Credential=\S+?\/\d{8}\/)[^/]+/,
+        `$1${localRegion}`,
+      );
+    }
+  });
+  app.addHook("preHandler", async (request, reply) => {
+    const name = askedQueue(request);
+    if (name !== undefined && isFromFunctions(request)) makeQueue(name);
+    if (delays(request).some((seconds) => seconds > delaySecondsMax)) return refuseDelay(reply);
+    return undefined;
+  });
+  app.addHook("preSerialization", async (request, _reply, payload) => {
+    // Somebody who hung up during a long poll will not delete what he was about to get.
+    if (request.raw.socket.destroyed && actionOf(request) === "ReceiveMessage") {
+      for (const handle of receiptHandles(payload)) {
+        store.getQueue(text(request.body, "QueueUrl") ?? "")?.changeVisibility(handle, 0);
+      }
+    }
+    return payload;
+  });
+}
+
+function actionOf(request: FastifyRequest): string {
+  return String(request.headers["x-amz-target"] ?? "").replace("AmazonSQS.", "");
+}
+
+function isFromFunctions(request: FastifyRequest): boolean {
+  return request.headers.authorization?.includes(`Credential=${functionsKeyId}/`) ?? false;
+}
+
+/** A target may name a queue that nobody made yet: our functions find it made, other clients get SQS' own answer. */
+function askedQueue(request: FastifyRequest): string | undefined {
+  if (!namesQueue.has(actionOf(request))) return undefined;
+  const name = text(request.body, "QueueName") ?? text(request.body, "QueueUrl")?.split("/").at(-1);
+  return name !== undefined && /^[\w-]{1,80}$|^[\w-]{1,75}\.fifo$/.test(name) ? name : undefined;
+}
+
+function delays(request: FastifyRequest): number[] {
+  const entries = property(request.body, "Entries");
+  const messages = Array.isArray(entries) ? entries : [request.body];
+  return messages.map((message) => Number(property(message, "DelaySeconds") ?? 0));
+}
+
+function refuseDelay(reply: FastifyReply): FastifyReply {
+  const message = `DelaySeconds must be between 0 and ${delaySecondsMax}.`;
+  return reply
+    .status(400)
+    .header("content-type", "application/x-amz-json-1.0")
+    .send({ __type: "com.amazonaws.sqs#InvalidParameterValue", message });
+}
+
+function receiptHandles(payload: unknown): string[] {
+  const messages = property(payload, "Messages");
+  if (!Array.isArray(messages)) return [];
+  return messages.flatMap((message) => text(message, "ReceiptHandle") ?? []);
+}
+
+function text(of: unknown, name: string): string | undefined {
+  const value = property(of, name);
+  return typeof value === "string" ? value : undefined;
+}
+
+function property(of: unknown, name: string): unknown {
+  return typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;
+}

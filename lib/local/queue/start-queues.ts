@@ -1,0 +1,112 @@
+import { mkdirSync } from "node:fs";
+import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
+import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
+import type { FastifyInstance } from "./fastify-shape.ts";
+import { addHabits } from "./habits.ts";
+
+export interface QueueEmulator {
+  url: string;
+  port: number;
+  queueUrl(name: string): string;
+  stop(): Promise<void>;
+}
+
+export interface QueueOptions {
+  /** Where queues and messages are kept; a message outlives `kill -9` once its sender has been answered. */
+  dataDir: string;
+  /** 0 takes any free port. */
+  port: number;
+  queues: readonly QueueSpec[];
+}
+
+export interface QueueSpec {
+  name: string;
+  attributes: Readonly<Record<string, string>>;
+  /** Receives what was received this often without being deleted. */
+  deadLetters?: { name: string; maxReceiveCount: number };
+}
+
+/** An SQS endpoint on the loopback interface for any SQS client, with the queues of `queues` in it. */
+export async function startQueues(options: QueueOptions): Promise<QueueEmulator> {
+  const parts = await emulatorParts();
+  mkdirSync(options.dataDir, { recursive: true });
+  const persistence = openPersistence(parts, options.dataDir);
+  const store = new parts.QueueStore();
+  store.host = "";
+  persistence.loadSqsAndSns(store, new parts.TopicStore());
+  keepIn(store, persistence);
+
+  const app = parts.buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore: store } });
+  const baseUrl = () => `http://127.0.0.1:${boundPort(app)}`;
+  const queueUrl = (name: string) => `${baseUrl()}/${localAccount}/${name}`;
+  const ensureQueue = (name: string, attributes: Readonly<Record<string, string>> = {}) => {
+    const existing = store.getQueueByArn(localQueueArn(name));
+    if (existing !== undefined) return existing;
+    const fifo = name.endsWith(".fifo") ? { FifoQueue: "true", ContentBasedDeduplication: "true" } : {};
+    return store.createQueue(name, queueUrl(name), localQueueArn(name), { ...fifo, ...attributes });
+  };
+  addHabits(app, store, (name) => ensureQueue(name));
+  try {
+    await app.listen({ port: options.port, host: "127.0.0.1" });
+  } catch (error) {
+    persistence.close();
+    throw error;
+  }
+  for (const queue of store.allQueues()) queue.url = queueUrl(queue.name);
+  for (const spec of options.queues) {
+    if (spec.deadLetters !== undefined)
+      ensureQueue(spec.deadLetters.name, { MessageRetentionPeriod: "1209600" });
+    ensureQueue(spec.name).setAttributes(attributesOf(spec));
+  }
+  giveBack(store, options.queues);
+  return {
+    url: baseUrl(),
+    port: boundPort(app),
+    queueUrl,
+    stop: async () => {
+      await app.close();
+      persistence.close();
+    },
+  };
+}
+
+function openPersistence(parts: EmulatorParts, dataDir: string): Persistence {
+  const persistence = new parts.Persistence(dataDir);
+  // What the operating system has been given survives kill -9 of a process; waiting for the disk would cost each message a sync.
+  persistence.db.exec("pragma synchronous = normal");
+  // fauxqs 2.4.1 writes a null receive count here and fails on its own constraint, so no message could ever be handed back.
+  const handBack = persistence.db.prepare(
+    "update sqs_messages set receipt_handle = null, visibility_deadline = null where message_id = ?",
+  );
+  persistence.updateMessageReady = (messageId) => {
+    handBack.run(messageId);
+  };
+  return persistence;
+}
+
+/** Only from now on: loading must not write back what it reads. */
+function keepIn(store: QueueStore, persistence: Persistence): void {
+  store.persistence = persistence;
+  for (const queue of store.allQueues()) queue.persistence = persistence;
+}
+
+function attributesOf({ attributes, deadLetters }: QueueSpec): Record<string, string> {
+  if (deadLetters === undefined) return { ...attributes };
+  const { name, maxReceiveCount } = deadLetters;
+  const redrive = JSON.stringify({ deadLetterTargetArn: localQueueArn(name), maxReceiveCount });
+  return { ...attributes, RedrivePolicy: redrive };
+}
+
+/** Whoever had received messages of these queues was a process that is gone, so nobody will delete them: they need not wait. */
+function giveBack(store: QueueStore, specs: readonly QueueSpec[]): void {
+  for (const spec of specs) {
+    const queue = store.getQueueByArn(localQueueArn(spec.name));
+    for (const handle of [...(queue?.inflightMessages.keys() ?? [])]) queue?.changeVisibility(handle, 0);
+  }
+}
+
+function boundPort(app: FastifyInstance): number {
+  const address = app.server.address();
+  if (address === null || typeof address === "string") throw new Error("The SQS emulator does not listen.");
+  return address.port;
+}
