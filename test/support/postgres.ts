@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
+import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { silentLog } from "../../lib/log/log.ts";
 import { templateName } from "./database.ts";
 
 declare module "vitest" {
@@ -25,16 +27,27 @@ export default async function setup(project: TestProject): Promise<() => Promise
       max_connections: "300",
     },
   });
-  await makeTemplate(server.url);
-  project.provide("postgresUrl", server.url);
-  return async () => {
+  const teardown = async () => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
+  try {
+    await makeTemplate(server.url);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  project.provide("postgresUrl", server.url);
+  return teardown;
 }
 
-async function makeTemplate(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1 });
-  await sql`create database ${sql(templateName)}`;
+async function makeTemplate(serverUrl: string): Promise<void> {
+  const server = postgres(serverUrl, { max: 1 });
+  await server`create database ${server(templateName)}`;
+  await server.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${templateName}`;
+  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
   await sql.end();
 }
