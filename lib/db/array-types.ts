@@ -1,0 +1,96 @@
+import type postgres from "postgres";
+
+type ElementText = { parse: (text: string) => unknown; write: (value: unknown) => string };
+
+const asText: ElementText = { parse: (text) => text, write: (value) => String(value) };
+const asNumber: ElementText = { parse: Number, write: (value) => String(value) };
+const asBoolean: ElementText = {
+  parse: (text) => text === "t",
+  write: (value) => (value === true ? "t" : "f"),
+};
+const asInstant: ElementText = {
+  parse: (text) => new Date(text),
+  write: (value) => (value instanceof Date ? value.toISOString() : String(value)),
+};
+const asJson: ElementText = { parse: (text) => JSON.parse(text), write: (value) => JSON.stringify(value) };
+const asBytes: ElementText = {
+  parse: (text) => Buffer.from(text.slice(2), "hex"),
+  write: (value) => `\\x${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value)}`,
+};
+
+const elementTypes: { name: string; oid: number; arrayOid: number; text: ElementText }[] = [
+  { name: "bool", oid: 16, arrayOid: 1000, text: asBoolean },
+  { name: "bytea", oid: 17, arrayOid: 1001, text: asBytes },
+  { name: "int8", oid: 20, arrayOid: 1016, text: asText },
+  { name: "int2", oid: 21, arrayOid: 1005, text: asNumber },
+  { name: "int4", oid: 23, arrayOid: 1007, text: asNumber },
+  { name: "text", oid: 25, arrayOid: 1009, text: asText },
+  { name: "float4", oid: 700, arrayOid: 1021, text: asNumber },
+  { name: "float8", oid: 701, arrayOid: 1022, text: asNumber },
+  { name: "varchar", oid: 1043, arrayOid: 1015, text: asText },
+  { name: "date", oid: 1082, arrayOid: 1182, text: asInstant },
+  { name: "timestamptz", oid: 1184, arrayOid: 1185, text: asInstant },
+  { name: "numeric", oid: 1700, arrayOid: 1231, text: asText },
+  { name: "uuid", oid: 2950, arrayOid: 2951, text: asText },
+  { name: "jsonb", oid: 3802, arrayOid: 3807, text: asJson },
+];
+
+/**
+ * How the driver reads and writes arrays. Left to itself it asks the server for its array types after each connect, in a query whose
+ * failure nobody awaits: a connection killed at that moment ends the process. The built-in types have fixed numbers, so nothing need be asked.
+ */
+export const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntries(
+  elementTypes.map(({ name, arrayOid, text }) => [
+    `${name}Array`,
+    {
+      to: arrayOid,
+      from: [arrayOid],
+      serialize: (value: unknown) => (Array.isArray(value) ? writeArray(value, text.write) : value),
+      parse: (value: string) => parseArray(value, text.parse),
+    },
+  ]),
+);
+
+/** The array type's number for these elements; 0 leaves it to the server to infer from where the parameter stands. */
+export function arrayOidFor(values: readonly unknown[], elementOid?: number): number {
+  const oid = elementOid ?? inferredOid(values.find((value) => value !== null));
+  return elementTypes.find((type) => type.oid === oid)?.arrayOid ?? 0;
+}
+
+function inferredOid(value: unknown): number {
+  if (value instanceof Date) return 1184;
+  if (value instanceof Uint8Array) return 17;
+  if (typeof value === "boolean") return 16;
+  if (typeof value === "bigint") return 20;
+  return typeof value === "string" ? 25 : 0;
+}
+
+function writeArray(values: readonly unknown[], write: (value: unknown) => string): string {
+  const elements = values.map((value) => {
+    if (value === null || value === undefined) return "NULL";
+    if (Array.isArray(value)) return writeArray(value, write);
+    return `"${write(value).replace(/["\\]/g, "\\$&")}"`;
+  });
+  return `{${elements.join(",")}}`;
+}
+
+// One token: an opening or closing brace, a quoted element, or a bare one. Commas only stand between tokens.
+const TOKEN = /[{}]|"((?:[^"\\]|\\.)*)"|[^{},"]+/gs;
+
+function parseArray(text: string, parse: (text: string) => unknown): unknown[] {
+  const whole: unknown[] = [];
+  const open: unknown[][] = [whole];
+  // Bounds other than 1 come first, as in [0:2]={…}; they mean nothing here.
+  for (const [token, quoted] of text.slice(text.indexOf("{")).matchAll(TOKEN)) {
+    const current = open.at(-1) ?? whole;
+    if (token === "{") {
+      const inner: unknown[] = [];
+      current.push(inner);
+      open.push(inner);
+    } else if (token === "}") open.pop();
+    else if (quoted !== undefined) current.push(parse(quoted.replace(/\\(.)/gs, "$1")));
+    else current.push(token === "NULL" ? null : parse(token));
+  }
+  const [outermost] = whole;
+  return Array.isArray(outermost) ? outermost : [];
+}

@@ -1,0 +1,70 @@
+import postgres from "postgres";
+import { arrayTypes } from "./array-types.ts";
+import { ConnectionLost } from "./connection-lost.ts";
+import { failedSocket, openSocket, type Server } from "./socket.ts";
+import { handlerOf, type Statement } from "./statement.ts";
+
+export interface Login extends Server {
+  database: string;
+  user: string;
+  /** Asked for at each connect, because a token lives for minutes only. */
+  password: () => string | Promise<string>;
+  applicationName: string;
+}
+
+/** One connection, once: when it is lost it stays lost. */
+export interface Line {
+  run(statement: Statement): void;
+  isLost(): boolean;
+  close(): Promise<void>;
+}
+
+const CLOSE_TIMEOUT_S = 5;
+
+export function openLine(login: Login, onLost: () => void): Line {
+  let password = "";
+  let lost: ConnectionLost | undefined;
+  let opened = false;
+
+  // The driver would connect again by itself, and a transaction that outlived its connection would go on outside of any.
+  const openOnce = async () => {
+    if (opened) return failedSocket(lost ?? new ConnectionLost("it has ended"));
+    opened = true;
+    try {
+      password = await login.password();
+    } catch (cause) {
+      return failedSocket(new ConnectionLost("there is no password or token to connect with", cause));
+    }
+    return openSocket(login);
+  };
+
+  const options = {
+    host: login.host,
+    port: login.port,
+    database: login.database,
+    user: login.user,
+    password: () => password,
+    connection: { application_name: login.applicationName },
+    socket: openOnce,
+    ssl: false, // openSocket has done it
+    max: 1,
+    max_lifetime: null,
+    connect_timeout: 3,
+    prepare: false, // named statements pin a session of RDS Proxy
+    fetch_types: false,
+    types: arrayTypes,
+    onnotice: () => {},
+    onclose: () => {
+      lost ??= new ConnectionLost("it has ended");
+      onLost();
+    },
+  };
+  const driver = postgres(options);
+  const handle = handlerOf(driver`select`);
+
+  return {
+    run: (statement) => (lost === undefined ? handle(statement) : statement.reject(lost)),
+    isLost: () => lost !== undefined,
+    close: () => driver.end({ timeout: CLOSE_TIMEOUT_S }),
+  };
+}

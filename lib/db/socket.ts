@@ -1,0 +1,108 @@
+import { isIP, type Socket, connect as tcpConnect } from "node:net";
+import { Duplex } from "node:stream";
+import { connect as tlsConnect } from "node:tls";
+import { ConnectionLost } from "./connection-lost.ts";
+
+export interface Server {
+  host: string;
+  port: number;
+  /** True: encrypted, and the server's certificate must be trusted and carry its name. There is nothing in between. */
+  tls: boolean;
+}
+
+const CONNECT_TIMEOUT_MS = 3_000;
+// What a client sends to ask for TLS before anything else: a length of 8 and the code that the protocol reserves for this.
+const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+const TLS_ACCEPTED = "S";
+
+/** A socket to the server, ready for the protocol's start-up message. It always resolves: one that failed to open ends at once with its cause. */
+export async function openSocket(server: Server): Promise<Duplex> {
+  try {
+    const tcp = tcpConnect({ host: server.host, port: server.port, noDelay: true });
+    const opened = await within(
+      tcp,
+      server.tls ? secured(tcp, server.host) : untilEvent(tcp, "connect", tcp),
+    );
+    return endingInOneStep(opened);
+  } catch (cause) {
+    return failedSocket(new ConnectionLost(`${server.host}:${server.port} could not be reached`, cause));
+  }
+}
+
+/** A socket that ends with this error as soon as somebody listens. (The driver never frees a connection whose socket was not made.) */
+export function failedSocket(error: Error): Duplex {
+  const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
+  setImmediate(() => socket.destroy(error));
+  return socket;
+}
+
+async function secured(tcp: Socket, host: string): Promise<Socket> {
+  await untilEvent(tcp, "connect", tcp);
+  tcp.write(TLS_REQUEST);
+  const answer = await new Promise<Buffer>((resolve, reject) => {
+    tcp.once("data", resolve);
+    tcp.once("close", () =>
+      reject(new Error("The server closed the connection instead of answering to TLS.")),
+    );
+  });
+  // More than the one byte would be clear text that somebody put before the handshake to have it believed after it.
+  if (answer.toString("latin1") !== TLS_ACCEPTED) throw new Error("The server does not offer TLS.");
+  tcp.removeAllListeners("close");
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const tls = tlsConnect({ socket: tcp, host, rejectUnauthorized: true, minVersion: "TLSv1.2", ...name });
+  return untilEvent(tls, "secureConnect", tls);
+}
+
+function untilEvent<S extends Socket>(socket: S, event: "connect" | "secureConnect", opened: S): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => reject(error);
+    socket.once("error", fail);
+    socket.once(event, () => {
+      socket.off("error", fail);
+      resolve(opened);
+    });
+  });
+}
+
+function within(tcp: Socket, opening: Promise<Socket>): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (cause: Error) => {
+      clearTimeout(timer);
+      // Whatever else this socket has to say comes too late.
+      tcp.on("error", () => {});
+      tcp.destroy();
+      reject(cause);
+    };
+    const timer = setTimeout(
+      () => giveUp(new Error(`There was no answer within ${CONNECT_TIMEOUT_MS} ms.`)),
+      CONNECT_TIMEOUT_MS,
+    );
+    opening.then((socket) => {
+      clearTimeout(timer);
+      resolve(socket);
+    }, giveUp);
+  });
+}
+
+/**
+ * Node reports a broken socket in two steps, `error` and, some turns of the event loop later, `close`. The driver (postgres 3.4.9) rejects
+ * what is under way at the first and takes the connection out of use at the second; a statement sent in between is never answered, or is
+ * answered as done by the connection that follows. So both are told in one step here, and what is under way is always rejected.
+ */
+function endingInOneStep(socket: Socket): Socket {
+  const emit = socket.emit.bind(socket);
+  let cause: unknown;
+  const orderly = (event: string, ...details: unknown[]): boolean => {
+    if (event === "error") {
+      cause = details[0];
+      return true;
+    }
+    if (event === "close") {
+      emit("error", new ConnectionLost(cause === undefined ? "the server closed it" : "it broke", cause));
+      return emit("close", false);
+    }
+    return emit(event, ...details);
+  };
+  Object.defineProperty(socket, "emit", { value: orderly, configurable: true });
+  return socket;
+}

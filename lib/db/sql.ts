@@ -1,0 +1,104 @@
+import postgres from "postgres";
+import { arrayOidFor } from "./array-types.ts";
+import type { Borrowed, Pool } from "./pool.ts";
+import { failedSocket } from "./socket.ts";
+import { handlerOf, isStatement, type Statement } from "./statement.ts";
+
+/** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
+export type Tx = postgres.ISql;
+
+export type TransactionMode =
+  | "read only"
+  | "isolation level repeatable read"
+  | "isolation level serializable";
+
+export interface Sql extends Tx {
+  /**
+   * Runs `work` in a transaction of its own and commits it, or rolls it back when `work` throws. A statement that failed inside fails
+   * the whole, also when `work` caught its error. When the connection is lost, what `work` still sends is refused.
+   */
+  begin<T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode): Promise<T>;
+  /** Waits up to five seconds for what is under way, then closes every connection. */
+  end(): Promise<void>;
+}
+
+export function makeSql(pool: Pool): Sql {
+  // Makes statements and never runs one: each is routed to a line when it is first awaited.
+  const builderOptions = {
+    max: 1,
+    socket: () => Promise.resolve(failedSocket(new Error("Carillon does not use this part of the driver."))),
+  };
+  const builder = postgres(builderOptions);
+  handlerOf(builder`select`);
+
+  return Object.assign(statementsOver(builder, pool.run), {
+    begin: async <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => {
+      const borrowed = await pool.borrow();
+      return transaction(builder, borrowed, work, mode);
+    },
+    end: pool.end,
+  });
+}
+
+async function transaction<T>(
+  builder: postgres.Sql,
+  borrowed: Borrowed,
+  work: (tx: Tx) => Promise<T>,
+  mode?: TransactionMode,
+): Promise<T> {
+  let over = false;
+  let failure: unknown;
+  const tx = statementsOver(builder, (statement) => {
+    if (over) return statement.reject(new Error("The transaction of this statement has already ended."));
+    statement.then(undefined, (error: unknown) => {
+      failure ??= error;
+    });
+    borrowed.line.run(statement);
+  });
+
+  try {
+    await tx.unsafe(`begin ${mode ?? ""}`);
+    const result = await work(tx);
+    const { command } = await tx.unsafe("commit");
+    // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
+    if (command !== "COMMIT") throw failure ?? new Error(`The transaction ended with ${command}.`);
+    borrowed.handBack();
+    return result;
+  } catch (error) {
+    await rollBack(borrowed, tx);
+    throw error;
+  } finally {
+    over = true;
+  }
+}
+
+async function rollBack(borrowed: Borrowed, tx: Tx): Promise<void> {
+  if (borrowed.line.isLost()) return;
+  try {
+    await tx.unsafe("rollback");
+    borrowed.handBack();
+  } catch {
+    // The caller hears the error that led here; the server rolls back by itself when the connection goes.
+    borrowed.discard();
+  }
+}
+
+function statementsOver(builder: postgres.Sql, route: (statement: Statement) => void): postgres.Sql {
+  const routed = (made: unknown): unknown => {
+    if (isStatement(made)) made.handler = route;
+    return made;
+  };
+  const own: Record<PropertyKey, unknown> = {
+    unsafe: (...details: unknown[]) => routed(Reflect.apply(builder.unsafe, builder, details)),
+    array: (values: readonly unknown[], elementOid?: number) =>
+      builder.typed(values, arrayOidFor(values, elementOid)),
+  };
+  return new Proxy(builder, {
+    apply: (_builder, _self, details) => routed(Reflect.apply(builder, undefined, details)),
+    get: (_builder, property) => (property in own ? own[property] : Reflect.get(builder, property)),
+    set: (_builder, property, value) => {
+      own[property] = value;
+      return true;
+    },
+  });
+}
