@@ -1,0 +1,9 @@
+/** Nothing is planned further ahead than this, and no period is longer: 100 years of 365.25 days. */
+export const FURTHEST_MS = 36_525 * 86_400_000;
+
+/** An `at` this little past still runs, at once; earlier ones are refused. */
+export const PAST_GRACE_MS = 60_000;
+
+export const EXPRESSION_LENGTH_MAX = 256;
+
+export const INTERVAL_MIN_MS = 1_000;

@@ -1,0 +1,104 @@
+import { allowedIn, type FieldShape, sizeOf, weekdayShape } from "./cron-shape.ts";
+import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+
+export interface Word {
+  text: string;
+  /** Where it begins in what the caller wrote. */
+  at: number;
+}
+
+export interface Field {
+  ok: true;
+  /** In rising order, each once. */
+  values: readonly number[];
+  /** Exactly `*`: the field does not restrict. */
+  open: boolean;
+  /** Holds a `*` or a `/`. */
+  stepped: boolean;
+}
+
+export function readField(word: Word, shape: FieldShape): Field | WhenFault {
+  const values = new Set<number>();
+  let at = word.at;
+  for (const text of word.text.split(",")) {
+    const fault = readItem({ text, at }, shape, values);
+    if (fault !== null) return fault;
+    at += text.length + 1;
+  }
+  return {
+    ok: true,
+    values: [...values].sort((a, b) => a - b),
+    open: word.text === "*",
+    stepped: /[*/]/.test(word.text),
+  };
+}
+
+/** Forms of other crons that are known but not offered: `?`, `1#2`, `L`, `L-3`, `5L`, `15W`, `LW`, `H`, `H(0-29)`. */
+const later = /[?#]|^[LH]$|^H[(/]|^(?:L|\d+)W$|^L-|^\d+L$/i;
+
+/** One item of a list: `*`, a value or a range, each perhaps with a step. Its values are added to `values`. */
+function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): WhenFault | null {
+  if (later.test(text)) {
+    return unsupported(at, `${quoted(text)} in the ${shape.name} field is not available yet.`);
+  }
+  const [whole = "", base = "", slash, width = ""] =
+    /^(\*|[0-9A-Za-z]+(?:-[0-9A-Za-z]*)?)(?:(\/)(.*))?/.exec(text) ?? [];
+  if (whole === "" || whole.length < text.length)
+    return notUnderstood({ text, at: at + whole.length }, shape);
+  const span = readSpan({ text: base, at }, shape, slash !== undefined);
+  if (!span.ok) return span;
+  const step = slash === undefined ? 1 : readStep({ text: width, at: at + base.length + 1 }, shape);
+  if (typeof step !== "number") return step;
+  for (let value = span.from; value <= span.to; value += step) {
+    values.add(shape === weekdayShape ? value % 7 : value);
+  }
+  return null;
+}
+
+interface Span {
+  ok: true;
+  from: number;
+  to: number;
+}
+
+/** `*`, `a` or `a-b`; a single value that a step follows runs to the end of the field. */
+function readSpan({ text, at }: Word, shape: FieldShape, stepFollows: boolean): Span | WhenFault {
+  if (text === "*") return { ok: true, from: shape.min, to: shape.last };
+  const [fromText = "", toText] = text.split("-");
+  const from = readValue({ text: fromText, at }, shape);
+  if (typeof from !== "number") return from;
+  if (toText === undefined) {
+    if (!stepFollows) return { ok: true, from, to: from };
+    return { ok: true, from: shape === weekdayShape ? from % 7 : from, to: shape.last };
+  }
+  const end = readValue({ text: toText, at: at + fromText.length + 1 }, shape);
+  if (typeof end !== "number") return end;
+  // Sunday ends a week as well as it begins one: fri-sun is 5-7.
+  const to = from > 0 && toText.toLowerCase() === "sun" ? 7 : end;
+  if (to >= from) return { ok: true, from, to };
+  return invalid(
+    at,
+    `The ${shape.name} range ${quoted(text)} ends before it begins; write it as two ranges.`,
+  );
+}
+
+function readValue({ text, at }: Word, shape: FieldShape): number | WhenFault {
+  const named = shape.names.indexOf(text.toLowerCase());
+  if (named >= 0) return named + shape.namesFrom;
+  if (!/^\d+$/.test(text)) return notUnderstood({ text, at }, shape);
+  const value = Number(text);
+  if (value >= shape.min && value <= shape.max) return value;
+  return invalid(at, `${quoted(text)} is out of range: the ${shape.name} field takes ${allowedIn(shape)}.`);
+}
+
+function readStep({ text, at }: Word, shape: FieldShape): number | WhenFault {
+  const most = sizeOf(shape);
+  const step = /^\d+$/.test(text) ? Number(text) : 0;
+  if (step >= 1 && step <= most) return step;
+  return invalid(at, `A step in the ${shape.name} field is a whole number from 1 to ${most}, as in */2.`);
+}
+
+function notUnderstood({ text, at }: Word, shape: FieldShape): WhenFault {
+  const what = text === "" ? "Something is missing here" : `${quoted(text)} is not understood`;
+  return invalid(at, `${what}: the ${shape.name} field takes ${allowedIn(shape)}.`);
+}

@@ -1,0 +1,164 @@
+import { readAtTime } from "./at-time.ts";
+import { EXPRESSION_LENGTH_MAX, FURTHEST_MS, INTERVAL_MIN_MS, PAST_GRACE_MS } from "./bounds.ts";
+import type { Cadence } from "./cadence.ts";
+import { isoInstant } from "./civil.ts";
+import { readCronFields } from "./cron-fields.ts";
+import { describeCron } from "./describe-cron.ts";
+import { describeDuration, formatDuration, readDuration } from "./duration.ts";
+import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+
+export type { WhenFault } from "./fault.ts";
+
+export interface ParsedWhen {
+  ok: true;
+  cadence: Cadence;
+  /** Counted from now (`in 3d`): putting it again means a new instant. */
+  relative: boolean;
+  /** The `cadence` of responses. */
+  normal: string;
+  /** Plain English, to stand after "runs". */
+  description: string;
+}
+
+export interface WhenContext {
+  /** A canonical name, as `canonicalTimezone` gives it. */
+  timezone: string;
+  now: number;
+  /** The schedule's key, from which what is spread by key will take its place. */
+  key: string;
+}
+
+const FORMS =
+  "Write a cron expression (0 9 * * 1-5), an interval (every 5m), or a time (at 2026-12-01T09:00, in 3h, @at 1647067401)";
+
+/** Reads what a caller wrote as `when`. It never throws, whatever the text. */
+export function parseWhen(when: string, context: WhenContext): ParsedWhen | WhenFault {
+  if (when.length > EXPRESSION_LENGTH_MAX) {
+    return invalid(EXPRESSION_LENGTH_MAX, `A when has at most ${EXPRESSION_LENGTH_MAX} characters.`);
+  }
+  const foreign = when.search(/[^\t\x20-\x7e]/);
+  if (foreign >= 0) {
+    return invalid(
+      foreign,
+      "Only plain ASCII is understood here; the only blanks are the space and the tab.",
+    );
+  }
+  const start = when.search(/[^ \t]/);
+  if (start < 0) return invalid(when.length, `This is empty. ${FORMS}.`);
+  const text = when.replace(/[ \t]+$/, "");
+  const [, head = ""] = /^(@?[A-Za-z]*)/.exec(text.slice(start)) ?? [];
+  const bodyAt = skipBlanks(text, start + head.length);
+
+  switch (head.toLowerCase()) {
+    case "at":
+      if (text.charAt(bodyAt) === "(") return notYet(start, "at(…)");
+      return parseAt(text, bodyAt, context);
+    case "@at":
+      return parseEpoch(text, bodyAt, context);
+    case "in":
+      return parseIn(text, bodyAt, context);
+    case "every":
+    case "@every":
+      return parseEvery(text, bodyAt, context);
+    case "rate":
+    case "cron":
+      return notYet(start, `${head}(…)`);
+    case "@yearly":
+    case "@annually":
+    case "@monthly":
+    case "@weekly":
+    case "@daily":
+    case "@midnight":
+    case "@hourly":
+      return notYet(start, head);
+    case "tz":
+    case "cron_tz":
+      return invalid(start, "The zone does not belong into the expression: give it as timezone.");
+    case "":
+    case "h":
+      return parseCron(text, start, context);
+    default:
+      return invalid(start, `${quoted(head)} is not understood. ${FORMS}.`);
+  }
+}
+
+function notYet(position: number, form: string): WhenFault {
+  return unsupported(position, `${form} is not available yet. ${FORMS}.`);
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (text.charAt(at) === " " || text.charAt(at) === "\t") at += 1;
+  return at;
+}
+
+function parseAt(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
+  const time = readAtTime(text, bodyAt);
+  if (!time.ok) return time;
+  if (time.offset === null && context.timezone !== "UTC") {
+    return unsupported(
+      bodyAt,
+      "A time without offset in a zone other than UTC is not available yet: add the offset.",
+    );
+  }
+  return once(time.wall - (time.offset ?? 0), bodyAt, context);
+}
+
+function parseEpoch(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
+  if (!/^\d{1,12}$/.test(text.slice(bodyAt))) {
+    return invalid(bodyAt, "@at takes whole seconds since 1970, as in @at 1647067401.");
+  }
+  return once(Number(text.slice(bodyAt)) * 1_000, bodyAt, context);
+}
+
+function once(at: number, position: number, { now }: WhenContext): ParsedWhen | WhenFault {
+  if (at < now - PAST_GRACE_MS) {
+    return { ok: false, kind: "past", message: `${isoInstant(at)} is over.`, position };
+  }
+  if (at > now + FURTHEST_MS) return invalid(position, "This is more than 100 years ahead.");
+  const normal = `at ${isoInstant(at)}`;
+  return { ok: true, cadence: { kind: "once", at }, relative: false, normal, description: `once, ${normal}` };
+}
+
+function parseIn(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
+  const duration = readDuration(text, bodyAt);
+  if (!duration.ok) return duration;
+  const at = now + duration.ms;
+  const normal = `at ${isoInstant(at)}`;
+  return { ok: true, cadence: { kind: "once", at }, relative: true, normal, description: `once, ${normal}` };
+}
+
+function parseEvery(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
+  const calendar = /\b(?:days?|weeks?|months?|years?)\b/i.exec(text.slice(bodyAt));
+  if (calendar) {
+    return unsupported(
+      bodyAt + calendar.index,
+      "Intervals by the calendar (every 1 month, every 2 weeks) are not available yet; exact ones are, as in every 24h or every 7d.",
+    );
+  }
+  const duration = readDuration(text, bodyAt);
+  if (!duration.ok) return duration;
+  if (duration.ms < INTERVAL_MIN_MS) return invalid(bodyAt, "An interval is at least one second.");
+  return {
+    ok: true,
+    cadence: { kind: "interval", everyMs: duration.ms, firstAt: now + duration.ms },
+    relative: false,
+    normal: `every ${formatDuration(duration.ms)}`,
+    description: `every ${describeDuration(duration.ms).replace(/^1 (\w+)$/, "$1")}`,
+  };
+}
+
+function parseCron(text: string, start: number, { timezone }: WhenContext): ParsedWhen | WhenFault {
+  const fields = readCronFields(text.slice(start), start);
+  if (!fields.ok) return fields;
+  if (timezone !== "UTC") {
+    return unsupported(start, "Cron expressions in a zone other than UTC are not available yet.");
+  }
+  return {
+    ok: true,
+    cadence: { kind: "cron", expression: fields.normal, timezone },
+    relative: false,
+    normal: fields.normal,
+    description: `${describeCron(fields)}, ${timezone}`,
+  };
+}

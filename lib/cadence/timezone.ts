@@ -1,0 +1,51 @@
+/** ICU answers with these old names although IANA has renamed the zones; people write and expect the new ones. */
+const newName: ReadonlyMap<string, string> = new Map([
+  ["Africa/Asmera", "Africa/Asmara"],
+  ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
+  ["America/Catamarca", "America/Argentina/Catamarca"],
+  ["America/Coral_Harbour", "America/Atikokan"],
+  ["America/Cordoba", "America/Argentina/Cordoba"],
+  ["America/Godthab", "America/Nuuk"],
+  ["America/Indianapolis", "America/Indiana/Indianapolis"],
+  ["America/Jujuy", "America/Argentina/Jujuy"],
+  ["America/Louisville", "America/Kentucky/Louisville"],
+  ["America/Mendoza", "America/Argentina/Mendoza"],
+  ["Asia/Calcutta", "Asia/Kolkata"],
+  ["Asia/Katmandu", "Asia/Kathmandu"],
+  ["Asia/Rangoon", "Asia/Yangon"],
+  ["Asia/Saigon", "Asia/Ho_Chi_Minh"],
+  ["Atlantic/Faeroe", "Atlantic/Faroe"],
+  ["Europe/Kiev", "Europe/Kyiv"],
+  ["Pacific/Enderbury", "Pacific/Kanton"],
+  ["Pacific/Ponape", "Pacific/Pohnpei"],
+  ["Pacific/Truk", "Pacific/Chuuk"],
+]);
+
+/** ICU also takes three-letter names that IANA never had and that mean different zones to different people (IST, CST, BST). */
+const threeLetterNames: ReadonlySet<string> = new Set(
+  "CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET".split(" "),
+);
+
+const LENGTH_MAX = 64;
+
+/**
+ * The IANA name of a zone in its one spelling (`europe/berlin` and `US/Eastern` become `Europe/Berlin` and
+ * `America/New_York`), or null for what is no IANA name: offsets, abbreviations, the empty string, which would mean the
+ * zone of the host.
+ */
+export function canonicalTimezone(name: string): string | null {
+  if (name.length > LENGTH_MAX || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return null;
+  if (name.length === 3 && !threeLetterNames.has(name.toUpperCase())) return null;
+  if (/^systemv\//i.test(name)) return null;
+  const known = resolvedByIntl(name);
+  return known === null ? null : (newName.get(known) ?? known);
+}
+
+function resolvedByIntl(name: string): string | null {
+  try {
+    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
+
+describe("a zone's name", () => {
+  test.each([
+    ["europe/berlin", "Europe/Berlin"],
+    ["utc", "UTC"],
+    ["Etc/UTC", "UTC"],
+    ["US/Eastern", "America/New_York"],
+    ["etc/gmt+5", "Etc/GMT+5"],
+    ["America/Argentina/Buenos_Aires", "America/Argentina/Buenos_Aires"],
+    ["Asia/Kolkata", "Asia/Kolkata"],
+    ["Asia/Calcutta", "Asia/Kolkata"],
+    ["europe/kiev", "Europe/Kyiv"],
+    ["Japan", "Asia/Tokyo"],
+  ])("%s is stored as %s", (name, canonical) => {
+    expect(canonicalTimezone(name)).toBe(canonical);
+  });
+
+  test.each([
+    ["+02:00", "an offset"],
+    ["-0500", "an offset"],
+    ["IST", "three letters that mean Ireland, Israel or India"],
+    ["CST", "three letters that mean America or China"],
+    ["SystemV/AST4", "a name that IANA has dropped"],
+    ["Europe/Berlin ", "a name with a blank"],
+    ["Europe/Berlin\u0000", "a name with a control character"],
+    ["Factory", "a placeholder"],
+    ["a".repeat(10_000), "no name at all"],
+  ])("%s is refused, being %s", (name) => {
+    expect(canonicalTimezone(name)).toBeNull();
+  });
+
+  test("every zone that the runtime knows is accepted, and its stored name is stored as itself", () => {
+    for (const name of Intl.supportedValuesOf("timeZone")) {
+      const canonical = canonicalTimezone(name);
+      expect(canonical, name).not.toBeNull();
+      expect(canonicalTimezone(canonical ?? "")).toBe(canonical);
+    }
+  });
+});
