@@ -5,10 +5,22 @@
 export const wording = {
   "api.failed": "{method} {path} failed: {error}",
   "api.request": "{method} {path} → {status} in {ms} ms",
+  "events.failed": "the event bus could not answer: {error}",
+  "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
+  "job.dead": "job {job} is dead after {attempt} attempts: {error}",
+  "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
+  "migration.applied": "migration {number} applied: {name}",
+  "parcel.lease-ended": "{parcels} parcels had a lease that ended; their jobs run again, alone",
+  "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",
+  "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
+  "parcel.unsent": "{parcels} parcels did not reach the {queue} queue and will be offered again: {error}",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
-  "migration.applied": "migration {number} applied: {name}",
+  "tick.days-dropped": "days dropped: {days}",
+  "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
+  "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
+  "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
 } as const;
 
 export type LogEvent = keyof typeof wording;
