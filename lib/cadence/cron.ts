@@ -1,9 +1,10 @@
 import { type CronFields, readCronFields } from "./cron-fields.ts";
 import { cronSearch } from "./cron-search.ts";
+import { zoneNamed } from "./zone-spans.ts";
+import { nextInZone, previousInZone } from "./zoned-search.ts";
 
 /** An expression in a zone, ready to be asked for its occurrences. */
 export interface CompiledCron {
-  fields: CronFields;
   nextAfter(after: number): number | null;
   previousBefore(before: number): number | null;
 }
@@ -28,16 +29,16 @@ export function compiledCron(expression: string, timezone: string): CompiledCron
   return made;
 }
 
-/** Dates hold no instants beyond this, and nothing is looked for there. */
-const INSTANT_MAX = 8.64e15 - 400 * 366 * 86_400_000;
+/** Dates hold no instants much beyond this, and nothing is looked for there. */
+const INSTANT_MAX = 8e15;
 
 function compile(fields: CronFields, timezone: string): CompiledCron {
-  if (timezone !== "UTC") throw new Error(`Cron expressions in ${timezone} are not available yet.`);
   const search = cronSearch(fields);
+  const zone = zoneNamed(timezone);
+  const { fixedTime } = fields;
   return {
-    fields,
-    nextAfter: (after) => (Math.abs(after) < INSTANT_MAX ? search.atOrAfter(Math.floor(after) + 1) : null),
+    nextAfter: (after) => (Math.abs(after) < INSTANT_MAX ? nextInZone(search, fixedTime, zone, after) : null),
     previousBefore: (before) =>
-      Math.abs(before) < INSTANT_MAX ? search.atOrBefore(Math.ceil(before) - 1) : null,
+      Math.abs(before) < INSTANT_MAX ? previousInZone(search, fixedTime, zone, before) : null,
   };
 }

@@ -6,6 +6,8 @@ import { readCronFields } from "./cron-fields.ts";
 import { describeCron } from "./describe-cron.ts";
 import { describeDuration, formatDuration, readDuration } from "./duration.ts";
 import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+import { zoneNamed } from "./zone-spans.ts";
+import { instantOfWall } from "./zoned-search.ts";
 
 export type { WhenFault } from "./fault.ts";
 
@@ -95,13 +97,10 @@ function skipBlanks(text: string, from: number): number {
 function parseAt(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
   const time = readAtTime(text, bodyAt);
   if (!time.ok) return time;
-  if (time.offset === null && context.timezone !== "UTC") {
-    return unsupported(
-      bodyAt,
-      "A time without offset in a zone other than UTC is not available yet: add the offset.",
-    );
-  }
-  return once(time.wall - (time.offset ?? 0), bodyAt, context);
+  if (time.offset !== null) return once(time.wall - time.offset, bodyAt, context);
+  const at = instantOfWall(zoneNamed(context.timezone), time.wall);
+  if (at === null) return invalid(bodyAt, `${context.timezone} has left this day out of its calendar.`);
+  return once(at, bodyAt, context);
 }
 
 function parseEpoch(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
@@ -151,9 +150,6 @@ function parseEvery(text: string, bodyAt: number, { now }: WhenContext): ParsedW
 function parseCron(text: string, start: number, { timezone }: WhenContext): ParsedWhen | WhenFault {
   const fields = readCronFields(text.slice(start), start);
   if (!fields.ok) return fields;
-  if (timezone !== "UTC") {
-    return unsupported(start, "Cron expressions in a zone other than UTC are not available yet.");
-  }
   return {
     ok: true,
     cadence: { kind: "cron", expression: fields.normal, timezone },

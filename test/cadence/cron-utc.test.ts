@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Cadence, countWithin, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import { parseWhen } from "../../lib/cadence/parse-when.ts";
 import { arbitraryCron, arbitraryInstant } from "./arbitrary-cron.ts";
+import { scanUtc } from "./minute-scan.ts";
 
 const MINUTE = 60_000;
 
@@ -58,7 +59,7 @@ describe("a cron expression in UTC", () => {
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, from) => {
         const cadence = cron(expression);
         const upTo = from + 3 * 1_440 * MINUTE;
-        const scanned = scan(expression, from, upTo);
+        const scanned = scanUtc(expression, from, upTo);
         expect(following(cadence, from, scanned.length)).toEqual(scanned);
         const after = nextAfter(cadence, scanned.at(-1) ?? from) ?? Number.POSITIVE_INFINITY;
         expect(after).toBeGreaterThan(upTo);
@@ -127,36 +128,3 @@ describe("a cron expression in UTC", () => {
     }
   });
 });
-
-/** The definition itself, spelled out minute by minute with nothing but Date. */
-function scan(expression: string, from: number, upTo: number): number[] {
-  const [minutes, hours, days, months, weekdays] = expression.split(" ").map(matcher);
-  const [, , dayText, , weekdayText] = expression.split(" ");
-  const found: number[] = [];
-  for (let at = Math.floor(from / MINUTE) * MINUTE + MINUTE; at <= upTo; at += MINUTE) {
-    const date = new Date(at);
-    const day = days?.(date.getUTCDate(), 1, 31);
-    const weekday = weekdays?.(date.getUTCDay(), 0, 6);
-    const dayFits = dayText === "*" ? weekday : weekdayText === "*" ? day : day || weekday;
-    if (
-      dayFits &&
-      minutes?.(date.getUTCMinutes(), 0, 59) &&
-      hours?.(date.getUTCHours(), 0, 23) &&
-      months?.(date.getUTCMonth() + 1, 1, 12)
-    ) {
-      found.push(at);
-    }
-  }
-  return found;
-}
-
-function matcher(field: string): (value: number, min: number, max: number) => boolean {
-  return (value, min, max) =>
-    field.split(",").some((item) => {
-      const [base = "", by] = item.split("/");
-      const [fromText = "", toText] = base.split("-");
-      const from = base === "*" ? min : Number(fromText);
-      const to = toText !== undefined ? Number(toText) : base === "*" || by !== undefined ? max : from;
-      return value >= from && value <= to && (value - from) % Number(by ?? 1) === 0;
-    });
-}
