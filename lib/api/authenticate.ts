@@ -1,0 +1,21 @@
+import type { Token } from "../token/token.ts";
+import { Problem } from "./problem.ts";
+
+export type FindToken = (bearer: string) => Promise<Token | null>;
+
+/** The token that an Authorization header carries; 401 where it carries none that is known. */
+export async function authenticate(authorization: string | undefined, findToken: FindToken): Promise<Token> {
+  const bearer = /^bearer +([\x21-\x7e]+)$/i.exec(authorization ?? "")?.[1];
+  if (bearer === undefined) {
+    throw new Problem("unauthorized", "Send `Authorization: Bearer <token>`.", {
+      "www-authenticate": 'Bearer realm="carillon"',
+    });
+  }
+  const token = await findToken(bearer);
+  if (token === null) {
+    throw new Problem("unauthorized", "The token is unknown or its time is over.", {
+      "www-authenticate": 'Bearer realm="carillon", error="invalid_token"',
+    });
+  }
+  return token;
+}

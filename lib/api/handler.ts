@@ -1,0 +1,106 @@
+import middy from "@middy/core";
+import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
+import type { Clock } from "../clock.ts";
+import type { Invocation } from "../config/function.ts";
+import type { Log } from "../log/log.ts";
+import type { Token } from "../token/token.ts";
+import { type HttpResponse, toHttp } from "./answer.ts";
+import { authenticate, type FindToken } from "./authenticate.ts";
+import { jobRoutes } from "./job-routes.ts";
+import type { Operations } from "./operations.ts";
+import { problemAnswer } from "./problem-answer.ts";
+import { readRequest } from "./request.ts";
+import { makeRouter } from "./router.ts";
+import { scheduleRoutes } from "./schedule-routes.ts";
+
+export interface ApiParts {
+  operations: Operations;
+  findToken: FindToken;
+  clock: Clock;
+  log: Log;
+}
+
+/** One request on its way through the middlewares. */
+interface Exchange {
+  event: APIGatewayProxyEventV2;
+  requestId: string;
+  startedAt: number;
+  token?: Token;
+}
+
+type Middleware = middy.MiddlewareObj<Exchange, HttpResponse>;
+
+/** The API as a Lambda handler: logged, problems worded, authenticated, and then routed; in this order. */
+export function makeApi(
+  parts: ApiParts,
+): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
+  const { clock, operations } = parts;
+  const router = makeRouter([...scheduleRoutes(operations), ...jobRoutes(operations)]);
+  const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {
+    if (token === undefined) throw new Error("A request came past the authentication without a token.");
+    return toHttp(await router(readRequest(event), token));
+  })
+    .use(requestLog(parts))
+    .use(problems())
+    .use(healthProbe(operations))
+    .use(bearerToken(parts.findToken));
+  return (event, invocation) => {
+    const exchange = { event, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
+    // Of Lambda's context middy uses the remaining time alone, which an Invocation has.
+    return answered(exchange, invocation as Context);
+  };
+}
+
+function requestLog({ clock, log }: ApiParts): Middleware {
+  const write = ({ event, response, error }: middy.Request<Exchange, HttpResponse>) => {
+    const { requestId, startedAt, token } = event;
+    const { http } = event.event.requestContext;
+    const status = response?.statusCode ?? 500;
+    const request = {
+      requestId,
+      method: http.method.slice(0, 20),
+      path: loggable(event.event.rawPath),
+      by: token?.name,
+    };
+    log.info("api.request", { ...request, status, ms: clock.now().getTime() - startedAt });
+    if (status >= 500) log.error("api.failed", { ...request, ...causeOf(error) });
+  };
+  return { after: write, onError: write };
+}
+
+function problems(): Middleware {
+  return {
+    onError: (request) => {
+      request.response = problemAnswer(request.error, request.event.requestId);
+    },
+  };
+}
+
+/** The one path that takes no token. */
+function healthProbe(operations: Operations): Middleware {
+  return {
+    before: async ({ event: { event } }) => {
+      if (event.rawPath !== "/health" || event.requestContext.http.method !== "GET") return undefined;
+      await operations.health();
+      return toHttp({ status: 200, body: { status: "ok" } });
+    },
+  };
+}
+
+function bearerToken(findToken: FindToken): Middleware {
+  return {
+    before: async ({ event: exchange }) => {
+      exchange.token = await authenticate(exchange.event.headers["authorization"], findToken);
+    },
+  };
+}
+
+/** A path may hold anything, line breaks included; a log line holds plain characters and ends. */
+function loggable(path: string): string {
+  return encodeURI(path.slice(0, 300).toWellFormed());
+}
+
+function causeOf(error: unknown): Record<string, string | undefined> {
+  if (!(error instanceof Error)) return { error: String(error) };
+  return { error: `${error.name}: ${error.message}`, stack: error.stack };
+}

@@ -1,0 +1,38 @@
+import type { JobRead } from "./operations.ts";
+
+/** A job as callers read it alone, with its payload and its attempts. */
+export function jobView(job: JobRead) {
+  return {
+    ...jobListView(job),
+    payload: job.payload ?? null,
+    attempts: (job.attempts ?? []).map(({ attempt, startedAt, finishedAt, outcome, error }) => ({
+      attempt,
+      startedAt,
+      finishedAt,
+      outcome,
+      error,
+    })),
+  };
+}
+
+/** A job as it stands in a list: without its payload. */
+export function jobListView(job: JobRead) {
+  return {
+    id: job.id,
+    kind: job.kind,
+    key: job.key,
+    scheduleId: job.scheduleId,
+    version: job.version,
+    group: job.group,
+    occurrence: job.occurrence,
+    dueAt: job.dueAt,
+    state: job.state,
+    reason: job.reason,
+    attempt: job.attempt,
+    readyAt: job.readyAt,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+    latenessMs: job.latenessMs,
+    error: job.error,
+  };
+}

@@ -1,0 +1,45 @@
+import { ConnectionLost } from "../db/connection-lost.ts";
+import { type SqlState, sqlState } from "../db/sql-state.ts";
+import { Refusal } from "../refusal.ts";
+import { type HttpResponse, toHttp } from "./answer.ts";
+import { Problem, problemDocument } from "./problem.ts";
+
+const contentType = "application/problem+json";
+
+/** States in which the same request is likely to succeed a moment later. */
+const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "cancelled",
+  "deadlock",
+  "lock_timeout",
+  "read_only",
+  "serialization_failure",
+  "shutdown",
+  "too_many_connections",
+]);
+
+/**
+ * The answer to a request that ended in an error. A caller reads only what was worded for callers; of anything
+ * unforeseen they get the id under which the log has the cause.
+ */
+export function problemAnswer(error: unknown, requestId: string): HttpResponse {
+  if (error instanceof Refusal) {
+    const document = problemDocument(error.kind, { detail: error.message, faults: error.faults });
+    return toHttp({ status: document.status, body: document }, contentType);
+  }
+  if (error instanceof Problem) {
+    const document = problemDocument(error.kind, { detail: error.message });
+    return toHttp({ status: document.status, body: document, headers: error.headers }, contentType);
+  }
+  if (error instanceof ConnectionLost || passing.has(sqlState(error))) {
+    const document = problemDocument("unavailable", {
+      detail: "The database does not answer at the moment; try again.",
+      requestId,
+    });
+    return toHttp({ status: document.status, body: document, headers: { "retry-after": "2" } }, contentType);
+  }
+  const document = problemDocument("internal", {
+    detail: "Something failed that should not; the log has the cause.",
+    requestId,
+  });
+  return toHttp({ status: document.status, body: document }, contentType);
+}

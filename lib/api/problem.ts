@@ -1,0 +1,56 @@
+import type { Fault, RefusalKind } from "../refusal.ts";
+
+/** Every problem the API answers with: its status, and the title that stays the same for each. */
+const kinds = {
+  invalid: { status: 400, title: "The request is not understood" },
+  unauthorized: { status: 401, title: "A token is needed" },
+  forbidden: { status: 403, title: "The token does not allow this" },
+  missing: { status: 404, title: "There is no such thing" },
+  "method-not-allowed": { status: 405, title: "The method is not allowed here" },
+  conflict: { status: 409, title: "The request conflicts with what is there" },
+  precondition: { status: 412, title: "The precondition does not hold" },
+  "too-large": { status: 413, title: "The body is too large" },
+  "media-type": { status: 415, title: "The body is not JSON" },
+  impossible: { status: 422, title: "The request is not possible here" },
+  internal: { status: 500, title: "Carillon failed" },
+  unavailable: { status: 503, title: "Carillon is not available" },
+} as const satisfies Record<string, { status: number; title: string }> &
+  Record<RefusalKind, { status: number; title: string }>;
+
+export type ProblemKind = keyof typeof kinds;
+
+export interface ProblemDocument {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  errors?: readonly Fault[];
+  requestId?: string;
+}
+
+/** An answer other than success that the API itself decides on; what the operations refuse comes as a Refusal. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly kind: ProblemKind;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>> = {}) {
+    super(detail);
+    this.kind = kind;
+    this.headers = headers;
+  }
+}
+
+/** The document of RFC 9457 for a problem. */
+export function problemDocument(
+  kind: ProblemKind,
+  { detail, faults = [], requestId }: { detail: string; faults?: readonly Fault[]; requestId?: string },
+): ProblemDocument {
+  return {
+    type: `urn:carillon:problem:${kind}`,
+    ...kinds[kind],
+    detail,
+    ...(faults.length > 0 ? { errors: faults } : {}),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}

@@ -1,0 +1,50 @@
+import type { Token } from "../token/token.ts";
+import { allows } from "../token/token.ts";
+import type { Answer } from "./answer.ts";
+import { Problem } from "./problem.ts";
+import type { ApiRequest } from "./request.ts";
+import type { Route } from "./route.ts";
+
+/** Finds the route of a request and runs it; says 404, 405 or 403 where there is none for this method or this token. */
+export function makeRouter(routes: readonly Route[]): (request: ApiRequest, token: Token) => Promise<Answer> {
+  const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
+  return async (request, token) => {
+    const here = table.flatMap(({ route, pattern }) => {
+      const parameters = matched(pattern, request.segments);
+      return parameters === null ? [] : [{ route, parameters }];
+    });
+    if (here.length === 0) throw new Problem("missing", "There is nothing at this path.");
+    const found = here.find(({ route }) => route.method === request.method);
+    if (found === undefined) throw notAllowed(here.map(({ route }) => route.method));
+    const { route, parameters } = found;
+    if (!allows(token, route.scope))
+      throw forbidden(`This takes a token of scope ${route.scope}; yours has ${token.scope}.`);
+    return route.run(request, parameters, token);
+  };
+}
+
+export function forbidden(detail: string): Problem {
+  return new Problem("forbidden", detail, {
+    "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"',
+  });
+}
+
+function notAllowed(methods: readonly string[]): Problem {
+  const allow = [...methods].sort().join(", ");
+  return new Problem("method-not-allowed", `This path takes ${allow}.`, { allow });
+}
+
+function matched(
+  pattern: readonly string[],
+  segments: readonly string[],
+): ReadonlyMap<string, string> | null {
+  if (pattern.length !== segments.length) return null;
+  const parameters = new Map<string, string>();
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index] ?? "";
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? part !== segment : segment === "") return null;
+    if (name !== undefined) parameters.set(name, segment);
+  }
+  return parameters;
+}

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { Refusal } from "../refusal.ts";
+import { instantShape } from "../schedule/instant-shape.ts";
+import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { keyFault, keyShape } from "../schedule/schedule-key.ts";
+import { storableText } from "../schedule/text.ts";
+import { pageQuery, wholeNumber } from "./query.ts";
+
+/** The key in the path, refused where it can be nobody's. */
+export function readKey(key: string): string {
+  const message = keyFault(key);
+  if (message === null) return key;
+  throw new Refusal("invalid", "The key is not understood.", [{ path: "key", message }]);
+}
+
+/** A schedule's body may repeat the key that stands in the path. */
+export function readScheduleBody(input: unknown, keyInPath: string): ScheduleBody {
+  const { key, rest } = takeKey(input);
+  return parsedBesides(rest, key === undefined || key === keyInPath ? null : "is not the key in the path");
+}
+
+/** For POST, where the key stands in the body, if anywhere. */
+export function readKeyedScheduleBody(input: unknown): { key?: string; body: ScheduleBody } {
+  const { key, rest } = takeKey(input);
+  if (key === undefined) return { body: parsedBesides(rest, null) };
+  if (typeof key !== "string") return { body: parsedBesides(rest, "takes a string") };
+  return { key, body: parsedBesides(rest, keyFault(key)) };
+}
+
+/** A patch may repeat the key and cannot change it. */
+export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
+  const { key, rest } = takeKey(input);
+  if (key === undefined || key === keyInPath) return rest;
+  throw new Refusal("invalid", "The schedule is not understood.", [
+    { path: "key", message: "cannot be changed" },
+  ]);
+}
+
+function takeKey(input: unknown): { key: unknown; rest: unknown } {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    return { key: undefined, rest: input };
+  const members = new Map<string, unknown>(Object.entries(input));
+  const key = members.get("key");
+  members.delete("key");
+  return { key, rest: Object.fromEntries(members) };
+}
+
+/** Names the fault of the key together with those of the body. */
+function parsedBesides(input: unknown, keyMessage: string | null): ScheduleBody {
+  if (keyMessage === null) return parseScheduleBody(input);
+  const faults = [{ path: "key", message: keyMessage }];
+  try {
+    parseScheduleBody(input);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.kind === "invalid") faults.push(...error.faults);
+  }
+  throw new Refusal("invalid", "The schedule is not understood.", faults);
+}
+
+const holder = storableText({ max: 100 });
+
+export const pauseShape = z.strictObject({
+  reason: storableText({ min: 0, max: 500 }).nullish(),
+  until: instantShape.nullish(),
+  owner: holder.nullish(),
+});
+
+export const resumeShape = z.strictObject({ owner: holder.nullish() });
+
+export const listQuery = z.strictObject({
+  prefix: storableText({ max: 255 }).optional(),
+  group: keyShape.optional(),
+  tag: keyShape.optional(),
+  state: z.enum(["active", "paused", "ended"]).optional(),
+  target: z.enum(["handler", "event", "queue", "webhook", "lambda"]).optional(),
+  ...pageQuery,
+});
+
+export const nextQuery = z.strictObject({
+  n: wholeNumber({ min: 1, max: 100, byDefault: 10 }),
+  from: instantShape.optional(),
+});

@@ -1,0 +1,210 @@
+import { Refusal } from "../refusal.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
+import type { Token } from "../token/token.ts";
+import type { Answer } from "./answer.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
+import type { Caller, EditDone, Operations, ScheduleRead } from "./operations.ts";
+import { noQuery, type Route, readShape, route } from "./route.ts";
+import { forbidden } from "./router.ts";
+import {
+  listQuery,
+  nextQuery,
+  pauseShape,
+  readKey,
+  readKeyedScheduleBody,
+  readScheduleBody,
+  readSchedulePatch,
+  resumeShape,
+} from "./schedule-input.ts";
+import { scheduleListView, scheduleView } from "./schedule-view.ts";
+
+export function scheduleRoutes(operations: Operations): Route[] {
+  return [...editRoutes(operations), ...holdRoutes(operations), ...readRoutes(operations)];
+}
+
+function editRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/schedules",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ body, token }) =>
+        edited(
+          await operations.createSchedule({ ...readKeyedScheduleBody(body()), caller: callerOf(token) }),
+        ),
+    }),
+    route({
+      method: "PUT",
+      path: "/v1/schedules/{key}",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, body, header, token }) => {
+        const key = readKey(parameter("key"));
+        return edited(
+          await operations.putSchedule({
+            key,
+            ifMatch: readIfMatch(header("if-match")),
+            ifNoneMatch: readIfNoneMatch(header("if-none-match")),
+            body: readScheduleBody(body(), key),
+            caller: callerOf(token),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: "/v1/schedules/{key}",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, body, header, token }) => {
+        const key = readKey(parameter("key"));
+        const patch = readSchedulePatch(body(), key);
+        return edited(
+          await operations.patchSchedule({
+            key,
+            ifMatch: readIfMatch(header("if-match")),
+            patch,
+            caller: callerOf(token),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/schedules/{key}",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, header, token }) => {
+        await operations.deleteSchedule({
+          key: readKey(parameter("key")),
+          ifMatch: readIfMatch(header("if-match")),
+          caller: callerOf(token),
+        });
+        return { status: 204 };
+      },
+    }),
+  ];
+}
+
+function holdRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/pause",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, optionalBody, header, token }) => {
+        const key = readKey(parameter("key"));
+        const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
+        return edited(
+          await operations.pauseSchedule({
+            key,
+            caller: callerOf(token),
+            ifMatch: readIfMatch(header("if-match")),
+            reason: reason ?? undefined,
+            until: until ?? undefined,
+            owner: ownerFor(token, owner),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/resume",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, optionalBody, header, token }) => {
+        const key = readKey(parameter("key"));
+        const { owner } = readShape(resumeShape, optionalBody(), "body");
+        const caller = callerOf(token);
+        return edited(
+          await operations.resumeSchedule({
+            key,
+            caller,
+            ifMatch: readIfMatch(header("if-match")),
+            owner: ownerFor(token, owner),
+          }),
+        );
+      },
+    }),
+  ];
+}
+
+function readRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules",
+      scope: "read",
+      query: listQuery,
+      answer: async ({ query: { cursor, limit, ...filter } }) => {
+        const after =
+          cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
+        const { items, next } = await operations.listSchedules({
+          ...filter,
+          after,
+          limit,
+        });
+        return {
+          status: 200,
+          body: {
+            items: items.map(scheduleListView),
+            ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}",
+      scope: "read",
+      query: noQuery,
+      answer: async ({ parameter }) => {
+        const key = readKey(parameter("key"));
+        const schedule = await operations.readSchedule(key);
+        if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+        return { status: 200, body: scheduleView(schedule), headers: { etag: etagOf(schedule.version) } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/next",
+      scope: "read",
+      query: nextQuery,
+      answer: async ({ parameter, query: { n, from } }) => {
+        const key = readKey(parameter("key"));
+        const instants = await operations.nextOccurrences({ key, n, from: from?.getTime() });
+        return { status: 200, body: { occurrences: instants.map((at) => new Date(at).toISOString()) } };
+      },
+    }),
+  ];
+}
+
+function callerOf(token: Token): Caller {
+  return { name: token.name };
+}
+
+/** A hold is its owner's; only an admin sets or releases one in another's name. */
+function ownerFor(token: Token, owner: string | null | undefined): string | undefined {
+  if (owner === null || owner === undefined) return undefined;
+  if (owner !== token.name && token.scope !== "admin") {
+    throw forbidden(
+      `Only a token of scope admin acts for another owner; yours is ${JSON.stringify(token.name)}.`,
+    );
+  }
+  return owner;
+}
+
+function edited({ change, schedule }: EditDone): Answer {
+  const headers = { etag: etagOf(schedule.version) };
+  const body = scheduleView(schedule);
+  return change === "created"
+    ? { status: 201, body, headers: { ...headers, location: locationOf(schedule) } }
+    : { status: 200, body, headers };
+}
+
+function locationOf(schedule: ScheduleRead): string {
+  return `/v1/schedules/${encodeURIComponent(schedule.key)}`;
+}

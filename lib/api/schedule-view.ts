@@ -1,0 +1,53 @@
+import { jobListView } from "./job-view.ts";
+import type { ScheduleRead } from "./operations.ts";
+
+/** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
+export function scheduleView(schedule: ScheduleRead) {
+  const { lastJob } = schedule;
+  return {
+    ...scheduleListView(schedule),
+    payload: schedule.body.payload,
+    ...(lastJob === undefined ? {} : { lastJob: lastJob === null ? null : jobListView(lastJob) }),
+  };
+}
+
+/** A schedule as it stands in a list: without its payload. */
+export function scheduleListView({ body, ...schedule }: ScheduleRead) {
+  return {
+    id: schedule.id,
+    key: schedule.key,
+    state: schedule.state,
+    version: schedule.version,
+    when: body.when,
+    timezone: body.timezone,
+    cadence: schedule.cadence,
+    nextAt: schedule.nextAt,
+    target: body.target,
+    group: body.group,
+    serial: body.serial,
+    tags: body.tags,
+    description: body.description,
+    startsAt: body.startsAt,
+    endsAt: body.endsAt,
+    maxFires: body.maxFires,
+    calendar: body.calendar,
+    catchUp: body.catchUp,
+    deadline: body.deadline,
+    overlap: body.overlap,
+    spread: body.spread,
+    slot: body.slot,
+    dst: body.dst,
+    retry: body.retry,
+    timeout: body.timeout,
+    holdAfter: body.holdAfter,
+    delivery: body.delivery,
+    deleteOnEnd: body.deleteOnEnd,
+    holds: schedule.holds.map(({ owner, reason, until, since }) => ({ owner, reason, until, since })),
+    checks: schedule.checks,
+    warnings: schedule.warnings,
+    createdAt: schedule.createdAt,
+    createdBy: schedule.createdBy,
+    updatedAt: schedule.updatedAt,
+    updatedBy: schedule.updatedBy,
+  };
+}

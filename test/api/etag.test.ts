@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { etagOf, readIfMatch, readIfNoneMatch } from "../../lib/api/etag.ts";
+import { Refusal } from "../../lib/refusal.ts";
+
+describe("If-Match", () => {
+  test("reads what was given out", () => {
+    expect(readIfMatch(etagOf(3))).toEqual([3]);
+  });
+
+  test.each<[string | undefined, unknown]>([
+    [undefined, undefined],
+    ["*", "*"],
+    [" * ", "*"],
+    ['"1", "2"', [1, 2]],
+    ['W/"3"', []],
+    ['W/"3", "4"', [4]],
+    ['"abc"', []],
+    ['""', []],
+    ['"03"', []],
+    ['"99999999999999999999"', []],
+  ])("%j means %j", (header, versions) => {
+    expect(readIfMatch(header)).toEqual(versions);
+  });
+
+  test.each(["", "3", '"3', '"3" "4"', '"3",', "*, *", "w/x"])("%j is refused", (header) => {
+    expect(() => readIfMatch(header)).toThrow(Refusal);
+  });
+});
+
+describe("If-None-Match", () => {
+  test("takes the star and nothing else", () => {
+    expect(readIfNoneMatch(undefined)).toBe(false);
+    expect(readIfNoneMatch("*")).toBe(true);
+    expect(() => readIfNoneMatch('"3"')).toThrow(Refusal);
+    expect(() => readIfNoneMatch("")).toThrow(Refusal);
+  });
+});

@@ -1,0 +1,322 @@
+import { describe, expect, test } from "vitest";
+import { type ApiParts, makeApi } from "../../lib/api/handler.ts";
+import type { Operations } from "../../lib/api/operations.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import { jsonLog } from "../../lib/log/log.ts";
+import { Refusal } from "../../lib/refusal.ts";
+import type { Token } from "../../lib/token/token.ts";
+import { type EventParts, httpEvent, invocation } from "./http-event.ts";
+
+const tokens: Readonly<Record<string, Token>> = {
+  reader: { id: "1", name: "reader", scope: "read" },
+  writer: { id: "2", name: "writer", scope: "write" },
+  admin: { id: "3", name: "admin", scope: "admin" },
+};
+
+/** The API over operations that only note what reached them, or that fail as told. */
+function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts["findToken"] } = {}) {
+  const reached: { operation: string; wish: unknown }[] = [];
+  const lines: string[] = [];
+  const operation = (name: string) => async (wish: unknown) => {
+    reached.push({ operation: name, wish });
+    throw failure ?? new Refusal("missing", "Nothing is stored here.");
+  };
+  const operations: Operations = {
+    putSchedule: operation("putSchedule"),
+    createSchedule: operation("createSchedule"),
+    patchSchedule: operation("patchSchedule"),
+    deleteSchedule: operation("deleteSchedule"),
+    pauseSchedule: operation("pauseSchedule"),
+    resumeSchedule: operation("resumeSchedule"),
+    readSchedule: operation("readSchedule"),
+    listSchedules: operation("listSchedules"),
+    nextOccurrences: operation("nextOccurrences"),
+    jobsOfSchedule: operation("jobsOfSchedule"),
+    readJob: operation("readJob"),
+    health: async () => {
+      if (failure !== undefined) throw failure;
+    },
+  };
+  const api = makeApi({
+    operations,
+    findToken: findToken ?? (async (bearer) => tokens[bearer] ?? null),
+    clock: { now: () => new Date(0), sleep: async () => {} },
+    log: jsonLog((line) => lines.push(line)),
+  });
+  const send = async (
+    method: string,
+    path: string,
+    { as = "admin", ...parts }: EventParts & { as?: string } = {},
+  ) => {
+    const authorization = as === "" ? {} : { authorization: `Bearer ${as}` };
+    const response = await api(
+      httpEvent(method, path, { ...parts, headers: { ...authorization, ...parts.headers } }),
+      invocation,
+    );
+    return { ...response, json: response.body === "" ? undefined : JSON.parse(response.body) };
+  };
+  return { send, reached, lines };
+}
+
+const least = { when: "every 5m", target: { queue: "demo" } };
+
+describe("without a known token", () => {
+  test.each([
+    ["GET", "/v1/schedules"],
+    ["PUT", "/v1/schedules/a"],
+    ["GET", "/nowhere"],
+    ["GET", "/"],
+    ["BREW", "/v1/schedules"],
+    ["POST", "/health"],
+    ["GET", "/health/"],
+    ["GET", "/v1/schedules/%zz"],
+  ])("%s %s gets no further than a 401", async (method, path) => {
+    const { send, reached } = setup();
+    for (const headers of [
+      {},
+      { authorization: "Bearer unknown" },
+      { authorization: "Basic YTpi" },
+      { authorization: "Bearer" },
+      { authorization: "admin" },
+    ]) {
+      const {
+        statusCode,
+        headers: answered,
+        json,
+      } = await send(method, path, { as: "", headers, body: "{", query: "%zz" });
+      expect(statusCode).toBe(401);
+      expect(answered["www-authenticate"]).toContain("Bearer");
+      expect(answered["content-type"]).toBe("application/problem+json");
+      expect(json).toMatchObject({ type: "urn:carillon:problem:unauthorized", status: 401 });
+    }
+    expect(reached).toEqual([]);
+  });
+
+  test("the health probe is answered", async () => {
+    const { send } = setup();
+    expect(await send("GET", "/health", { as: "" })).toMatchObject({
+      statusCode: 200,
+      json: { status: "ok" },
+    });
+  });
+});
+
+describe("a path", () => {
+  test("that is nowhere is a 404, a known one with another method a 405 that names the right ones", async () => {
+    const { send } = setup();
+    expect((await send("GET", "/v1/nowhere")).statusCode).toBe(404);
+    expect((await send("GET", "/v1/schedules/")).statusCode).toBe(404);
+    expect((await send("GET", "/v1/schedules/a/b/c")).statusCode).toBe(404);
+    const refused = await send("POST", "/v1/schedules/a");
+    expect(refused.statusCode).toBe(405);
+    expect(refused.headers["allow"]).toBe("DELETE, GET, PATCH, PUT");
+  });
+
+  test("is decoded where the gateway has not done it, and refused where that fails", async () => {
+    const { send, reached } = setup();
+    await send("GET", "/v1/schedules/%C3%BC%20b");
+    expect(reached).toEqual([{ operation: "readSchedule", wish: "ü b" }]);
+    expect((await send("GET", "/v1/schedules/%C3")).statusCode).toBe(400);
+    expect((await send("GET", "/v1/schedules/a%2Fb")).json.errors).toMatchObject([{ path: "key" }]);
+  });
+});
+
+describe("a scope", () => {
+  test("of read looks and changes nothing", async () => {
+    const { send, reached } = setup();
+    expect((await send("GET", "/v1/schedules/a", { as: "reader" })).statusCode).toBe(404);
+    for (const [method, path] of [
+      ["PUT", "/v1/schedules/a"],
+      ["POST", "/v1/schedules"],
+      ["PATCH", "/v1/schedules/a"],
+      ["DELETE", "/v1/schedules/a"],
+      ["POST", "/v1/schedules/a/pause"],
+      ["POST", "/v1/schedules/a/resume"],
+    ] as const) {
+      expect((await send(method, path, { as: "reader", body: least })).statusCode).toBe(403);
+    }
+    expect(reached).toHaveLength(1);
+  });
+
+  test("of write holds in its own name only, of admin in any", async () => {
+    const { send, reached } = setup();
+    expect(
+      (await send("POST", "/v1/schedules/a/pause", { as: "writer", body: { owner: "ops" } })).statusCode,
+    ).toBe(403);
+    expect(
+      (await send("POST", "/v1/schedules/a/resume", { as: "writer", body: { owner: "ops" } })).statusCode,
+    ).toBe(403);
+    expect(reached).toEqual([]);
+    await send("POST", "/v1/schedules/a/pause", { as: "writer", body: { owner: "writer" } });
+    await send("POST", "/v1/schedules/a/resume", { as: "admin", body: { owner: "ops" } });
+    expect(reached).toMatchObject([{ wish: { owner: "writer" } }, { wish: { owner: "ops" } }]);
+  });
+});
+
+describe("what a request says reaches the operation", () => {
+  test("as a whole for PUT", async () => {
+    const { send, reached } = setup();
+    await send("PUT", "/v1/schedules/a", {
+      body: { key: "a", ...least },
+      headers: { "if-match": '"2", "3"', "if-none-match": "*" },
+    });
+    expect(reached).toMatchObject([
+      {
+        operation: "putSchedule",
+        wish: {
+          key: "a",
+          ifMatch: [2, 3],
+          ifNoneMatch: true,
+          caller: { name: "admin" },
+          body: { when: "every 5m" },
+        },
+      },
+    ]);
+  });
+
+  test("for the other verbs", async () => {
+    const { send, reached } = setup();
+    await send("POST", "/v1/schedules", { body: { key: "b", ...least } });
+    await send("POST", "/v1/schedules", { body: least });
+    await send("PATCH", "/v1/schedules/a", { body: { description: null }, headers: { "if-match": "*" } });
+    await send("DELETE", "/v1/schedules/a");
+    await send("POST", "/v1/schedules/a/pause", {
+      body: { reason: "quiet", until: "2030-01-01T01:00:00+01:00" },
+    });
+    await send("POST", "/v1/schedules/a/pause");
+    await send("GET", "/v1/schedules", {
+      query: "prefix=order%3A&state=paused&target=queue&limit=7&tag=x+y",
+    });
+    await send("GET", "/v1/schedules/a/next", { query: "n=3&from=2030-01-01T00:00:00Z" });
+    await send("GET", "/v1/schedules/a/jobs");
+    await send("GET", "/v1/jobs/j1");
+    expect(reached).toMatchObject([
+      { operation: "createSchedule", wish: { key: "b" } },
+      { operation: "createSchedule", wish: { body: { when: "every 5m" } } },
+      { operation: "patchSchedule", wish: { key: "a", patch: { description: null }, ifMatch: "*" } },
+      { operation: "deleteSchedule", wish: { key: "a" } },
+      { operation: "pauseSchedule", wish: { reason: "quiet", until: new Date("2030-01-01T00:00:00Z") } },
+      { operation: "pauseSchedule", wish: { key: "a", caller: { name: "admin" } } },
+      {
+        operation: "listSchedules",
+        wish: { prefix: "order:", state: "paused", target: "queue", limit: 7, tag: "x y" },
+      },
+      { operation: "nextOccurrences", wish: { n: 3, from: Date.parse("2030-01-01T00:00:00Z") } },
+      { operation: "jobsOfSchedule", wish: { key: "a", limit: 50 } },
+      { operation: "readJob", wish: "j1" },
+    ]);
+  });
+});
+
+describe("bad input is a 4xx with the path of each fault, and reaches no operation", () => {
+  test.each<[string, string, EventParts, number, string[]]>([
+    ["PUT", "/v1/schedules/a", {}, 400, [""]],
+    ["PUT", "/v1/schedules/a", { body: "{" }, 400, []],
+    ["PUT", "/v1/schedules/a", { body: "[]" }, 400, [""]],
+    ["PUT", "/v1/schedules/a", { body: { when: 1 } }, 400, ["target", "when"]],
+    ["PUT", "/v1/schedules/a", { body: { ...least, key: "b", nope: 1 } }, 400, ["key", "nope"]],
+    ["PUT", "/v1/schedules/ a", { body: least }, 400, ["key"]],
+    ["PUT", "/v1/schedules/a", { body: { ...least, serial: true } }, 422, ["serial"]],
+    ["PUT", "/v1/schedules/a", { body: least, headers: { "content-type": "text/plain" } }, 415, []],
+    ["PUT", "/v1/schedules/a", { body: "x".repeat(5 * 1024 * 1024 + 1) }, 413, []],
+    ["PUT", "/v1/schedules/a", { body: least, headers: { "if-match": "3" } }, 400, ["If-Match"]],
+    ["PUT", "/v1/schedules/a", { body: least, headers: { "if-none-match": '"3"' } }, 400, ["If-None-Match"]],
+    ["PUT", "/v1/schedules/a", { body: least, query: "force=1" }, 400, ["force"]],
+    ["POST", "/v1/schedules", { body: { ...least, key: "a/b", tags: 1 } }, 400, ["key", "tags"]],
+    ["POST", "/v1/schedules", { body: { ...least, key: null } }, 400, ["key"]],
+    ["PATCH", "/v1/schedules/a", { body: { key: "b" } }, 400, ["key"]],
+    ["PATCH", "/v1/schedules/a", {}, 400, [""]],
+    [
+      "POST",
+      "/v1/schedules/a/pause",
+      { body: { until: "tomorrow", owner: "", why: 1 } },
+      400,
+      ["owner", "until", "why"],
+    ],
+    ["POST", "/v1/schedules/a/pause", { body: { until: "0000-01-01T00:00:00Z" } }, 400, ["until"]],
+    ["POST", "/v1/schedules/a/pause", { body: "null" }, 400, [""]],
+    ["GET", "/v1/schedules", { query: "limit=0&colour=red&state=asleep" }, 400, ["colour", "limit", "state"]],
+    ["GET", "/v1/schedules", { query: "limit=101" }, 400, ["limit"]],
+    ["GET", "/v1/schedules", { query: "limit=1&limit=2" }, 400, ["limit"]],
+    ["GET", "/v1/schedules", { query: "prefix=%00" }, 400, ["prefix"]],
+    ["GET", "/v1/schedules", { query: "prefix=%zz" }, 400, ["query"]],
+    ["GET", "/v1/schedules", { query: "cursor=abc" }, 400, ["cursor"]],
+    ["GET", "/v1/schedules", { query: "__proto__=1" }, 400, ["__proto__"]],
+    ["GET", "/v1/schedules/a", { query: "x=" }, 400, ["x"]],
+    ["GET", "/v1/schedules/a/next", { query: "n=-1&from=now" }, 400, ["from", "n"]],
+    ["GET", "/v1/schedules/a/jobs", { query: "cursor=abc" }, 400, ["cursor"]],
+    ["GET", "/v1/jobs/ä", {}, 404, []],
+  ])("%s %s (case %$) is refused", async (method, path, parts, status, paths) => {
+    const { send, reached } = setup();
+    const { statusCode, headers, json } = await send(method, path, parts);
+    expect(statusCode).toBe(status);
+    expect(headers["content-type"]).toBe("application/problem+json");
+    expect(json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+    expect((json.errors ?? []).map((fault: { path: string }) => fault.path).sort()).toEqual(paths);
+    expect(reached).toEqual([]);
+  });
+});
+
+describe("a failure", () => {
+  test("nobody foresaw is a 500 that says nothing, and its cause is in the log under the id that it names", async () => {
+    const { send, lines } = setup({ failure: new Error("relation secrets does not exist") });
+    const { statusCode, body, json } = await send("GET", "/v1/schedules/a\nb");
+    expect(statusCode).toBe(400);
+    expect(body).not.toContain("relation");
+    const failed = await send("GET", "/v1/schedules/a");
+    expect(failed.statusCode).toBe(500);
+    expect(failed.body).not.toContain("secrets");
+    expect(failed.json.requestId).toBe("request-1");
+    expect(lines.join("\n")).toContain("relation secrets does not exist");
+    expect(json.requestId).toBeUndefined();
+  });
+
+  test("of the database is a 503 to be tried again, also for the probe and for finding the token", async () => {
+    const failure = new ConnectionLost("it has ended");
+    const { send } = setup({ failure });
+    const down = setup({ findToken: async () => Promise.reject(failure) });
+    for (const answer of [
+      await send("GET", "/health", { as: "" }),
+      await send("GET", "/v1/schedules/a"),
+      await down.send("GET", "/v1/schedules/a"),
+    ]) {
+      expect(answer.statusCode).toBe(503);
+      expect(answer.headers["retry-after"]).toBe("2");
+    }
+  });
+
+  test.each([
+    ["invalid", 400],
+    ["missing", 404],
+    ["conflict", 409],
+    ["precondition", 412],
+    ["impossible", 422],
+  ] as const)("that is a refusal of kind %s is a %i", async (kind, status) => {
+    const { send } = setup({ failure: new Refusal(kind, "As it is.", [{ path: "when", message: "no" }]) });
+    expect(await send("DELETE", "/v1/schedules/a")).toMatchObject({
+      statusCode: status,
+      json: {
+        status,
+        type: `urn:carillon:problem:${kind}`,
+        detail: "As it is.",
+        errors: [{ path: "when", message: "no" }],
+      },
+    });
+  });
+});
+
+describe("the log", () => {
+  test("has one line for each request, with its outcome, and neither token nor payload", async () => {
+    const { send, lines } = setup();
+    await send("PUT", "/v1/schedules/a\nb", { body: { ...least, payload: "confidential" } });
+    await send("GET", "/v1/schedules", { as: "wrong-secret" });
+    expect(lines).toHaveLength(2);
+    expect(lines.join("\n")).not.toMatch(/confidential|wrong-secret|Bearer/);
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+      event: "api.request",
+      status: 400,
+      path: "/v1/schedules/a%0Ab",
+      by: "admin",
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { bodyBytesMax, readJsonBody } from "../../lib/api/json-body.ts";
+import { Problem } from "../../lib/api/problem.ts";
+import { Refusal } from "../../lib/refusal.ts";
+
+const read = (body: string, contentType = "application/json", isBase64Encoded = false) =>
+  readJsonBody({ body, contentType, isBase64Encoded });
+
+function kindOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Refusal) return error.kind;
+    throw error;
+  }
+  return "accepted";
+}
+
+describe("a body", () => {
+  test("that is missing or empty is none, whatever its type", () => {
+    expect(
+      readJsonBody({ body: undefined, contentType: "text/plain", isBase64Encoded: false }),
+    ).toBeUndefined();
+    expect(readJsonBody({ body: "", contentType: undefined, isBase64Encoded: true })).toBeUndefined();
+  });
+
+  test.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    'Application/JSON;charset="UTF-8"',
+    "application/merge-patch+json",
+  ])("may be sent as %s", (type) => {
+    expect(read('{"a":"ä"}', type)).toEqual({ a: "ä" });
+  });
+
+  test("may come without a type, and in base64", () => {
+    expect(readJsonBody({ body: "1", contentType: undefined, isBase64Encoded: false })).toBe(1);
+    expect(read(Buffer.from('{"a":"ä"}').toString("base64"), "application/json", true)).toEqual({ a: "ä" });
+  });
+
+  test.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "text/json",
+    "application/jsonp",
+    "application/json; charset=iso-8859-1",
+    "",
+  ])("sent as %j is not taken", (type) => {
+    expect(kindOf(() => read("{}", type))).toBe("media-type");
+  });
+
+  test.each(["{", "{'a':1}", "{a:1}", "[1,]", "NaN", "\u0000", '{"a":1} x', '"\n"'])(
+    "that is not JSON is refused: %j",
+    (body) => {
+      expect(kindOf(() => read(body))).toBe("invalid");
+    },
+  );
+
+  test("that is not UTF-8 is refused", () => {
+    expect(
+      kindOf(() => read(Buffer.from([0x22, 0xff, 0x22]).toString("base64"), "application/json", true)),
+    ).toBe("invalid");
+  });
+
+  test("may have five megabytes and no more, counted in bytes", () => {
+    const full = JSON.stringify("é".repeat((bodyBytesMax - 2) / 2));
+    expect(kindOf(() => read(full))).toBe("accepted");
+    expect(kindOf(() => read(`${full} `))).toBe("too-large");
+    expect(kindOf(() => read(Buffer.from(`${full} `).toString("base64"), "application/json", true))).toBe(
+      "too-large",
+    );
+  });
+
+  test("of any nesting is read or refused, not choked on", () => {
+    expect(kindOf(() => read(`${"[".repeat(2_000_000)}${"]".repeat(2_000_000)}`))).toMatch(
+      /accepted|invalid/,
+    );
+  });
+
+  test("with a long whole number that would lose digits is refused", () => {
+    expect(kindOf(() => read('{"id":12345678901234567890}'))).toBe("invalid");
+    expect(kindOf(() => read("[1,-9007199254740993]"))).toBe("invalid");
+    expect(kindOf(() => read(`[${"9".repeat(400)}]`))).toBe("invalid");
+  });
+
+  test.each<[string, unknown]>([
+    ["9007199254740991", 9_007_199_254_740_991],
+    ["9007199254740992", 2 ** 53],
+    ["100000000000000000000", 1e20],
+    [`1${"0".repeat(22)}`, 1e22],
+    ["0.12345678901234567890", 0.123_456_789_012_345_68],
+    ["12345678901234567890e3", 1.234_567_890_123_456_8e22],
+    ['"12345678901234567890"', "12345678901234567890"],
+    ['"\\"12345678901234567890"', '"12345678901234567890'],
+    ['["\\\\",1234567890123456]', ["\\", 1_234_567_890_123_456]],
+  ])("may hold %s", (body, value) => {
+    expect(read(body)).toEqual(value);
+  });
+});
