@@ -9,6 +9,13 @@ export const wording = {
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
+  "local.batch-failed":
+    "{function} failed on {messages} messages of {queue}, which stay there for now: {error}",
+  "local.close-failed": "{function} did not close cleanly: {error}",
+  "local.poll-failed": "{queue} could not be read: {error}",
+  "local.request-failed": "the API function failed: {error}",
+  "local.tick-dropped": "a tick was dropped because earlier ones still run; the next minute makes up for it",
+  "local.tick-failed": "the tick failed; the next minute is its retry: {error}",
   "migration.applied": "migration {number} applied: {name}",
   "parcel.lease-ended": "{parcels} parcels had a lease that ended; their jobs run again, alone",
   "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",

@@ -1,0 +1,39 @@
+export type JobKind = "cadence" | "manual" | "backfill" | "again";
+
+/** The primary key of a job. */
+export interface JobKey {
+  scheduleId: string;
+  occurrence: Date;
+  kind: JobKind;
+  n: number;
+}
+
+const letters = { cadence: "c", manual: "m", backfill: "b", again: "a" } as const;
+const kinds: Readonly<Record<string, JobKind | undefined>> = {
+  c: "cadence",
+  m: "manual",
+  b: "backfill",
+  a: "again",
+};
+
+/**
+ * The job's id is the text form of its primary key (schedule, occurrence in epoch milliseconds, kind and number), so the id
+ * alone finds the row, and every attempt at one occurrence carries the same one.
+ */
+export function jobId({ scheduleId, occurrence, kind, n }: JobKey): string {
+  return `${scheduleId}-${occurrence.getTime()}-${letters[kind]}${n}`;
+}
+
+const greatestId = 2n ** 63n - 1n;
+const greatestInstant = 8_640_000_000_000_000;
+
+/** Null for what cannot be the id of a job. */
+export function parseJobId(id: string): JobKey | null {
+  const [, scheduleId, occurrence, letter, n] =
+    /^([1-9]\d{0,18})-(\d{1,16})-([cmba])(0|[1-9]\d{0,8})$/.exec(id) ?? [];
+  const kind = letter === undefined ? undefined : kinds[letter];
+  if (scheduleId === undefined || occurrence === undefined || n === undefined || kind === undefined)
+    return null;
+  if (BigInt(scheduleId) > greatestId || Number(occurrence) > greatestInstant) return null;
+  return { scheduleId, occurrence: new Date(Number(occurrence)), kind, n: Number(n) };
+}

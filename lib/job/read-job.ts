@@ -1,0 +1,111 @@
+import type { Tx } from "../db/connect.ts";
+import type { Json } from "../schedule/json.ts";
+import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
+
+export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";
+
+export interface AttemptRead {
+  attempt: number;
+  startedAt: Date;
+  finishedAt: Date;
+  outcome: string;
+  error: string | null;
+}
+
+/** A job as it is read: `running` and `retrying` are told from its parcel and its attempts. */
+export interface JobRead {
+  id: string;
+  kind: JobKind;
+  key: string;
+  scheduleId: string;
+  version: number;
+  group: string | null;
+  occurrence: Date;
+  dueAt: Date;
+  state: JobState;
+  reason: string | null;
+  attempt: number;
+  readyAt: Date | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  latenessMs: number | null;
+  error: string | null;
+  payload?: Json;
+  attempts?: AttemptRead[];
+}
+
+type JobRow = Omit<JobRead, "id" | "latenessMs" | "payload" | "attempts"> & { n: number };
+
+/** The cadence jobs of these occurrences, as far as there are any; each is found by its primary key. */
+export async function readJobsAt(
+  tx: Tx,
+  keys: readonly { scheduleId: string; occurrence: Date }[],
+): Promise<JobRead[]> {
+  if (keys.length === 0) return [];
+  const rows = await tx<JobRow[]>`
+    select ${jobColumns(tx)}
+    from unnest(${tx.array(keys.map((key) => key.occurrence))}::timestamptz[], ${keys.map((key) => key.scheduleId)}::bigint[]) k (occurrence, schedule_id)
+    cross join lateral (
+      select * from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = 'cadence' and j.n = 0 offset 0) j
+    join carillon.schedules s on s.id = j.schedule_id
+    left join carillon.parcels p on p.id = j.parcel_id`;
+  return rows.map(jobRead);
+}
+
+/** One job with its payload and its attempts. */
+export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
+  const key = parseJobId(id);
+  if (key === null) return null;
+  const [row] = await tx<(JobRow & { payload: Json })[]>`
+    select ${jobColumns(tx)}, coalesce(j.payload, spec.payload) as payload
+    from carillon.jobs j
+    join carillon.schedules s on s.id = j.schedule_id
+    join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.version
+    join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
+    left join carillon.parcels p on p.id = j.parcel_id
+    where j.occurrence = ${key.occurrence} and j.schedule_id = ${key.scheduleId} and j.kind = ${key.kind} and j.n = ${key.n}`;
+  if (row === undefined) return null;
+  const { payload, ...rest } = row;
+  const job = jobRead(rest);
+  return { ...job, payload, attempts: await attemptsOf(tx, key, job) };
+}
+
+/** What did not simply succeed at the first try has a row per attempt; a job that did is its own record. */
+async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRead[]> {
+  const recorded = await tx<AttemptRead[]>`
+    select attempt, started_at as "startedAt", finished_at as "finishedAt", outcome, error from carillon.attempts
+    where occurrence = ${key.occurrence} and schedule_id = ${key.scheduleId} and kind = ${key.kind} and n = ${key.n}
+    order by attempt`;
+  if (recorded.length > 0 || job.state !== "succeeded" || job.startedAt === null || job.finishedAt === null)
+    return [...recorded];
+  return [
+    {
+      attempt: job.attempt,
+      startedAt: job.startedAt,
+      finishedAt: job.finishedAt,
+      outcome: "succeeded",
+      error: null,
+    },
+  ];
+}
+
+/** What waits of a schedule that is deleted can only be cancelled; its claim will write it down. */
+const jobColumns = (tx: Tx) => tx`
+  j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
+  case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
+    when s.deleted_at is not null then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
+  case when j.state = 'waiting' and s.deleted_at is not null then 'deleted' else j.reason end as reason,
+  case when j.state = 'waiting' and s.held_since is null and s.deleted_at is null and coalesce(j.ready_at, j.due_at) < 'infinity'
+    then coalesce(j.ready_at, j.due_at) end as "readyAt",
+  coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
+  j.finished_at as "finishedAt", j.error`;
+
+function jobRead({ n, ...row }: JobRow): JobRead {
+  const { scheduleId, occurrence, kind, startedAt, dueAt } = row;
+  return {
+    ...row,
+    id: jobId({ scheduleId, occurrence, kind, n }),
+    latenessMs: startedAt === null ? null : startedAt.getTime() - dueAt.getTime(),
+  };
+}

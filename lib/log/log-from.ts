@@ -1,0 +1,10 @@
+import type { Environment } from "../config/environment.ts";
+import { jsonLog, type Log, textLog } from "./log.ts";
+
+/** The log of a function: JSON for machines unless `CARILLON_LOG` asks for text. */
+export function logFrom(env: Environment, source: string): Log {
+  const form = env["CARILLON_LOG"] ?? "json";
+  if (form === "json") return jsonLog();
+  if (form === "text") return textLog(source, () => new Date());
+  throw new Error(`The environment variable CARILLON_LOG is "${form}"; it takes "json" or "text".`);
+}

@@ -1,0 +1,28 @@
+import type { Sql } from "../db/connect.ts";
+import { type OutgoingParcel, type ParcelQueue, sendParcels } from "./parcel-queue.ts";
+
+/** Sends parcels after the transaction that made them, and marks those that arrived. */
+export async function handOver(
+  sql: Sql,
+  queue: ParcelQueue,
+  parcels: readonly OutgoingParcel[],
+): Promise<void> {
+  if (parcels.length === 0) return;
+  const sent = await sendParcels(queue, parcels);
+  if (sent.length > 0) await markSent(sql, sent);
+}
+
+/**
+ * A sent parcel is offered again only when nobody has claimed it a minute after it was ready. `order by … for update`
+ * keeps the lock order; a parcel that somebody holds at this moment is past being offered anyway.
+ */
+async function markSent(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql`
+    with locked as (
+      select id from carillon.parcels where id = any(${ids}::bigint[]) order by id for update skip locked
+    )
+    update carillon.parcels p
+    set offers = p.offers + 1,
+      offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute')
+    from locked where p.id = locked.id`;
+}

@@ -1,0 +1,14 @@
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { awsClientSettings } from "../config/aws.ts";
+import { type Environment, required } from "../config/environment.ts";
+import type { Log } from "../log/log.ts";
+import type { ParcelQueue } from "./parcel-queue.ts";
+
+/** The fast and the slow queue as the environment names them. */
+export function parcelQueueFrom(env: Environment, log: Log): ParcelQueue {
+  return {
+    sqs: new SQSClient({ ...awsClientSettings(env, "SQS"), useQueueUrlAsEndpoint: false }),
+    urls: { fast: required(env, "FAST_QUEUE_URL"), slow: required(env, "SLOW_QUEUE_URL") },
+    log,
+  };
+}

@@ -1,0 +1,105 @@
+import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import type { Log } from "../log/log.ts";
+
+export type QueueClass = "fast" | "slow";
+
+/** A parcel to be handed to its queue so that it arrives when it is ready. */
+export interface OutgoingParcel {
+  id: string;
+  queue: QueueClass;
+  waitMs: number;
+}
+
+export interface ParcelQueue {
+  sqs: SQSClient;
+  urls: Readonly<Record<QueueClass, string>>;
+  log: Log;
+}
+
+/** A message arrives this long before its parcel is ready: a cold start costs nothing, the worker waits out the rest. */
+const leadMs = 1_000;
+const delaySecondsMax = 900;
+const entriesMax = 10;
+const batchesInFlight = 8;
+
+/** What travels through SQS: the parcel's id and nothing else. `v` is there for the day it changes. */
+export function parcelMessage(id: string): string {
+  return JSON.stringify({ v: 1, parcel: id });
+}
+
+/** The parcel's id in a message, or null for anything that Carillon did not write. */
+export function parcelOfMessage(body: string): string | null {
+  try {
+    const message: unknown = JSON.parse(body);
+    if (typeof message !== "object" || message === null || !("v" in message) || !("parcel" in message))
+      return null;
+    const { v, parcel } = message;
+    return v === 1 && typeof parcel === "string" && /^[1-9]\d{0,18}$/.test(parcel) ? parcel : null;
+  } catch {
+    return null;
+  }
+}
+
+export function delaySeconds(waitMs: number): number {
+  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs - leadMs) / 1_000)));
+}
+
+/**
+ * Sends parcels, ten messages to a batch, a few batches at once, and says which arrived. What did not arrive stays unmarked
+ * in the database and is offered again by the sweep, so a failure here is a warning and never an error.
+ */
+export async function sendParcels(queue: ParcelQueue, parcels: readonly OutgoingParcel[]): Promise<string[]> {
+  const batches = (["fast", "slow"] as const).flatMap((name) => {
+    const own = parcels.filter((parcel) => parcel.queue === name);
+    return chunks(own, entriesMax).map((batch) => ({ name, batch }));
+  });
+  const sent: string[] = [];
+  const waiting = batches.values();
+  const sendNext = async () => {
+    for (const { name, batch } of waiting) sent.push(...(await sendBatch(queue, name, batch)));
+  };
+  await Promise.all(Array.from({ length: Math.min(batchesInFlight, batches.length) }, sendNext));
+  return sent;
+}
+
+async function sendBatch(
+  queue: ParcelQueue,
+  name: QueueClass,
+  batch: readonly OutgoingParcel[],
+): Promise<string[]> {
+  try {
+    const answer = await queue.sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: queue.urls[name],
+        Entries: batch.map(({ id, waitMs }) => ({
+          Id: id,
+          MessageBody: parcelMessage(id),
+          DelaySeconds: delaySeconds(waitMs),
+        })),
+      }),
+    );
+    for (const failed of answer.Failed ?? []) {
+      queue.log.warn("parcel.refused", {
+        parcel: failed.Id,
+        queue: name,
+        code: failed.Code,
+        error: failed.Message,
+      });
+    }
+    // Only what is named as successful has arrived; an entry that is in neither list has not.
+    return (answer.Successful ?? []).flatMap(({ Id }) => (Id === undefined ? [] : [Id]));
+  } catch (error) {
+    queue.log.warn("parcel.unsent", {
+      queue: name,
+      parcels: batch.length,
+      error: error instanceof Error ? error.message : String(error),
+    });
+    return [];
+  }
+}
+
+function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}

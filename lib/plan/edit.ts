@@ -1,0 +1,126 @@
+import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { cancelHeld, releaseHeld, withdraw } from "../job/withdraw.ts";
+import { type Hold, removeHold, setHold } from "../schedule/holds.ts";
+import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import type { MadeParcel } from "./fire.ts";
+import { firePlanned, planFrom } from "./plan-schedule.ts";
+import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
+
+/** What an edit does to a schedule; everything it does not name stays as it is. */
+export interface Edit {
+  change: ScheduleChange;
+  spec?: Spec;
+  setHold?: Hold;
+  /** The owner whose hold goes. */
+  removeHold?: string;
+  delete?: boolean;
+}
+
+export interface EditContext {
+  current: StoredSchedule;
+  /** The holds that stand, by owner. */
+  state: ShardState;
+}
+
+/** Plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
+export async function lockForEdit(tx: Tx, found: { id: string; shard: number }): Promise<EditContext | null> {
+  // Pipelined: one round trip, still four statements with four snapshots.
+  const locked = [lockPlanShared(tx, found.shard), closeGate(tx, found.shard)];
+  const locking = lockSchedule(tx, found.id);
+  const reading = readShard(tx, found.shard);
+  await Promise.all(locked);
+  const [current, state] = await Promise.all([locking, reading]);
+  return current === null ? null : { current, state };
+}
+
+/**
+ * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version and still run, with what
+ * the schedule says when they are claimed; those after it are withdrawn, and the new version is planned from the cut on.
+ * Each step is a statement of its own, under the plan lock (shared) and the gate. Returns the parcels to send after the commit.
+ */
+export async function applyEdit(
+  tx: Tx,
+  { current, state }: EditContext,
+  edit: Edit,
+  holdsLeft: boolean,
+  author: string,
+): Promise<MadeParcel[]> {
+  const cut = state.now;
+  const wasHeld = current.heldSince !== null;
+  const isHeld = holdsLeft && edit.delete !== true;
+  const lagging = wasHeld ? [] : await planUpToCut(tx, current, state);
+  if (!wasHeld)
+    await withdraw(tx, current.id, current.cadence, cut, later(state.reachedAt, state.watermarkAt));
+  if (edit.setHold !== undefined) await setHold(tx, current.id, edit.setHold);
+  if (edit.removeHold !== undefined) await removeHold(tx, current.id, edit.removeHold);
+  if (wasHeld && edit.spec !== undefined) await notePassed(tx, current, cut);
+
+  const id = edit.spec === undefined ? current.cadenceId : await cadenceId(tx, edit.spec.cadence);
+  const heldSince = isHeld ? heldFrom(current, edit, cut) : null;
+  const version = await raiseVersion(
+    tx,
+    current,
+    { change: edit.change, spec: edit.spec, cadenceId: id, heldSince, deleted: edit.delete },
+    { name: author, at: cut },
+  );
+  if (edit.delete === true) {
+    await cancelHeld(tx, current.id);
+    return lagging;
+  }
+  if (isHeld) return lagging;
+
+  const cadence = edit.spec?.cadence ?? current.cadence;
+  const resumed = wasHeld && edit.spec === undefined;
+  const first = resumed
+    ? nextAfter(cadence, (current.heldSince ?? cut).getTime())
+    : firstAfterEdit(current.cadence, cadence, cut);
+  const parcels = await planFrom(
+    tx,
+    state,
+    { id: current.id, version, cadence, cadenceId: id },
+    first,
+    resumed ? "paused" : "missed",
+  );
+  const released = wasHeld ? await releaseHeld(tx, current.id) : [];
+  return [...lagging, ...parcels, ...released];
+}
+
+/** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
+async function planUpToCut(tx: Tx, current: StoredSchedule, state: ShardState): Promise<MadeParcel[]> {
+  const planned = plannedUpTo(state, current.id);
+  const first = nextAfter(current.cadence, planned.getTime());
+  if (planned >= state.now || first === null || first > state.now.getTime()) return [];
+  const { id, version, cadence, cadenceId } = current;
+  return (await firePlanned(tx, state, { id, version, cadence, cadenceId }, first, state.now, "missed"))
+    .parcels;
+}
+
+/** A new `at` may lie up to a minute in the past and then runs at once; every other cadence goes on after the cut. */
+function firstAfterEdit(before: Cadence, after: Cadence, cut: Date): number | null {
+  const isNewOnce = after.kind === "once" && !(before.kind === "once" && before.at === after.at);
+  return isNewOnce ? after.at : nextAfter(after, cut.getTime());
+}
+
+/** A hold that begins now, or one whose schedule has just got another cadence, counts from the cut. */
+function heldFrom(current: StoredSchedule, edit: Edit, cut: Date): Date {
+  return current.heldSince === null || edit.spec !== undefined ? cut : current.heldSince;
+}
+
+/** A schedule that is edited while it is held: what its old cadence had up to now is passed over, and stands in the ledger. */
+async function notePassed(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
+  const since = (current.heldSince ?? cut).getTime();
+  const { count, more } = countWithin(current.cadence, since, cut.getTime());
+  const first = nextAfter(current.cadence, since);
+  const last = previousBefore(current.cadence, cut.getTime() + 1);
+  if (count === 0 || first === null || last === null) return;
+  await tx`
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+    values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut})`;
+}
+
+function later(a: Date, b: Date): Date {
+  return a > b ? a : b;
+}

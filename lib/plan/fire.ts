@@ -1,0 +1,200 @@
+import type postgres from "postgres";
+import type { Tx } from "../db/connect.ts";
+import { passedSinglyMax, type Unfolded } from "./instants.ts";
+import { missedAfterMs } from "./shard.ts";
+
+/** A parcel that was made and is to be sent: `waitMs` from the moment the database answered. */
+export interface MadeParcel {
+  id: string;
+  queue: "fast" | "slow";
+  waitMs: number;
+}
+
+export interface Fired {
+  /** Plan rows taken, and the last of them in (due, schedule) order. */
+  taken: number;
+  lastDueAt: Date | null;
+  lastSchedule: string | null;
+  jobs: number;
+  parcels: MadeParcel[];
+}
+
+/** A cron's occurrences, computed once per distinct (cadence, planned occurrence). */
+export interface UnfoldedCron extends Unfolded {
+  cadenceId: number;
+  planned: Date;
+}
+
+export interface FireParams {
+  /** Plan rows: due_at, occurrence, schedule_id, every_ms, version, cadence_id, and how far to unfold each (bound). */
+  source: postgres.PendingQuery<postgres.Row[]>;
+  shard: number;
+  now: Date;
+  nearUntil: Date;
+  crons: readonly UnfoldedCron[];
+  /** Why older occurrences are passed over. */
+  reason: "missed" | "paused";
+}
+
+/** Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. */
+export const fastParcelMax = 250;
+export const slowParcelMax = 10;
+
+/** Jobs in one parcel are due within this, so none waits longer than this for a neighbour. */
+const parcelSpan = "250 milliseconds";
+
+/**
+ * Turns plan rows into jobs, parcels and next plan rows, in one statement: the tick for a batch of a shard, an edit for
+ * the schedule it changed. A row counts only while its version is the schedule's and no hold stands. `offset 0` keeps
+ * the planner from turning the look-up by id into a join over all schedules.
+ */
+export async function fire(
+  tx: Tx,
+  { source, shard, now, nearUntil, crons, reason }: FireParams,
+): Promise<Fired> {
+  const missedBefore = new Date(now.getTime() - missedAfterMs);
+  const rows = await tx<FiredRow[]>`
+    with batch as materialized (${source}),
+    live as materialized (
+      select b.*, s.queue
+      from batch b cross join lateral (
+        select s.queue from carillon.schedules s
+        where s.id = b.schedule_id and s.version = b.version and s.held_since is null and s.deleted_at is null
+        offset 0) s
+    ),
+    ${unfoldedCrons(tx, crons)},
+    ${steppedIntervals(tx, missedBefore)},
+    occurrences as materialized (
+      select schedule_id, version, queue, due_at, occurrence, false as passed
+      from live where every_ms is null and cadence_id is null
+      union all
+      select schedule_id, version, queue, due_at, occurrence, false
+      from stepped where last_step = 0 and missed <= 1
+      union all
+      select s.schedule_id, s.version, s.queue, s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1
+      from stepped s cross join lateral generate_series(
+        case when s.missed - 1 <= ${passedSinglyMax} then 0 else s.missed - 1 end, s.last_step) k
+      where s.last_step > 0 or s.missed > 1
+      union all
+      select l.schedule_id, l.version, l.queue, l.due_at + (i.at - l.occurrence), i.at, i.role = 'passed'
+      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.role <> 'next'
+    ),
+    ${packedJobs(tx, shard, now, reason)},
+    ${plannedNext(tx, shard, nearUntil)},
+    ranges_noted as (
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, ${reason}, ${now}
+      from stepped where missed - 1 > ${passedSinglyMax}
+      union all
+      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, ${reason}, ${now}
+      from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence
+    ),
+    last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
+    select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
+      (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
+      p.id, p.queue, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+    from (select 1) one left join inserted_parcels p on true`;
+  const [first] = rows;
+  return {
+    taken: first?.taken ?? 0,
+    lastDueAt: first?.lastDueAt ?? null,
+    lastSchedule: first?.lastSchedule ?? null,
+    jobs: first?.jobs ?? 0,
+    parcels: rows.flatMap(({ id, queue, waitMs }) => (id === null ? [] : [{ id, queue, waitMs }])),
+  };
+}
+
+type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; waitMs: null });
+
+/** instants(cadence_id, planned, at, role: run | passed | next) and ranges, as JavaScript computed them. */
+function unfoldedCrons(tx: Tx, crons: readonly UnfoldedCron[]) {
+  const instants = crons.flatMap((cron) => [
+    ...cron.runs.map((at) => ({ ...cron, at, role: "run" })),
+    ...cron.passed.map((at) => ({ ...cron, at, role: "passed" })),
+    ...(cron.next === null ? [] : [{ ...cron, at: cron.next, role: "next" }]),
+  ]);
+  const ranges = crons.flatMap((cron) => (cron.range === null ? [] : [{ ...cron, ...cron.range }]));
+  return tx`
+    instants as materialized (
+      select * from unnest(${instants.map((i) => i.cadenceId)}::int[], ${tx.array(instants.map((i) => i.planned))}::timestamptz[],
+        ${tx.array(instants.map((i) => new Date(i.at)))}::timestamptz[], ${instants.map((i) => i.role)}::text[]) i (cadence_id, planned, at, role)
+    ),
+    ranges as materialized (
+      select * from unnest(${ranges.map((r) => r.cadenceId)}::int[], ${tx.array(ranges.map((r) => r.planned))}::timestamptz[],
+        ${tx.array(ranges.map((r) => new Date(r.from)))}::timestamptz[], ${tx.array(ranges.map((r) => new Date(r.to)))}::timestamptz[],
+        ${ranges.map((r) => r.count)}::bigint[], ${tx.array(ranges.map((r) => r.more))}::boolean[]) r (cadence_id, planned, from_at, to_at, count, more)
+    )`;
+}
+
+/** Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are missed. */
+function steppedIntervals(tx: Tx, missedBefore: Date) {
+  return tx`
+    stepped as materialized (
+      select l.schedule_id, l.version, l.queue, l.due_at, l.occurrence, l.every_ms, l.cadence_id, l.step, l.last_step,
+        least(l.missed, l.last_step + 1) as missed
+      from (
+        select l.*, l.every_ms * interval '1 millisecond' as step,
+          case when l.due_at + l.every_ms * interval '1 millisecond' > l.bound then 0
+            else floor(extract(epoch from l.bound - l.due_at) * 1000 / l.every_ms)::bigint end as last_step,
+          case when l.due_at >= ${missedBefore} then 0
+            else ceil(extract(epoch from ${missedBefore}::timestamptz - l.due_at) * 1000 / l.every_ms)::bigint end as missed
+        from live l where l.every_ms is not null
+      ) l
+    )`;
+}
+
+/** Jobs, numbered into parcels of one queue whose jobs are due together. The job's primary key makes a repetition harmless. */
+function packedJobs(tx: Tx, shard: number, now: Date, reason: string) {
+  return tx`
+    numbered as (
+      select o.*, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
+        (row_number() over (partition by o.queue, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') order by o.occurrence, o.schedule_id) - 1)
+          / case o.queue when 'fast' then ${fastParcelMax}::int else ${slowParcelMax}::int end as seat
+      from occurrences o where not o.passed
+    ),
+    packed as materialized (
+      select nextval('carillon.parcels_id_seq') as id, queue, span, seat, max(due_at) as ready_at,
+        array_agg(occurrence order by occurrence, schedule_id) as occurrences,
+        array_agg(schedule_id order by occurrence, schedule_id) as schedule_ids
+      from numbered group by queue, span, seat
+    ),
+    inserted_jobs as (
+      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
+      select n.occurrence, n.schedule_id, n.due_at, p.id, n.version
+      from numbered n join packed p on p.queue = n.queue and p.span = n.span and p.seat = n.seat
+      order by n.occurrence, n.schedule_id
+      on conflict do nothing
+      returning 1
+    ),
+    skipped_jobs as (
+      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
+      select occurrence, schedule_id, due_at, version, 'skipped', ${reason}, ${now} from occurrences where passed
+      on conflict do nothing
+    ),
+    inserted_parcels as (
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, occurrences, schedule_ids)
+      select id, ${shard}::smallint, queue, ready_at, ${now}::timestamptz + interval '20 seconds', occurrences, schedule_ids from packed
+      returning id, queue, ready_at
+    )`;
+}
+
+/** The first occurrence beyond the bound, near or far. */
+function plannedNext(tx: Tx, shard: number, nearUntil: Date) {
+  return tx`
+    following as materialized (
+      select due_at + (last_step + 1) * step as due_at, occurrence + (last_step + 1) * step as occurrence,
+        schedule_id, every_ms, version, cadence_id
+      from stepped
+      union all
+      select l.due_at + (i.at - l.occurrence), i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id
+      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.role = 'next'
+    ),
+    near_planned as (
+      insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+      select f.*, ${shard}::smallint from following f where f.due_at < ${nearUntil}
+    ),
+    far_planned as (
+      insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+      select f.*, ${shard}::smallint from following f where f.due_at >= ${nearUntil}
+    )`;
+}

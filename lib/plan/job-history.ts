@@ -1,0 +1,99 @@
+import { type Cadence, previousBefore } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { type CadenceColumns, cadenceOf, type StoredSchedule } from "../schedule/stored-schedule.ts";
+
+interface Segment {
+  version: number;
+  from: number;
+  to: number;
+  cadence: Cadence;
+}
+
+const probesAtOnce = 250;
+const probesMax = 5_000;
+
+/**
+ * A schedule's jobs, newest first. Jobs have no index by schedule (it would nearly double what each costs); but each version
+ * tells its occurrences, from its beginning to that of the next, so the jobs are probed by primary key, bounded
+ * per page. `next` is the last occurrence looked at: a page may be short of `limit` and still have one.
+ */
+export async function jobsOf(
+  tx: Tx,
+  schedule: Pick<StoredSchedule, "id">,
+  { limit, before, started = false }: { limit: number; before?: number | undefined; started?: boolean },
+): Promise<{ items: JobRead[]; next?: number }> {
+  const items: JobRead[] = [];
+  let probed = 0;
+  let cursor = before ?? Number.POSITIVE_INFINITY;
+  const segments = await segmentsOf(tx, schedule.id);
+  for (const occurrences of chunked(occurrencesBackward(segments, cursor), probesAtOnce)) {
+    const keys = occurrences.map((at) => ({ scheduleId: schedule.id, occurrence: new Date(at) }));
+    const found = (await readJobsAt(tx, keys)).sort(
+      (a, b) => b.occurrence.getTime() - a.occurrence.getTime(),
+    );
+    for (const job of found) {
+      if (started && job.state === "waiting") continue;
+      items.push(job);
+      if (items.length === limit) return { items, next: job.occurrence.getTime() };
+    }
+    cursor = occurrences.at(-1) ?? cursor;
+    probed += occurrences.length;
+    if (probed >= probesMax) return { items, next: cursor };
+  }
+  return { items };
+}
+
+/** The position behind a job, as a page's cursor names it. */
+export function occurrenceOf(jobId: string): number | null {
+  return parseJobId(jobId)?.occurrence.getTime() ?? null;
+}
+
+/** Versions, newest first, each with the cadence it had and the time for which it counted. */
+async function segmentsOf(tx: Tx, scheduleId: string): Promise<Segment[]> {
+  const rows = await tx<(CadenceColumns & { version: number; changedAt: Date; reachedAt: Date })[]>`
+    select v.version, v.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt", spec.once_at as "onceAt",
+      spec.first_at as "firstAt", spec.every_ms as "everyMs", spec.cadence_id as "cadenceId", c.expression, c.timezone
+    from carillon.schedule_versions v
+    join carillon.schedules s on s.id = v.schedule_id
+    join carillon.shards h on h.id = s.shard
+    join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
+    left join carillon.cadences c on c.id = spec.cadence_id
+    where v.schedule_id = ${scheduleId} order by v.version desc`;
+  return rows.map((row, index) => ({
+    version: row.version,
+    from: row.changedAt.getTime(),
+    to: rows[index - 1]?.changedAt.getTime() ?? row.reachedAt.getTime(),
+    cadence: cadenceOf(row),
+  }));
+}
+
+function* occurrencesBackward(segments: readonly Segment[], before: number): Generator<number> {
+  let last = before;
+  for (const { from, to, cadence } of segments) {
+    for (let at = newestIn(cadence, Math.min(to + 1, last)); at !== null; at = previousBefore(cadence, at)) {
+      // An `at` may lie a little before the version that names it; every other cadence counts from its version on.
+      if (at <= from && cadence.kind !== "once") break;
+      if (at >= last) continue;
+      last = at;
+      yield at;
+    }
+  }
+}
+
+function newestIn(cadence: Cadence, before: number): number | null {
+  return Number.isFinite(before) ? previousBefore(cadence, before) : null;
+}
+
+function* chunked(values: Iterable<number>, size: number): Generator<number[]> {
+  let chunk: number[] = [];
+  for (const value of values) {
+    chunk.push(value);
+    if (chunk.length === size) {
+      yield chunk;
+      chunk = [];
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,85 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { type Fired, fire, type MadeParcel } from "./fire.ts";
+import { unfold } from "./instants.ts";
+import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
+
+/** A schedule in one version, as planning sees it. */
+export interface Planned {
+  id: string;
+  version: number;
+  cadence: Cadence;
+  cadenceId: number | null;
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * Plans a schedule from one occurrence on. What is at or below the shard's watermark becomes jobs and parcels at once, by
+ * the same statement as in the tick; the first beyond becomes a plan row.
+ */
+export async function planFrom(
+  tx: Tx,
+  state: ShardState,
+  planned: Planned,
+  first: number | null,
+  reason: "missed" | "paused",
+): Promise<MadeParcel[]> {
+  if (first === null) return [];
+  const bound = plannedUpTo(state, planned.id);
+  if (first > bound.getTime()) {
+    await insertPlanRow(tx, state, planned, new Date(first));
+    return [];
+  }
+  return (await firePlanned(tx, state, planned, first, bound, reason)).parcels;
+}
+
+/** Makes the jobs of one schedule from an occurrence up to a bound, and its plan row beyond. */
+export async function firePlanned(
+  tx: Tx,
+  state: ShardState,
+  { id, version, cadence, cadenceId }: Planned,
+  first: number,
+  bound: Date,
+  reason: "missed" | "paused",
+): Promise<Fired> {
+  const unfolded = unfold(cadence, first, bound.getTime(), state.now.getTime() - missedAfterMs);
+  await attachOldDays(tx, [...unfolded.runs, ...unfolded.passed], state.now);
+  const planned = new Date(first);
+  return fire(tx, {
+    source: tx`
+      select ${planned}::timestamptz as due_at, ${planned}::timestamptz as occurrence, ${id}::bigint as schedule_id,
+        ${everyMs(cadence)}::bigint as every_ms, ${version}::int as version, ${cadenceId}::int as cadence_id, ${bound}::timestamptz as bound`,
+    shard: state.shard,
+    now: state.now,
+    nearUntil: state.nearUntil,
+    crons: cadenceId === null ? [] : [{ cadenceId, planned, ...unfolded }],
+    reason,
+  });
+}
+
+async function insertPlanRow(
+  tx: Tx,
+  state: ShardState,
+  { id, version, cadence, cadenceId }: Planned,
+  due: Date,
+): Promise<void> {
+  const row = tx`(due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+    values (${due}, ${due}, ${id}, ${everyMs(cadence)}, ${version}, ${cadenceId}, ${state.shard})`;
+  if (due < state.nearUntil) await tx`insert into carillon.plan ${row}`;
+  else await tx`insert into carillon.plan_far ${row}`;
+}
+
+function everyMs(cadence: Cadence): number | null {
+  return cadence.kind === "interval" ? cadence.everyMs : null;
+}
+
+/** A long pause may end with an occurrence of a day that has no partition (any more). Recent days the tick attaches. */
+async function attachOldDays(tx: Tx, instants: readonly number[], now: Date): Promise<void> {
+  const yesterday = Math.floor(now.getTime() / dayMs) - 1;
+  const old = new Set(instants.map((at) => Math.floor(at / dayMs)).filter((day) => day < yesterday));
+  for (const day of old) {
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    await tx`select carillon.attach_days(${date}::date, ${date}::date)`;
+  }
+}

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import type { Json } from "./json.ts";
+import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
+import type { Target } from "./target-shape.ts";
+
+/** What of a body differs from the defaults, without target and payload, which have columns of their own. */
+export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
+  Pick<ScheduleBody, "when">;
+
+/** A schedule as it stands in the database: its head and the spec of its current version. */
+export interface StoredSchedule {
+  id: string;
+  key: string;
+  shard: number;
+  version: number;
+  specVersion: number;
+  heldSince: Date | null;
+  cadence: Cadence;
+  cadenceId: number | null;
+  body: ScheduleBody;
+  createdAt: Date;
+  createdBy: string;
+  updatedAt: Date;
+  updatedBy: string;
+}
+
+export interface CadenceColumns {
+  onceAt: Date | null;
+  firstAt: Date | null;
+  everyMs: string | null;
+  cadenceId: number | null;
+  expression: string | null;
+  timezone: string | null;
+}
+
+interface StoredRow extends Omit<StoredSchedule, "cadence" | "body">, CadenceColumns {
+  sparse: SparseBody;
+  target: Target;
+  payload: Json;
+}
+
+const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
+
+/** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
+export function sparseBody(body: ScheduleBody): SparseBody {
+  const { target: _target, payload: _payload, paused: _paused, ...rest } = body;
+  const named = Object.entries(rest).filter(
+    ([name, value]) =>
+      !isDeepStrictEqual(value, Object.entries(defaults).find(([known]) => known === name)?.[1]),
+  );
+  return { when: body.when, ...Object.fromEntries(named) };
+}
+
+export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {
+  return { ...defaults, ...sparse, target, payload };
+}
+
+export function cadenceOf(row: CadenceColumns): Cadence {
+  if (row.onceAt !== null) return { kind: "once", at: row.onceAt.getTime() };
+  if (row.firstAt !== null && row.everyMs !== null) {
+    return { kind: "interval", everyMs: Number(row.everyMs), firstAt: row.firstAt.getTime() };
+  }
+  if (row.expression === null || row.timezone === null)
+    throw new Error("A version without a cadence: its CHECK forbids that.");
+  return { kind: "cron", expression: row.expression, timezone: row.timezone };
+}
+
+const cadenceColumns = (tx: Tx) => tx`
+  v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.cadence_id as "cadenceId", c.expression, c.timezone`;
+
+const storedColumns = (tx: Tx) => tx`
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince",
+  s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
+  v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}`;
+
+const withSpec = (tx: Tx) => tx`
+  carillon.schedules s
+  join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
+  left join carillon.cadences c on c.id = v.cadence_id`;
+
+function stored({
+  sparse,
+  target,
+  payload,
+  onceAt,
+  firstAt,
+  everyMs,
+  expression,
+  timezone,
+  ...head
+}: StoredRow): StoredSchedule {
+  return {
+    ...head,
+    cadence: cadenceOf({ onceAt, firstAt, everyMs, cadenceId: head.cadenceId, expression, timezone }),
+    body: fullBody(sparse, target, payload),
+  };
+}
+
+export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule | null> {
+  const [row] = await tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.key = ${key} and s.deleted_at is null`;
+  return row === undefined ? null : stored(row);
+}
+
+/** Also one that is deleted. */
+export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedule | null> {
+  const [row] = await tx<StoredRow[]>`select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`;
+  return row === undefined ? null : stored(row);
+}
+
+/** Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. */
+export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule | null> {
+  const [row] = await tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null for update of s`;
+  return row === undefined ? null : stored(row);
+}
+
+export interface ScheduleSearch {
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  target?: string | undefined;
+  held?: boolean | undefined;
+  after?: string | undefined;
+  limit: number;
+}
+
+/** In the order of keys, which the index on live keys gives; tag, target and held are tested on the way. */
+export async function searchSchedules(tx: Tx, search: ScheduleSearch): Promise<StoredSchedule[]> {
+  const { prefix, group, tag, target, held, after, limit } = search;
+  const rows = await tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)}
+    where s.deleted_at is null
+      ${after === undefined ? tx`` : tx`and s.key > ${after}`}
+      ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${prefix}::text collate "C" || ${highestCharacter}`}
+      ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
+      ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
+      ${target === undefined ? tx`` : tx`and s.target_kind = ${target}`}
+      ${held === undefined ? tx`` : held ? tx`and s.held_since is not null` : tx`and s.held_since is null`}
+    order by s.key limit ${limit}`;
+  return rows.map(stored);
+}
+
+/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
+const highestCharacter = "\u{10FFFF}";

@@ -1,0 +1,65 @@
+import type { Sql } from "../db/connect.ts";
+import { lockPlan } from "../db/locks.ts";
+import { readShard } from "../plan/shard.ts";
+
+/** Partitions exist for so many days ahead; the near plan reaches to the end of the last of them. */
+const daysAhead = 3;
+const moveMax = 10_000;
+const dayMs = 86_400_000;
+
+/** Attaches the days that planning may need: from the oldest watermark to a few days ahead. */
+export async function attachDays(sql: Sql): Promise<void> {
+  await sql`
+    select carillon.attach_days(
+      least(min(watermark_at) at time zone 'UTC', carillon.clock() at time zone 'UTC' - interval '1 day')::date,
+      ((carillon.clock() at time zone 'UTC')::date + ${daysAhead}::int))
+    from carillon.shards`;
+}
+
+export async function dropDays(sql: Sql, retentionDays: number): Promise<string[]> {
+  const [row] = await sql<
+    { dropped: string[] }[]
+  >`select carillon.drop_days(${retentionDays} * interval '1 day') as dropped`;
+  return row?.dropped ?? [];
+}
+
+/**
+ * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
+ * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long.
+ * Returns whether there is more to move.
+ */
+export function bringNear(sql: Sql, shard: number): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    const locked = lockPlan(tx, shard);
+    const reading = readShard(tx, shard);
+    await locked;
+    const state = await reading;
+    const target = new Date((Math.floor(state.now.getTime() / dayMs) + daysAhead) * dayMs);
+    if (state.nearUntil >= target) return false;
+    const [moved] = await tx<{ moved: number; lastDueAt: Date | null }[]>`
+      with near as (
+        select ctid, due_at from carillon.plan_far
+        where shard = ${shard} and due_at < ${target}
+        order by due_at fetch first ${moveMax} rows with ties
+      ), taken as (
+        delete from carillon.plan_far f using near where f.ctid = near.ctid
+        returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.shard
+      ), inserted as (
+        insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+        select due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard from taken order by due_at
+      )
+      select count(*)::int as moved, max(due_at) as "lastDueAt" from taken`;
+    const more = (moved?.moved ?? 0) >= moveMax && moved?.lastDueAt != null;
+    // All rows due at the last instant moved (with ties), so the line may stand just after it.
+    const line = more && moved?.lastDueAt ? new Date(moved.lastDueAt.getTime() + 1) : target;
+    await tx`update carillon.shards set near_until = greatest(near_until, ${line}) where id = ${shard}`;
+    return more;
+  });
+}
+
+export async function shardsToBringNear(sql: Sql): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    select id from carillon.shards
+    where near_until < ((carillon.clock() at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC' order by id`;
+  return rows.map(({ id }) => id);
+}

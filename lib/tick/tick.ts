@@ -1,0 +1,125 @@
+import type { Sql } from "../db/connect.ts";
+import { sqlState } from "../db/sql-state.ts";
+import type { Log } from "../log/log.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import { sweep, sweepMax } from "../parcel/sweep.ts";
+import { resumeSchedule } from "../plan/schedule-edits.ts";
+import { shardCount } from "../plan/shard.ts";
+import { endedHolds } from "../schedule/holds.ts";
+import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
+import { fireShardBatch } from "./shard-batch.ts";
+
+export interface TickDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  log: Log;
+}
+
+export interface TickSettings {
+  /** Plan rows per transaction: larger is faster per row, smaller keeps edits of the shard waiting less. */
+  batchMax: number;
+  /** Shards worked on at once, each on a connection of its own. */
+  lanes: number;
+  retentionDays: number;
+}
+
+export const tickDefaults: TickSettings = { batchMax: 5_000, lanes: 2, retentionDays: 30 };
+
+export interface Ticked {
+  batches: number;
+  jobs: number;
+  parcels: number;
+  finished: boolean;
+}
+
+/**
+ * One tick: everything due until the horizon becomes jobs and parcels, shard by shard, batch by batch, until nothing is due
+ * or time is nearly gone. It may run beside other ticks, be killed anywhere or come hours late: the jobs are the same.
+ * One shard that fails does not keep the others from theirs; the tick then fails at its end, so that it is seen.
+ */
+export async function tick(
+  { sql, queue, log }: TickDeps,
+  settings: TickSettings,
+  timeIsUp: () => boolean,
+): Promise<Ticked> {
+  await days(log, () => attachDays(sql));
+  for (const shard of await shardsToBringNear(sql)) {
+    while ((await bringNear(sql, shard)) && !timeIsUp());
+  }
+  const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
+  const failures: unknown[] = [];
+  const sending: Promise<void>[] = [];
+
+  const fireShard = async (shard: number) => {
+    for (let done = false; !done; ) {
+      if (timeIsUp()) {
+        total.finished = false;
+        return;
+      }
+      const batch = await fireShardBatch(sql, shard, settings.batchMax);
+      total.batches += 1;
+      total.jobs += batch.jobs;
+      total.parcels += batch.parcels.length;
+      sending.push(handOver(sql, queue, batch.parcels));
+      done = batch.done;
+    }
+  };
+  const shards = shardsInTurn();
+  const lane = async () => {
+    for (const shard of shards) await fireShard(shard).catch((error: unknown) => failures.push(error));
+  };
+  await Promise.all(Array.from({ length: settings.lanes }, lane));
+  failures.push(
+    ...(await Promise.allSettled(sending)).flatMap((sent) =>
+      sent.status === "rejected" ? [sent.reason] : [],
+    ),
+  );
+  await sweepAll({ sql, queue, log }, timeIsUp).catch((error: unknown) => failures.push(error));
+  await releaseEndedHolds({ sql, queue, log }, timeIsUp).catch((error: unknown) => failures.push(error));
+  await days(log, async () => {
+    const dropped = await dropDays(sql, settings.retentionDays);
+    if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
+  });
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures,
+      `${failures.length} parts of the tick failed: ${failures.map(String).join("; ")}`,
+    );
+  return total;
+}
+
+/** Every shard once, from a random one on, so that ticks side by side do not queue for the same locks. */
+function shardsInTurn(): Iterator<number> & Iterable<number> {
+  const first = Math.floor(Math.random() * shardCount);
+  return Array.from({ length: shardCount }, (_, i) => (first + i) % shardCount).values();
+}
+
+/** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
+async function days(log: Log, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const state = sqlState(error);
+    if (state !== "lock_timeout" && state !== "deadlock") throw error;
+    log.warn("tick.days-kept", { error: state });
+  }
+}
+
+async function sweepAll({ sql, queue, log }: TickDeps, timeIsUp: () => boolean): Promise<void> {
+  for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
+    const swept = await sweep(sql, log);
+    await handOver(sql, queue, swept.outgoing);
+    looked = swept.looked;
+  }
+}
+
+const releasedMax = 500;
+
+/** Holds with an end let go by themselves, as their owner would. */
+async function releaseEndedHolds({ sql, queue }: TickDeps, timeIsUp: () => boolean): Promise<void> {
+  for (const { key, owner } of await endedHolds(sql, releasedMax)) {
+    if (timeIsUp()) return;
+    await resumeSchedule({ sql, queue }, { key, owner, caller: { name: "carillon" } });
+  }
+}
