@@ -51,18 +51,28 @@ export const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntr
   ]),
 );
 
-/** The array type's number for these elements; 0 leaves it to the server to infer from where the parameter stands. */
-export function arrayOidFor(values: readonly unknown[], elementOid?: number): number {
-  const oid = elementOid ?? inferredOid(values.find((value) => value !== null));
-  return elementTypes.find((type) => type.oid === oid)?.arrayOid ?? 0;
+/**
+ * An array that reads as Postgres writes it wherever the driver knows no better, as for the arrays of Carillon's own enums; and as
+ * itself where a json value is wanted.
+ */
+export function sendable(values: readonly unknown[]): unknown[] {
+  const copy = [...values];
+  Object.defineProperty(copy, "toString", { value: () => writeArray(values, writeAny) });
+  return copy;
 }
 
-function inferredOid(value: unknown): number {
-  if (value instanceof Date) return 1184;
-  if (value instanceof Uint8Array) return 17;
-  if (typeof value === "boolean") return 16;
-  if (typeof value === "bigint") return 20;
-  return typeof value === "string" ? 25 : 0;
+export function arrayOid(elementOid: number): number {
+  const found = elementTypes.find((type) => type.oid === elementOid);
+  if (found === undefined)
+    throw new Error(`The type ${elementOid} has no array type that Carillon knows; cast in SQL instead.`);
+  return found.arrayOid;
+}
+
+function writeAny(value: unknown): string {
+  if (value instanceof Date) return asInstant.write(value);
+  if (value instanceof Uint8Array) return asBytes.write(value);
+  if (typeof value === "boolean") return asBoolean.write(value);
+  return typeof value === "object" ? asJson.write(value) : String(value);
 }
 
 function writeArray(values: readonly unknown[], write: (value: unknown) => string): string {

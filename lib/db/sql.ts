@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { arrayOidFor } from "./array-types.ts";
+import { arrayOid, sendable } from "./array-types.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
@@ -83,6 +83,19 @@ async function rollBack(borrowed: Borrowed, tx: Tx): Promise<void> {
   }
 }
 
+// The server tells a parameter's type from where it stands.
+const INFERRED = 0;
+
+/** The driver takes an array of dates for a date. So arrays in a template go by what the server expects; helpers (`sql(rows)`) are left as they are. */
+function withArrays(builder: postgres.Sql, details: unknown[]): unknown[] {
+  const [first, ...values] = details;
+  if (!Array.isArray(first) || !("raw" in first)) return details;
+  const sent = values.map((value) =>
+    Array.isArray(value) && !value.some(isStatement) ? builder.typed(sendable(value), INFERRED) : value,
+  );
+  return [first, ...sent];
+}
+
 function statementsOver(builder: postgres.Sql, route: (statement: Statement) => void): postgres.Sql {
   const routed = (made: unknown): unknown => {
     if (isStatement(made)) made.handler = route;
@@ -91,10 +104,11 @@ function statementsOver(builder: postgres.Sql, route: (statement: Statement) => 
   const own: Record<PropertyKey, unknown> = {
     unsafe: (...details: unknown[]) => routed(Reflect.apply(builder.unsafe, builder, details)),
     array: (values: readonly unknown[], elementOid?: number) =>
-      builder.typed(values, arrayOidFor(values, elementOid)),
+      builder.typed(sendable(values), elementOid === undefined ? INFERRED : arrayOid(elementOid)),
   };
   return new Proxy(builder, {
-    apply: (_builder, _self, details) => routed(Reflect.apply(builder, undefined, details)),
+    apply: (_builder, _self, details) =>
+      routed(Reflect.apply(builder, undefined, withArrays(builder, details))),
     get: (_builder, property) => (property in own ? own[property] : Reflect.get(builder, property)),
     set: (_builder, property, value) => {
       own[property] = value;

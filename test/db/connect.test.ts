@@ -198,6 +198,22 @@ describe("values", () => {
     });
   });
 
+  test("arrays go by the type that the server expects, also of an enum and of json", async () => {
+    const sql = open();
+    await sql`create type colour as enum ('red', 'green')`;
+    const dates = [new Date("2026-01-01T00:00:00Z"), null];
+    const [row] =
+      await sql`select ${["red", "green"]}::colour[]::text[] as colours, ${dates}::timestamptz[] as dates,
+      ${[1, "two"]}::jsonb as document, ${[true, null]}::bool[] as flags, 2 = any(${[1, 2]}) as among`;
+    expect(row).toEqual({
+      colours: ["red", "green"],
+      dates,
+      document: [1, "two"],
+      flags: [true, null],
+      among: true,
+    });
+  });
+
   test("keys inside json stay as they are, and bigint is text", async () => {
     const sql = open();
     const document = { snake_case: { camelCase: 1 } };
