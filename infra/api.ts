@@ -1,0 +1,75 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
+import { HttpApi, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
+import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { CarillonFunction } from "./carillon-function.ts";
+import type { Database } from "./database.ts";
+import type { JobQueue } from "./job-queue.ts";
+import type { Network } from "./network.ts";
+
+export interface ApiProps {
+  readonly network: Network;
+  readonly database: Database;
+  readonly queues: readonly JobQueue[];
+  readonly requestsPerSecond: number;
+  readonly requestBurst: number;
+  readonly logRetention: RetentionDays;
+}
+
+/** The gateway gives up after 30 s; the function's own error, a second earlier, says more. */
+const TIMEOUT = Duration.seconds(29);
+
+/** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
+export class Api extends Construct {
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, props: ApiProps) {
+    super(scope, id);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "api",
+      description: "Carillon: the HTTP API",
+      network: props.network,
+      timeout: TIMEOUT,
+      memoryMiB: 1_024,
+      logRetention: props.logRetention,
+    });
+    props.database.admit(fn, "carillon_api");
+    for (const queue of props.queues) queue.admitSender(fn);
+
+    const api = new HttpApi(this, "Http", {
+      description: "Carillon",
+      createDefaultStage: false,
+      defaultIntegration: new HttpLambdaIntegration("Function", fn),
+    });
+    const accessLogs = new LogGroup(this, "AccessLogs", {
+      retention: props.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    new HttpStage(this, "Stage", {
+      httpApi: api,
+      stageName: "$default",
+      autoDeploy: true,
+      throttle: { rateLimit: props.requestsPerSecond, burstLimit: props.requestBurst },
+      accessLogSettings: { destination: new LogGroupLogDestination(accessLogs), format: accessLogFormat },
+    });
+    this.url = api.apiEndpoint;
+  }
+}
+
+// No header and no query: either may hold what must not be kept.
+const accessLogFormat = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: "$context.requestId",
+    time: "$context.requestTime",
+    sourceIp: "$context.identity.sourceIp",
+    method: "$context.httpMethod",
+    path: "$context.path",
+    status: "$context.status",
+    responseLength: "$context.responseLength",
+    latencyMs: "$context.responseLatency",
+    integrationError: "$context.integrationErrorMessage",
+  }),
+);

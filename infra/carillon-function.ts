@@ -1,0 +1,101 @@
+import { fileURLToPath } from "node:url";
+import type { Duration } from "aws-cdk-lib";
+import { RemovalPolicy } from "aws-cdk-lib";
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
+import { type BundlingOptions, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
+import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { Construct } from "constructs";
+import type { Network } from "./network.ts";
+
+export interface CarillonFunctionProps {
+  /** The file in functions/ that holds the handler, without its ending. */
+  readonly entry: "tick" | "worker" | "api" | "migrate";
+  readonly description: string;
+  readonly network: Network;
+  readonly timeout: Duration;
+  readonly memoryMiB: number;
+  readonly logRetention: RetentionDays;
+  /** What must be in the bundle beside the code. Default: nothing. */
+  readonly commandHooks?: BundlingOptions["commandHooks"];
+}
+
+const repository = fileURLToPath(new URL("..", import.meta.url));
+// Bundled as a module, a dependency that still calls `require` for a part of Node finds none; this gives it one.
+const requireForModules =
+  "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+
+/** A function of functions/ in the network, with a role of its own that may write its log, and nothing else until something grants it. */
+export class CarillonFunction extends NodejsFunction {
+  readonly logs: LogGroup;
+
+  constructor(scope: Construct, id: string, props: CarillonFunctionProps) {
+    const logs = new LogGroup(scope, `${id}Logs`, {
+      retention: props.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const role = new Role(scope, `${id}Role`, {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+      inlinePolicies: { Network: networkInterfaces() },
+    });
+    logs.grantWrite(role);
+
+    super(scope, id, {
+      description: props.description,
+      entry: `${repository}functions/${props.entry}.ts`,
+      handler: "handler",
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      timeout: props.timeout,
+      memorySize: props.memoryMiB,
+      role,
+      logGroup: logs,
+      vpc: props.network.vpc,
+      vpcSubnets: props.network.subnets,
+      securityGroups: [props.network.functions],
+      environment: {
+        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them.
+        NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem",
+        NODE_OPTIONS: "--enable-source-maps",
+      },
+      awsSdkConnectionReuse: false,
+      projectRoot: repository,
+      depsLockFilePath: `${repository}package-lock.json`,
+      bundling: {
+        format: OutputFormat.ESM,
+        target: "node24",
+        mainFields: ["module", "main"],
+        minify: true,
+        sourceMap: true,
+        sourcesContent: false,
+        // The versions that the tests ran with, not those that Lambda happens to have.
+        bundleAwsSDK: true,
+        banner: requireForModules,
+        ...(props.commandHooks === undefined ? {} : { commandHooks: props.commandHooks }),
+      },
+    });
+    this.logs = logs;
+  }
+}
+
+/**
+ * How Lambda puts a function into the network. These actions know no resource to be bound to before the interface exists, and
+ * the managed policy that is usual here asks for the same and for every log group as well.
+ */
+function networkInterfaces(): PolicyDocument {
+  return new PolicyDocument({
+    statements: [
+      new PolicyStatement({
+        actions: [
+          "ec2:CreateNetworkInterface",
+          "ec2:DescribeNetworkInterfaces",
+          "ec2:DescribeSubnets",
+          "ec2:DeleteNetworkInterface",
+          "ec2:AssignPrivateIpAddresses",
+          "ec2:UnassignPrivateIpAddresses",
+        ],
+        resources: ["*"],
+      }),
+    ],
+  });
+}

@@ -1,0 +1,84 @@
+import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
+import type { Construct } from "constructs";
+import { Alarms } from "./alarms.ts";
+import { Api } from "./api.ts";
+import { Database } from "./database.ts";
+import { JobQueue } from "./job-queue.ts";
+import { Migration } from "./migration.ts";
+import { Network } from "./network.ts";
+import type { Settings } from "./settings.ts";
+import { TargetAllowList } from "./target-allow-list.ts";
+import { Tick } from "./tick.ts";
+import { Worker } from "./worker.ts";
+
+const FAST_TIMEOUT = Duration.seconds(60);
+/** A handler may take ten minutes; the rest is for claiming and settling. */
+const SLOW_TIMEOUT = Duration.minutes(11);
+
+/** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
+export class CarillonStack extends Stack {
+  constructor(scope: Construct, id: string, settings: Settings) {
+    super(scope, id, {
+      description: "Carillon, a serverless scheduler",
+      terminationProtection: settings.databaseProtected,
+    });
+    const logRetention = settings.logRetentionDays;
+
+    const alarms = new Alarms(this, "Alarms", { topicArn: settings.alarmTopicArn });
+    const network = new Network(this, "Network", settings);
+    const database = new Database(this, "Database", { network, ...settings });
+    const migration = new Migration(this, "Migration", { network, database, logRetention });
+
+    const fast = new JobQueue(this, "Fast", {
+      workerTimeout: FAST_TIMEOUT,
+      variable: "FAST_QUEUE_URL",
+      alarms,
+    });
+    const slow = new JobQueue(this, "Slow", {
+      workerTimeout: SLOW_TIMEOUT,
+      variable: "SLOW_QUEUE_URL",
+      alarms,
+    });
+    const queues = [fast, slow];
+    const shared = { network, database, queues, logRetention };
+
+    const api = new Api(this, "Api", {
+      ...shared,
+      requestsPerSecond: settings.apiRequestsPerSecond,
+      requestBurst: settings.apiRequestBurst,
+    });
+    const tick = new Tick(this, "Tick", { ...shared, alarms });
+    const fastWorker = new Worker(this, "FastWorker", {
+      ...shared,
+      source: fast,
+      description: "Carillon: delivers jobs to queues and event buses, many together",
+      timeout: FAST_TIMEOUT,
+      memoryMiB: 1_024,
+      batchSize: 10,
+      maxConcurrency: settings.fastConcurrency,
+      targets: new TargetAllowList(this, {
+        queueArns: settings.targetQueueArns,
+        busArns: settings.targetBusArns,
+      }),
+    });
+    const slowWorker = new Worker(this, "SlowWorker", {
+      ...shared,
+      source: slow,
+      description: "Carillon: runs handlers",
+      timeout: SLOW_TIMEOUT,
+      memoryMiB: 1_024,
+      // Alone: a handler that hangs holds up nobody's parcel but its own.
+      batchSize: 1,
+      maxConcurrency: settings.slowConcurrency,
+    });
+
+    // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
+    for (const querying of [api, tick, fastWorker, slowWorker]) querying.node.addDependency(migration);
+
+    new CfnOutput(this, "ApiUrl", { value: api.url, description: "Where the API answers" });
+    new CfnOutput(this, "AdminTokenSecret", {
+      value: migration.adminToken.secretArn,
+      description: "The secret in Secrets Manager that holds the first admin token",
+    });
+  }
+}

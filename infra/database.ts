@@ -1,0 +1,109 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { InstanceType, Port } from "aws-cdk-lib/aws-ec2";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import {
+  DatabaseInstance,
+  DatabaseInstanceEngine,
+  ParameterGroup,
+  PostgresEngineVersion,
+  StorageType,
+} from "aws-cdk-lib/aws-rds";
+import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
+import { Construct } from "constructs";
+import type { functionRoles } from "../lib/db/iam-logins.ts";
+import type { Network } from "./network.ts";
+
+export type DatabaseUser = (typeof functionRoles)[number];
+
+export interface DatabaseProps {
+  readonly network: Network;
+  /** The RDS instance class, without its "db." prefix. */
+  readonly databaseClass: string;
+  readonly databaseStorageGiB: number;
+  readonly databaseBackupDays: number;
+  readonly databaseProtected: boolean;
+  readonly highlyAvailable: boolean;
+}
+
+const DATABASE_NAME = "carillon";
+const STORAGE_GROWTH = 5;
+
+/** Postgres on RDS: encrypted, TLS only, in no public subnet, and open to the functions alone, each as its own user by IAM. */
+export class Database extends Construct {
+  private readonly instance: DatabaseInstance;
+
+  constructor(scope: Construct, id: string, props: DatabaseProps) {
+    super(scope, id);
+
+    const securityGroup = props.network.securityGroup("Database", "Database of Carillon");
+    securityGroup.addIngressRule(props.network.functions, Port.POSTGRES, "Functions query the database");
+    props.network.functions.addEgressRule(securityGroup, Port.POSTGRES, "Functions query the database");
+
+    // The major version alone: AWS withdraws minor ones, and a template that names one stops deploying that day.
+    const engine = DatabaseInstanceEngine.postgres({ version: PostgresEngineVersion.VER_18 });
+
+    this.instance = new DatabaseInstance(this, "Instance", {
+      engine,
+      instanceType: new InstanceType(props.databaseClass),
+      databaseName: DATABASE_NAME,
+      vpc: props.network.vpc,
+      vpcSubnets: props.network.subnets,
+      securityGroups: [securityGroup],
+      publiclyAccessible: false,
+      multiAz: props.highlyAvailable,
+
+      storageType: StorageType.GP3,
+      allocatedStorage: props.databaseStorageGiB,
+      maxAllocatedStorage: props.databaseStorageGiB * STORAGE_GROWTH,
+      storageEncrypted: true,
+
+      iamAuthentication: true,
+      manageMasterUserPassword: true,
+      parameterGroup: new ParameterGroup(this, "Parameters", {
+        engine,
+        description: "Carillon: TLS only; slow statements and lock waits are logged",
+        parameters: {
+          "rds.force_ssl": "1",
+          log_min_duration_statement: "1000",
+          log_lock_waits: "1",
+        },
+      }),
+
+      autoMinorVersionUpgrade: true,
+      backupRetention: Duration.days(props.databaseBackupDays),
+      copyTagsToSnapshot: true,
+      deletionProtection: props.databaseProtected,
+      removalPolicy: RemovalPolicy.SNAPSHOT,
+    });
+  }
+
+  /** Of the user who owns everything. RDS makes and rotates it; only the migration may read it. */
+  get masterSecret(): ISecret {
+    const { secret } = this.instance;
+    if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
+    return secret;
+  }
+
+  /** Lets a function in as this user and as no other, and tells it where. */
+  admit(fn: LambdaFunction, user: DatabaseUser): void {
+    this.tellWhere(fn);
+    fn.addEnvironment("DATABASE_USER", user);
+    fn.addEnvironment("DATABASE_AUTH", "iam");
+    this.instance.grantConnect(fn, user);
+  }
+
+  /** Lets the migration in as the owner of everything. */
+  admitOwner(fn: LambdaFunction): void {
+    this.tellWhere(fn);
+    fn.addEnvironment("DATABASE_SECRET_ARN", this.masterSecret.secretArn);
+    this.masterSecret.grantRead(fn);
+  }
+
+  private tellWhere(fn: LambdaFunction): void {
+    fn.addEnvironment("DATABASE_HOST", this.instance.dbInstanceEndpointAddress);
+    fn.addEnvironment("DATABASE_PORT", this.instance.dbInstanceEndpointPort);
+    fn.addEnvironment("DATABASE_NAME", DATABASE_NAME);
+    // A function that starts before the database answers would only fail.
+    fn.node.addDependency(this.instance);
+  }
+}

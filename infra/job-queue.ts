@@ -1,0 +1,53 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import type { Alarms } from "./alarms.ts";
+
+export interface JobQueueProps {
+  /** The timeout of the function that works on this queue. */
+  readonly workerTimeout: Duration;
+  /** The variable that tells functions this queue's URL. */
+  readonly variable: "FAST_QUEUE_URL" | "SLOW_QUEUE_URL";
+  readonly alarms: Alarms;
+}
+
+/** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
+const VISIBILITY_IN_TIMEOUTS = 6;
+/** Throttled polls count as receives too. How often a job is tried is counted in the database. */
+const RECEIVES_MAX = 10;
+
+/** The queue that parcels travel through. It may lose them all: what counts stands in the database and is sent again. */
+export class JobQueue extends Construct {
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+  private readonly variable: JobQueueProps["variable"];
+
+  constructor(scope: Construct, id: string, props: JobQueueProps) {
+    super(scope, id);
+    this.variable = props.variable;
+
+    this.deadLetters = new Queue(this, "DeadLetters", {
+      retentionPeriod: Duration.days(14),
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      removalPolicy: RemovalPolicy.DESTROY,
+      redriveAllowPolicy: { redrivePermission: RedrivePermission.ALLOW_ALL },
+    });
+    this.queue = new Queue(this, "Queue", {
+      visibilityTimeout: Duration.seconds(VISIBILITY_IN_TIMEOUTS * props.workerTimeout.toSeconds()),
+      retentionPeriod: Duration.days(1),
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      removalPolicy: RemovalPolicy.DESTROY,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: RECEIVES_MAX },
+    });
+    props.alarms.whenNotEmpty(this, "DeadLettersNotEmpty", this.deadLetters);
+  }
+
+  /** Lets a function send parcels here, and tells it where. */
+  admitSender(fn: LambdaFunction): void {
+    fn.addEnvironment(this.variable, this.queue.queueUrl);
+    this.queue.grantSendMessages(fn);
+  }
+}

@@ -1,0 +1,75 @@
+import { Duration } from "aws-cdk-lib";
+import { Rule, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { LogEvent } from "../lib/log/wording.ts";
+import type { Alarms } from "./alarms.ts";
+import { CarillonFunction } from "./carillon-function.ts";
+import type { Database } from "./database.ts";
+import type { JobQueue } from "./job-queue.ts";
+import type { Network } from "./network.ts";
+
+export interface TickProps {
+  readonly network: Network;
+  readonly database: Database;
+  readonly queues: readonly JobQueue[];
+  readonly alarms: Alarms;
+  readonly logRetention: RetentionDays;
+}
+
+/** Ends before the next tick starts, so that a tick that hangs does not pile up. */
+const TIMEOUT = Duration.seconds(55);
+/** Jobs are made 180 s ahead: after two ticks have been missed, the third is the last that can still be on time. */
+const MISSED_TICKS_MAX = 2;
+
+/** What the tick logs when it has come to its end, also when there was more to do than it had time for. */
+const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
+
+/** Turns what is due into jobs, each minute. A tick that fails is not tried again: the next minute's does its work as well. */
+export class Tick extends Construct {
+  constructor(scope: Construct, id: string, props: TickProps) {
+    super(scope, id);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "tick",
+      description: "Carillon: turns due occurrences into jobs and hands them to the queues",
+      network: props.network,
+      timeout: TIMEOUT,
+      memoryMiB: 1_024,
+      logRetention: props.logRetention,
+    });
+    props.database.admit(fn, "carillon_tick");
+    for (const queue of props.queues) queue.admitSender(fn);
+
+    const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
+    // Both hands that pass the event on would otherwise keep it for hours and try again.
+    fn.configureAsyncInvoke(asEventsGo);
+    new Rule(this, "EachMinute", {
+      description: "Carillon's tick",
+      schedule: Schedule.cron({ minute: "*" }),
+      targets: [new LambdaFunction(fn, asEventsGo)],
+    });
+
+    const done = new MetricFilter(this, "Done", {
+      logGroup: fn.logs,
+      filterPattern: FilterPattern.any(
+        ...heartbeats.map((event) => FilterPattern.stringValue("$.event", "=", event)),
+      ),
+      metricNamespace: "Carillon",
+      metricName: `${this.node.addr}-ticks-done`,
+    });
+    props.alarms.whenMissing(this, "Missing", {
+      metric: done.metric({ statistic: "Sum", period: Duration.minutes(1) }),
+      missedMax: MISSED_TICKS_MAX,
+      description:
+        "No tick has come to its end for two minutes: soon jobs will be late. Nothing is lost; the next tick that succeeds makes up for all. Look whether the rule is on, whether the database answers, and at the tick's log.",
+    });
+    props.alarms.whenFailing(
+      this,
+      "Failing",
+      fn.metricErrors({ period: Duration.minutes(1) }),
+      "Three of the last five minutes had a tick that failed. Look at the tick's log.",
+    );
+  }
+}

@@ -1,0 +1,57 @@
+import type { Duration } from "aws-cdk-lib";
+import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { CarillonFunction } from "./carillon-function.ts";
+import type { Database } from "./database.ts";
+import type { JobQueue } from "./job-queue.ts";
+import type { Network } from "./network.ts";
+import type { TargetAllowList } from "./target-allow-list.ts";
+
+export interface WorkerProps {
+  readonly network: Network;
+  readonly database: Database;
+  /** The queue whose parcels this worker takes. */
+  readonly source: JobQueue;
+  /** Every queue: jobs to be tried again travel in new parcels. */
+  readonly queues: readonly JobQueue[];
+  readonly description: string;
+  readonly timeout: Duration;
+  readonly memoryMiB: number;
+  /** How many parcels one invocation takes. */
+  readonly batchSize: number;
+  /** How many invocations there are at most at once. */
+  readonly maxConcurrency: number;
+  readonly logRetention: RetentionDays;
+  /** The queues and buses that this worker delivers to. Default: it delivers to none. */
+  readonly targets?: TargetAllowList;
+}
+
+/** Claims parcels, delivers their jobs and settles them. */
+export class Worker extends Construct {
+  constructor(scope: Construct, id: string, props: WorkerProps) {
+    super(scope, id);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "worker",
+      description: props.description,
+      network: props.network,
+      timeout: props.timeout,
+      memoryMiB: props.memoryMiB,
+      logRetention: props.logRetention,
+    });
+    props.database.admit(fn, "carillon_worker");
+    for (const queue of props.queues) queue.admitSender(fn);
+    props.targets?.admit(fn);
+
+    fn.addEventSource(
+      new SqsEventSource(props.source.queue, {
+        batchSize: props.batchSize,
+        // One poisoned parcel must not bring back its neighbours.
+        reportBatchItemFailures: true,
+        // Reserved concurrency instead would throttle what was already received, until it lands among the dead letters.
+        maxConcurrency: props.maxConcurrency,
+      }),
+    );
+  }
+}
