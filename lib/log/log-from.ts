@@ -1,10 +1,11 @@
 import type { Environment } from "../config/environment.ts";
-import { jsonLog, type Log, textLog } from "./log.ts";
+import { jsonLog, type Log, silentLog, textLog } from "./log.ts";
 
-/** The log of a function: JSON for machines unless `CARILLON_LOG` asks for text. */
+/** The log of a function: JSON for machines unless `CARILLON_LOG` asks for text, or (in tests and benches) for silence. */
 export function logFrom(env: Environment, source: string): Log {
   const form = env["CARILLON_LOG"] ?? "json";
   if (form === "json") return jsonLog();
   if (form === "text") return textLog(source, () => new Date());
-  throw new Error(`The environment variable CARILLON_LOG is "${form}"; it takes "json" or "text".`);
+  if (form === "silent") return silentLog;
+  throw new Error(`The environment variable CARILLON_LOG is "${form}"; it takes "json", "text" or "silent".`);
 }

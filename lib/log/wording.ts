@@ -7,6 +7,8 @@ export const wording = {
   "api.request": "{method} {path} → {status} in {ms} ms",
   "events.failed": "the event bus could not answer: {error}",
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
+  "handler.greeted": "hello, {name} (job {job})",
+  "handler.order-unshipped": "order {order} has not been shipped since {since}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
   "local.batch-failed":
@@ -27,6 +29,7 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
+  "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
 } as const;
 

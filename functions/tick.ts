@@ -1,0 +1,39 @@
+import type { ScheduledEvent } from "aws-lambda";
+import { systemClock } from "../lib/clock.ts";
+import { type Environment, integer } from "../lib/config/environment.ts";
+import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { connect } from "../lib/db/connect.ts";
+import { logFrom } from "../lib/log/log-from.ts";
+import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { type Ticked, tick, tickDefaults } from "../lib/tick/tick.ts";
+
+/** Batches go on until 70 % of the time is gone: the rest is for the one under way and for sending. */
+const timeShare = 0.7;
+
+export function assemble(env: Environment): Assembled<ScheduledEvent, Ticked> {
+  const log = logFrom(env, "tick");
+  const queue = parcelQueueFrom(env, log);
+  const settings = {
+    ...tickDefaults,
+    batchMax: integer(env, "TICK_BATCH_MAX", tickDefaults.batchMax, { min: 1, max: 50_000 }),
+    retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, { min: 1, max: 3_650 }),
+  };
+  const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
+  const deps = { sql, log, queue };
+  return {
+    handler: async (_event, invocation) => {
+      const startedAt = systemClock.now().getTime();
+      const reserve = invocation.getRemainingTimeInMillis() * (1 - timeShare);
+      const ticked = await tick(deps, settings, () => invocation.getRemainingTimeInMillis() < reserve);
+      const ms = systemClock.now().getTime() - startedAt;
+      log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...ticked, ms });
+      return ticked;
+    },
+    close: async () => {
+      queue.sqs.destroy();
+      await sql.end();
+    },
+  };
+}
+
+export const handler = onDemand(assemble);

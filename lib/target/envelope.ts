@@ -1,0 +1,23 @@
+import { jobId } from "../job/job-id.ts";
+import type { ClaimedJob } from "../parcel/claim.ts";
+
+/**
+ * What every target receives: a CloudEvents 1.0 envelope. `id` is the same for every attempt at the same occurrence: the
+ * receiver's idempotency key.
+ */
+export function envelope(job: ClaimedJob, generatedAt: Date): Record<string, unknown> {
+  return {
+    specversion: "1.0",
+    type: "carillon.job.due",
+    source: "carillon",
+    id: jobId(job),
+    subject: job.key,
+    time: job.dueAt.toISOString(),
+    datacontenttype: "application/json",
+    data: job.payload,
+    schedulekey: job.key,
+    scheduleid: job.scheduleId,
+    attempt: job.attempt + 1,
+    generatedat: generatedAt.toISOString(),
+  };
+}

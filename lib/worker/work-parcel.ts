@@ -1,0 +1,94 @@
+import type { Clock } from "../clock.ts";
+import type { Sql } from "../db/connect.ts";
+import { jobId } from "../job/job-id.ts";
+import type { Log } from "../log/log.ts";
+import { type ClaimedParcel, claimParcel } from "../parcel/claim.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
+import { type Settlement, settleParcel } from "../parcel/settle.ts";
+import type { Deliver } from "../target/delivery.ts";
+import { settlement } from "./retry.ts";
+
+export interface WorkerDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  deliver: Deliver;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+}
+
+/** A message may come this much before its parcel is ready; one that comes earlier is sent again with its delay. */
+const waitMaxMs = 5_000;
+/** With less time left than this, nothing is claimed any more. */
+const startMinMs = 3_000;
+/** The lease outlives the invocation by this, so that it never ends under a worker that still runs. */
+const leaseMarginMs = 2_000;
+
+/**
+ * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the queue: the parcel is
+ * settled, or somebody else's, or the database knows when to offer it again. It throws where that is not proven.
+ */
+export async function workParcel(
+  deps: WorkerDeps,
+  parcelId: string,
+  queueClass: QueueClass,
+  timeLeftMs: () => number,
+): Promise<void> {
+  for (;;) {
+    if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
+    const claimed = await claimParcel(deps.sql, parcelId, timeLeftMs() + leaseMarginMs);
+    if (claimed.outcome === "claimed") return deliverAndSettle(deps, claimed);
+    if (claimed.outcome !== "early") return;
+    if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
+      return sendBack(deps, parcelId, queueClass, claimed.waitMs);
+    await deps.clock.sleep(claimed.waitMs);
+  }
+}
+
+async function deliverAndSettle(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
+  const deliveries = await deps.deliver(parcel.jobs);
+  const settlements = parcel.jobs.map((job, index) => {
+    const delivery = deliveries[index];
+    if (delivery === undefined) throw new Error(`There is no outcome for job ${jobId(job)}.`);
+    return settlement(job, delivery, deps.random);
+  });
+  const { held, outgoing } = await settleParcel(deps.sql, parcel, settlements);
+  if (!held) {
+    deps.log.warn("worker.lease-lost", { parcel: parcel.id });
+    return;
+  }
+  logFailures(deps.log, parcel, settlements);
+  await handOver(deps.sql, deps.queue, outgoing);
+}
+
+function logFailures(log: Log, { jobs }: ClaimedParcel, settlements: readonly Settlement[]): void {
+  for (const [index, job] of jobs.entries()) {
+    const settled = settlements[index];
+    if (settled?.kind === "retry")
+      log.warn("job.failed", {
+        job: jobId(job),
+        key: job.key,
+        attempt: job.attempt + 1,
+        error: settled.error,
+      });
+    if (settled?.kind === "dead")
+      log.error("job.dead", {
+        job: jobId(job),
+        key: job.key,
+        attempt: job.attempt + 1,
+        error: settled.error,
+      });
+  }
+}
+
+/** Puts the parcel's message back on its queue, one for one. */
+async function sendBack(
+  { queue }: WorkerDeps,
+  id: string,
+  queueClass: QueueClass,
+  waitMs: number,
+): Promise<void> {
+  const sent = await sendParcels(queue, [{ id, queue: queueClass, waitMs }]);
+  if (sent.length === 0) throw new Error(`Parcel ${id} could not be put back on its queue.`);
+}
