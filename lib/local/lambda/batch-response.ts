@@ -1,0 +1,25 @@
+/**
+ * Which records of a batch the handler has proven done: those that a well-formed response does not name as failed.
+ * A response of any other shape, or one that names an unknown record, proves nothing, so the whole batch comes again.
+ * (Lambda takes an empty response for success; ours must always say, so the local stack is the stricter of the two.)
+ */
+export function acknowledged(response: unknown, messageIds: readonly string[]): string[] {
+  const failed = failedIds(response);
+  if (failed === undefined) return [];
+  const known = new Set(messageIds);
+  if (failed.some((id) => !known.has(id))) return [];
+  const notDone = new Set(failed);
+  return messageIds.filter((id) => !notDone.has(id));
+}
+
+function failedIds(response: unknown): string[] | undefined {
+  if (typeof response !== "object" || response === null || !("batchItemFailures" in response))
+    return undefined;
+  const { batchItemFailures } = response;
+  if (!Array.isArray(batchItemFailures)) return undefined;
+  const ids = batchItemFailures.map((failure: unknown) => {
+    if (typeof failure !== "object" || failure === null || !("itemIdentifier" in failure)) return undefined;
+    return typeof failure.itemIdentifier === "string" ? failure.itemIdentifier : undefined;
+  });
+  return ids.every((id) => id !== undefined) ? ids : undefined;
+}

@@ -1,0 +1,116 @@
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { SQSEvent } from "aws-lambda";
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import { localQueueArn } from "../local-account.ts";
+import { acknowledged } from "./batch-response.ts";
+import type { LocalFunction } from "./local-function.ts";
+import { sqsEvent } from "./sqs-event.ts";
+
+export interface QueueSourceParts {
+  sqs: SQSClient;
+  queue: { name: string; url: string };
+  consumer: LocalFunction<SQSEvent, unknown>;
+  clock: Clock;
+  log: Log;
+}
+
+export interface QueueSource {
+  /** Takes no more messages; what was received is still worked on, see the function's own `close`. */
+  stop(): Promise<void>;
+}
+
+const batchSizeMax = 10;
+const pollSeconds = 20;
+const pauseAfterFailureMs = 1_000;
+
+/**
+ * An event source mapping: one long poll at a time, each batch handed to the function as it comes, and as many batches
+ * under way as the function serves at once. What it does not prove done stays in the queue until its visibility timeout.
+ */
+export function startQueueSource(parts: QueueSourceParts): QueueSource {
+  const stopping = new AbortController();
+  const stopped = poll(parts, stopping.signal);
+  return {
+    stop: () => {
+      stopping.abort();
+      return stopped;
+    },
+  };
+}
+
+async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<void> {
+  const { consumer, clock, log, queue } = parts;
+  const underWay = new Set<Promise<void>>();
+  while (!stopping.aborted) {
+    if (underWay.size >= consumer.concurrency) {
+      await Promise.race([...underWay, aborted(stopping)]);
+      continue;
+    }
+    try {
+      const messages = await receive(parts, stopping);
+      if (messages.length === 0) continue;
+      const batch: Promise<void> = work(parts, messages).finally(() => underWay.delete(batch));
+      underWay.add(batch);
+    } catch (error) {
+      if (stopping.aborted) return;
+      log.warn("local.poll-failed", { queue: queue.name, error: String(error) });
+      await clock.sleep(pauseAfterFailureMs, stopping);
+    }
+  }
+}
+
+async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal): Promise<Message[]> {
+  const command = new ReceiveMessageCommand({
+    QueueUrl: queue.url,
+    MaxNumberOfMessages: batchSizeMax,
+    WaitTimeSeconds: pollSeconds,
+    MessageSystemAttributeNames: ["All"],
+    MessageAttributeNames: ["All"],
+  });
+  const { Messages = [] } = await sqs.send(command, { abortSignal: stopping });
+  return Messages;
+}
+
+async function work(parts: QueueSourceParts, messages: readonly Message[]): Promise<void> {
+  const { consumer, log, queue } = parts;
+  try {
+    const response = await consumer.invoke(sqsEvent(messages, localQueueArn(queue.name)));
+    const done = new Set(
+      acknowledged(
+        response,
+        messages.map(({ MessageId }) => MessageId ?? ""),
+      ),
+    );
+    await remove(
+      parts,
+      messages.filter(({ MessageId }) => done.has(MessageId ?? "")),
+    );
+  } catch (error) {
+    const failure = {
+      function: consumer.name,
+      queue: queue.name,
+      messages: messages.length,
+      error: String(error),
+    };
+    log.error("local.batch-failed", failure);
+  }
+}
+
+async function remove({ sqs, queue }: QueueSourceParts, messages: readonly Message[]): Promise<void> {
+  if (messages.length === 0) return;
+  const Entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+  await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import {
+  GetQueueAttributesCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { SQSEvent } from "aws-lambda";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { localFunction } from "../../lib/local/lambda/local-function.ts";
+import { type QueueSource, startQueueSource } from "../../lib/local/lambda/queue-source.ts";
+import { localQueueArn } from "../../lib/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { silentLog } from "../../lib/log/log.ts";
+
+const log = silentLog;
+const clock = systemClock;
+const name = "jobs";
+let dataDir: string;
+let emulator: QueueEmulator;
+let sqs: SQSClient;
+let source: QueueSource;
+let close: (graceMs: number) => Promise<void>;
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "carillon-source-"));
+  // Failed messages come again at once here; in the stack they wait for minutes.
+  emulator = await startQueues({
+    dataDir,
+    port: 0,
+    queues: [{ name, attributes: { VisibilityTimeout: "1" } }],
+  });
+  const credentials = { accessKeyId: "someone", secretAccessKey: "secret" };
+  sqs = new SQSClient({ endpoint: emulator.url, region: "us-east-1", credentials });
+});
+
+afterEach(async () => {
+  await source.stop();
+  await close(1_000);
+  sqs.destroy();
+  await emulator.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function consume(handler: (event: SQSEvent) => Promise<unknown>, concurrency = 2): void {
+  const assemble = () => ({ handler, close: async () => {} });
+  const spec = { name: "worker", assemble, env: {}, timeoutMs: 10_000, concurrency };
+  const consumer = localFunction(spec, { clock, log });
+  close = consumer.close;
+  source = startQueueSource({ sqs, queue: { name, url: emulator.queueUrl(name) }, consumer, clock, log });
+}
+
+async function send(...bodies: string[]): Promise<void> {
+  const Entries = bodies.map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+  await sqs.send(new SendMessageBatchCommand({ QueueUrl: emulator.queueUrl(name), Entries }));
+}
+
+/** Ready, delayed and invisible messages. */
+async function left(): Promise<number> {
+  const asked = new GetQueueAttributesCommand({ QueueUrl: emulator.queueUrl(name), AttributeNames: ["All"] });
+  const { Attributes = {} } = await sqs.send(asked);
+  return (
+    Number(Attributes["ApproximateNumberOfMessages"]) +
+    Number(Attributes["ApproximateNumberOfMessagesNotVisible"])
+  );
+}
+
+describe("an SQS event source", () => {
+  test("hands messages over as Lambda does and removes what was done", async () => {
+    const events: SQSEvent[] = [];
+    consume(async (event) => {
+      events.push(event);
+      return { batchItemFailures: [] };
+    });
+    await sqs.send(
+      new SendMessageCommand({
+        QueueUrl: emulator.queueUrl(name),
+        MessageBody: "a",
+        MessageAttributes: { kind: { DataType: "String", StringValue: "x" } },
+      }),
+    );
+    await expect.poll(() => events.length).toBe(1);
+    await expect.poll(left).toBe(0);
+    expect(events[0]?.Records).toMatchObject([
+      {
+        body: "a",
+        attributes: { ApproximateReceiveCount: "1", SentTimestamp: expect.stringMatching(/^\d{13}$/) },
+        messageAttributes: { kind: { dataType: "String", stringValue: "x" } },
+        eventSource: "aws:sqs",
+        eventSourceARN: localQueueArn(name),
+        awsRegion: "us-east-1",
+      },
+    ]);
+  });
+
+  test("brings again only what a response names as failed", async () => {
+    const seen: string[] = [];
+    consume(async ({ Records }) => {
+      const bad = Records.filter(
+        ({ body, attributes }) => body === "b" && attributes.ApproximateReceiveCount === "1",
+      );
+      seen.push(...Records.map(({ body }) => body));
+      return { batchItemFailures: bad.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+    });
+    await send("a", "b", "c");
+    await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(["a", "b", "b", "c"]);
+    await expect.poll(left).toBe(0);
+  });
+
+  test("brings the whole batch again when the handler throws", async () => {
+    const seen: string[] = [];
+    let thrown = false;
+    consume(async ({ Records }) => {
+      seen.push(...Records.map(({ body }) => body));
+      if (!thrown) {
+        thrown = true;
+        throw new Error("crashed");
+      }
+      return { batchItemFailures: [] };
+    }, 1);
+    await send("a", "b");
+    await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(["a", "a", "b", "b"]);
+  });
+
+  test("has no more batches under way than the function serves at once, of ten messages at most", async () => {
+    const sizes: number[] = [];
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    await send(..."abcdefghij");
+    await send(..."klmnopqrst");
+    await send(..."uvw");
+    consume(async ({ Records }) => {
+      sizes.push(Records.length);
+      await gate;
+      return { batchItemFailures: [] };
+    }, 2);
+    await expect.poll(() => sizes.length).toBe(2);
+    expect(sizes).toEqual([10, 10]);
+    open();
+    await expect.poll(left).toBe(0);
+  });
+});

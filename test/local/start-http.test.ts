@@ -1,0 +1,62 @@
+import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { afterEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { type LoopbackServer, PortTaken } from "../../lib/local/http-server.ts";
+import { localFunction } from "../../lib/local/lambda/local-function.ts";
+import { startHttp } from "../../lib/local/lambda/start-http.ts";
+import { silentLog } from "../../lib/log/log.ts";
+
+const log = silentLog;
+const clock = systemClock;
+let server: LoopbackServer | undefined;
+
+afterEach(async () => {
+  await server?.close(100);
+  server = undefined;
+});
+
+async function serve(
+  handler: (event: APIGatewayProxyEventV2) => Promise<unknown>,
+  port = 0,
+): Promise<LoopbackServer> {
+  const assemble = () => ({ handler, close: async () => {} });
+  const spec = { name: "api", assemble, env: {}, timeoutMs: 29_000, concurrency: 10 };
+  return startHttp({ port, api: localFunction(spec, { clock, log }), clock, log });
+}
+
+describe("the local API", () => {
+  test("hands a request to the function and its answer back", async () => {
+    server = await serve(async ({ rawPath, body, requestContext }) => ({
+      statusCode: 201,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ rawPath, body, method: requestContext.http.method }),
+    }));
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${server.url}/v1/a%3Ab`, { method: "PUT", headers, body: "{}" });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ rawPath: "/v1/a:b", body: "{}", method: "PUT" });
+  });
+
+  test("answers 413 to a body over ten megabytes and 400 to a broken path without asking the function", async () => {
+    server = await serve(() => Promise.reject(new Error("asked")));
+    const large = await fetch(server.url, { method: "POST", body: Buffer.alloc(10 * 1024 * 1024 + 1) });
+    expect(large.status).toBe(413);
+    expect((await fetch(`${server.url}/%ff`)).status).toBe(400);
+  });
+
+  test("answers 500 when the function throws, and says nothing of why", async () => {
+    server = await serve(() => Promise.reject(new Error("a secret")));
+    const response = await fetch(server.url);
+    expect(response.status).toBe(500);
+    expect(await response.text()).toBe('{"message":"Internal Server Error"}');
+  });
+
+  test("says which port is taken", async () => {
+    server = await serve(async () => ({ statusCode: 200 }));
+    await expect(serve(async () => ({ statusCode: 200 }), server.port)).rejects.toMatchObject({
+      name: "PortTaken",
+      port: server.port,
+    });
+    expect(new PortTaken(8787).message).toContain("8787");
+  });
+});

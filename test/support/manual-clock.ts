@@ -1,0 +1,44 @@
+import type { Clock } from "../../lib/clock.ts";
+
+export interface ManualClock extends Clock {
+  /** Moves the time on, and wakes in order whoever's sleep ends by then. */
+  advance(ms: number): Promise<void>;
+}
+
+/** A clock that stands still until it is moved. */
+export function manualClock(start: string): ManualClock {
+  let now = Date.parse(start);
+  let sleepers: { until: number; wake(): void }[] = [];
+  return {
+    now: () => new Date(now),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const sleeper = { until: now + ms, wake: resolve };
+        sleepers.push(sleeper);
+        signal?.addEventListener("abort", () => {
+          sleepers = sleepers.filter((other) => other !== sleeper);
+          resolve();
+        });
+      }),
+    advance: async (ms) => {
+      await settled();
+      const end = now + ms;
+      for (;;) {
+        const next = sleepers.filter(({ until }) => until <= end).sort((a, b) => a.until - b.until)[0];
+        if (next === undefined) break;
+        sleepers = sleepers.filter((other) => other !== next);
+        now = Math.max(now, next.until);
+        next.wake();
+        await settled();
+      }
+      now = end;
+      await settled();
+    },
+  };
+}
+
+/** Lets everything go on that waits for nothing but promises. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
