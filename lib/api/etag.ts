@@ -1,5 +1,5 @@
+import type { IfMatch } from "../plan/schedule-edits.ts";
 import { Refusal } from "../refusal.ts";
-import type { IfMatch } from "./operations.ts";
 
 export function etagOf(version: number): string {
   return `"${version}"`;

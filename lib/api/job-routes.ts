@@ -7,8 +7,7 @@ import { pageQuery } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import { readKey } from "./schedule-input.ts";
 
-/** Job ids are written by Carillon in plain characters; what is no such text is nobody's id. */
-const isJobId = (id: string) => /^[\x21-\x7e]{1,200}$/.test(id);
+const isInstant = (place: string) => /^(0|-?[1-9]\d{0,14})$/.test(place);
 
 export function jobRoutes(operations: Operations): Route[] {
   return [
@@ -19,13 +18,13 @@ export function jobRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const key = readKey(parameter("key"));
-        const after = cursor === undefined ? undefined : readCursor(cursor, "jobs", isJobId);
-        const { items, next } = await operations.jobsOfSchedule({ key, limit, after });
+        const before = cursor === undefined ? undefined : Number(readCursor(cursor, "jobs", isInstant));
+        const { items, next } = await operations.jobsOfSchedule({ key, limit, before });
         return {
           status: 200,
           body: {
             items: items.map(jobListView),
-            ...(next === undefined ? {} : { cursor: writeCursor("jobs", next) }),
+            ...(next === undefined ? {} : { cursor: writeCursor("jobs", String(next)) }),
           },
         };
       },
@@ -37,7 +36,7 @@ export function jobRoutes(operations: Operations): Route[] {
       query: noQuery,
       answer: async ({ parameter }) => {
         const id = parameter("id");
-        const job = isJobId(id) ? await operations.readJob(id) : null;
+        const job = await operations.readJob(id);
         if (job === null)
           throw new Refusal("missing", `There is no job ${JSON.stringify(id.slice(0, 200))}.`);
         return { status: 200, body: jobView(job) };

@@ -1,4 +1,4 @@
-import type { JobRead } from "./operations.ts";
+import type { JobRead } from "../job/read-job.ts";
 
 /** A job as callers read it alone, with its payload and its attempts. */
 export function jobView(job: JobRead) {

@@ -1,88 +1,34 @@
+import type { Sql } from "../db/connect.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import { jobsOf } from "../plan/job-history.ts";
+import {
+  listSchedules,
+  nextOccurrences,
+  readSchedule,
+  type ScheduleFilter,
+  type ScheduleRead,
+} from "../plan/read-schedule.ts";
+import {
+  createSchedule,
+  deleteSchedule,
+  type EditDone,
+  type EditWish,
+  type PauseWish,
+  patchSchedule,
+  pauseSchedule,
+  putSchedule,
+  resumeSchedule,
+} from "../plan/schedule-edits.ts";
+import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-
-/** Who asks: the name of the token. */
-export interface Caller {
-  name: string;
-}
-
-export type ScheduleState = "active" | "paused" | "ended";
-
-export interface HoldRead {
-  owner: string;
-  reason: string | null;
-  until: Date | null;
-  since: Date;
-}
-
-export interface ScheduleRead {
-  id: string;
-  key: string;
-  state: ScheduleState;
-  version: number;
-  body: ScheduleBody;
-  /** The cadence in its normal form. */
-  cadence: string;
-  nextAt: Date | null;
-  holds: HoldRead[];
-  checks: number;
-  warnings: string[];
-  createdAt: Date;
-  createdBy: string;
-  updatedAt: Date;
-  updatedBy: string;
-  lastJob?: JobRead | null;
-}
-
-export interface AttemptRead {
-  attempt: number;
-  startedAt: Date;
-  finishedAt: Date;
-  outcome: string;
-  error: string | null;
-}
-
-export interface JobRead {
-  id: string;
-  kind: string;
-  key: string;
-  scheduleId: string;
-  version: number;
-  group: string | null;
-  occurrence: Date;
-  dueAt: Date;
-  state: string;
-  reason: string | null;
-  attempt: number;
-  readyAt: Date | null;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  latenessMs: number | null;
-  error: string | null;
-  payload?: unknown;
-  attempts?: AttemptRead[];
-}
-
-export interface EditDone {
-  change: "created" | "changed" | "unchanged";
-  schedule: ScheduleRead;
-}
+import { findSchedule } from "../schedule/stored-schedule.ts";
+import { refuseUnknownHandler } from "./known-handlers.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
-export interface Page<Item> {
+export interface Page<Item, Place> {
   items: Item[];
-  next?: string;
-}
-
-/** The versions of which the schedule must have one; "*" for any, as long as it exists. */
-export type IfMatch = readonly number[] | "*";
-
-export interface ScheduleFilter {
-  prefix?: string | undefined;
-  group?: string | undefined;
-  tag?: string | undefined;
-  state?: ScheduleState | undefined;
-  /** The kind of target. */
-  target?: "handler" | "event" | "queue" | "webhook" | "lambda" | undefined;
+  next?: Place;
 }
 
 /**
@@ -90,45 +36,67 @@ export interface ScheduleFilter {
  * done nothing of it.
  */
 export interface Operations {
-  putSchedule(wish: {
-    key: string;
-    body: ScheduleBody;
-    caller: Caller;
-    ifMatch?: IfMatch | undefined;
-    /** Refused with `precondition` where the key exists. */
-    ifNoneMatch?: boolean | undefined;
-  }): Promise<EditDone>;
-  createSchedule(wish: { key?: string | undefined; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
-  patchSchedule(wish: {
-    key: string;
-    patch: unknown;
-    caller: Caller;
-    ifMatch?: IfMatch | undefined;
-  }): Promise<EditDone>;
-  deleteSchedule(wish: { key: string; caller: Caller; ifMatch?: IfMatch | undefined }): Promise<void>;
-  pauseSchedule(wish: {
-    key: string;
-    caller: Caller;
-    reason?: string | undefined;
-    until?: Date | undefined;
-    owner?: string | undefined;
-    ifMatch?: IfMatch | undefined;
-  }): Promise<EditDone>;
-  resumeSchedule(wish: {
-    key: string;
-    caller: Caller;
-    owner?: string | undefined;
-    ifMatch?: IfMatch | undefined;
-  }): Promise<EditDone>;
+  putSchedule(wish: EditWish & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
+  createSchedule(wish: { key?: string; body: ScheduleBody; caller: { name: string } }): Promise<EditDone>;
+  patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
+  deleteSchedule(wish: EditWish): Promise<void>;
+  pauseSchedule(wish: PauseWish): Promise<EditDone>;
+  resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
-  /** In the order of keys; `after` is the last key of the page before. */
-  listSchedules(
-    wish: ScheduleFilter & { after?: string | undefined; limit: number },
-  ): Promise<Page<ScheduleRead>>;
+  /** In the order of keys; `after` is the key at which the page before ended. */
+  listSchedules(filter: ScheduleFilter): Promise<Page<ScheduleRead, string>>;
   nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<number[]>;
-  /** Newest first; `after` is the id of the last job of the page before. */
-  jobsOfSchedule(wish: { key: string; limit: number; after?: string | undefined }): Promise<Page<JobRead>>;
+  /** Newest first; `before` is the occurrence at which the page before ended. */
+  jobsOfSchedule(wish: {
+    key: string;
+    limit: number;
+    before?: number | undefined;
+  }): Promise<Page<JobRead, number>>;
   readJob(id: string): Promise<JobRead | null>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
+}
+
+export interface OperationDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  /** The names of the handlers that are deployed. */
+  handlers: readonly string[];
+}
+
+export function makeOperations(deps: OperationDeps): Operations {
+  const { sql, handlers } = deps;
+  return {
+    putSchedule: async (wish) => {
+      refuseUnknownHandler(handlers, wish.body.target);
+      return putSchedule(deps, wish);
+    },
+    createSchedule: async (wish) => {
+      refuseUnknownHandler(handlers, wish.body.target);
+      return createSchedule(deps, wish);
+    },
+    patchSchedule: async (wish) => {
+      if (isObject(wish.patch)) refuseUnknownHandler(handlers, wish.patch["target"]);
+      return patchSchedule(deps, wish);
+    },
+    deleteSchedule: (wish) => deleteSchedule(deps, wish),
+    pauseSchedule: (wish) => pauseSchedule(deps, wish),
+    resumeSchedule: (wish) => resumeSchedule(deps, wish),
+    readSchedule: (key) => readSchedule(sql, key),
+    listSchedules: (filter) => listSchedules(sql, filter),
+    nextOccurrences: (wish) => nextOccurrences(sql, wish),
+    jobsOfSchedule: async ({ key, limit, before }) => {
+      const schedule = await findSchedule(sql, key);
+      if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+      return jobsOf(sql, schedule, { limit, before });
+    },
+    readJob: (id) => readJob(sql, id),
+    health: async () => {
+      await sql`select carillon.clock()`;
+    },
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

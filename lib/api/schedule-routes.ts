@@ -1,10 +1,12 @@
+import type { ScheduleRead } from "../plan/read-schedule.ts";
+import type { EditDone } from "../plan/schedule-edits.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import type { Token } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
-import type { Caller, EditDone, Operations, ScheduleRead } from "./operations.ts";
+import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import { forbidden } from "./router.ts";
 import {
@@ -182,7 +184,7 @@ function readRoutes(operations: Operations): Route[] {
   ];
 }
 
-function callerOf(token: Token): Caller {
+function callerOf(token: Token): { name: string } {
   return { name: token.name };
 }
 

@@ -1,5 +1,5 @@
+import type { ScheduleRead } from "../plan/read-schedule.ts";
 import { jobListView } from "./job-view.ts";
-import type { ScheduleRead } from "./operations.ts";
 
 /** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
 export function scheduleView(schedule: ScheduleRead) {

@@ -1,0 +1,34 @@
+import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import type { HttpResponse } from "../lib/api/answer.ts";
+import { makeApi } from "../lib/api/handler.ts";
+import { makeOperations } from "../lib/api/operations.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { Environment } from "../lib/config/environment.ts";
+import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { connect } from "../lib/db/connect.ts";
+import { logFrom } from "../lib/log/log-from.ts";
+import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { findToken } from "../lib/token/token.ts";
+import { handlers } from "./handlers.ts";
+
+/** HTTPS → schedules and jobs. */
+export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, HttpResponse> {
+  const log = logFrom(env, "api");
+  const sql = connect(env, { applicationName: "carillon-api" });
+  const queue = parcelQueueFrom(env, log);
+  const handler = makeApi({
+    operations: makeOperations({ sql, queue, handlers: handlers.map(({ name }) => name) }),
+    findToken: (bearer) => findToken(sql, bearer),
+    clock: systemClock,
+    log,
+  });
+  return {
+    handler,
+    close: async () => {
+      queue.sqs.destroy();
+      await sql.end();
+    },
+  };
+}
+
+export const handler = onDemand(assemble);

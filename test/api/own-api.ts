@@ -1,0 +1,91 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { assemble } from "../../functions/api.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { localRegion } from "../../lib/local/local-account.ts";
+import { startQueues } from "../../lib/local/queue/start-queues.ts";
+import type { Scope } from "../../lib/token/token.ts";
+import { testDatabase } from "../support/database.ts";
+import { type EventParts, httpEvent, invocation } from "./http-event.ts";
+
+export interface SendParts extends EventParts {
+  /** A token of this scope; "" for none. */
+  as?: Scope | "";
+}
+
+export interface ApiAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+  /** The body read as JSON; undefined where there is none. */
+  json: unknown;
+}
+
+export interface OwnApi {
+  sql: Sql;
+  send(method: string, path: string, parts?: SendParts): Promise<ApiAnswer>;
+  stop(): Promise<void>;
+}
+
+/** The API's Lambda handler over a database of its own, as the role it has in production, and over queues of its own. */
+export async function ownApi(): Promise<OwnApi> {
+  const database = await testDatabase();
+  const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
+  const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-api-"));
+  const attributes = { VisibilityTimeout: "60" };
+  const queues = await startQueues({
+    dataDir,
+    port: 0,
+    queues: [
+      { name: "carillon-fast", attributes },
+      { name: "carillon-slow", attributes },
+    ],
+  });
+  const { handler, close } = assemble({
+    DATABASE_URL: await loginAsApi(sql, database.url),
+    FAST_QUEUE_URL: queues.queueUrl("carillon-fast"),
+    SLOW_QUEUE_URL: queues.queueUrl("carillon-slow"),
+    AWS_REGION: localRegion,
+    AWS_ENDPOINT_URL_SQS: queues.url,
+    AWS_ACCESS_KEY_ID: "carillon",
+    AWS_SECRET_ACCESS_KEY: "carillon",
+    CARILLON_LOG: "silent",
+  });
+  for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
+
+  return {
+    sql,
+    send: async (method, rawPath, { as = "admin", ...parts } = {}) => {
+      const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
+      const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
+      const { statusCode, headers, body } = await handler(event, invocation);
+      return { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
+    },
+    stop: async () => {
+      await close();
+      await queues.stop();
+      await sql.end();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Roles belong to the whole server, so the login is a member of `carillon_api` with a name of its own. */
+async function loginAsApi(sql: Sql, databaseUrl: string): Promise<string> {
+  const name = `api_${randomBytes(6).toString("hex")}`;
+  await sql.unsafe(`create role ${name} login password 'api' in role carillon_api`);
+  const url = new URL(databaseUrl);
+  url.username = name;
+  url.password = "api";
+  return url.href;
+}
+
+async function insertToken(sql: Sql, scope: Scope): Promise<void> {
+  const hash = createHash("sha256").update(`${scope}-token`).digest();
+  await sql`
+    insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
+    values (gen_random_uuid(), ${hash}, ${`${scope}er`}, ${scope}, carillon.clock(), 'test')`;
+}
