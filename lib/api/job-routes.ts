@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { jobListView, jobView } from "./job-view.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** A whole number in a query, where everything is a string. */
 export function wholeNumber({ min, max, byDefault }: { min: number; max: number; byDefault: number }) {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import type { Scope, Token } from "../token/token.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Far enough for every plan, and within what JavaScript, JSON and Postgres all write the same way. */
 const yearMin = 1970;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { durationMs } from "../cadence/duration.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { type Fault, Refusal } from "../refusal.ts";

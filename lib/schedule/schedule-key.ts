@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { lengthInCharacters, textFault } from "./text.ts";
 
 export const keyLengthMax = 255;

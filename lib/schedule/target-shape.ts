@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { storableText } from "./text.ts";
 
 const printableAscii = /^[\x20-\x7e]+$/;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Why a string cannot be stored in Postgres as it is; null if it can. */
 export function textFault(text: string): string | null {
