@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 
-/** A port that cannot be had; `port` says which. */
+/** A port that another program listens on. */
 export class PortTaken extends Error {
   override readonly name = "PortTaken";
   readonly port: number;
 
-  constructor(port: number) {
-    super(`Port ${port} of 127.0.0.1 is taken by another program.`);
+  constructor(port: number, variable?: string) {
+    const remedy = variable === undefined ? "" : ` Stop that program, or set ${variable} to another port.`;
+    super(`Port ${port} of 127.0.0.1 is taken by another program, perhaps another Carillon.${remedy}`);
     this.port = port;
   }
 }

@@ -35,7 +35,7 @@ export interface PostgresOptions {
 }
 
 const startPatienceMs = 60_000;
-const stopPatienceMs = 3_000;
+const stopPatienceMs = 1_500;
 const portAttemptsMax = 5;
 const pollMs = 5;
 

@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { isTaken, PortTaken } from "../http-server.ts";
 import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
 import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
 import type { FastifyInstance } from "./fastify-shape.ts";
@@ -50,7 +51,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
     await app.listen({ port: options.port, host: "127.0.0.1" });
   } catch (error) {
     persistence.close();
-    throw error;
+    throw isTaken(error) ? new PortTaken(options.port) : error;
   }
   for (const queue of store.allQueues()) queue.url = queueUrl(queue.name);
   for (const spec of options.queues) {

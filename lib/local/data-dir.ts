@@ -1,0 +1,52 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+export interface DataDir {
+  postgres: string;
+  sqs: string;
+  events: string;
+  /** Where the token is kept that was made because none was given. */
+  tokenFile: string;
+  release(): void;
+}
+
+/** Takes the directory for this process until it releases it or dies, however it dies. */
+export function openDataDir(directory: string): DataDir {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Error(`The data directory ${directory} cannot be made: ${String(cause)}`, { cause });
+  }
+  return {
+    postgres: path.join(directory, "postgres"),
+    sqs: path.join(directory, "sqs"),
+    events: path.join(directory, "events"),
+    tokenFile: path.join(directory, "token"),
+    release: lock(directory),
+  };
+}
+
+/** A lock of the operating system's, which Node reaches through SQLite only: unlike a file with a process id it cannot be left behind. */
+function lock(directory: string): () => void {
+  const db = new DatabaseSync(path.join(directory, "lock"));
+  try {
+    db.exec("pragma busy_timeout = 0; begin exclusive");
+  } catch (cause) {
+    db.close();
+    const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
+    throw new Error(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, { cause });
+  }
+  return () => db.close();
+}
+
+/** The token of this data directory, made at the first start. */
+export function keptToken(file: string): string {
+  if (existsSync(file)) return readFileSync(file, "utf8").trim();
+  const token = randomBytes(32).toString("base64url");
+  // Moved into place whole: a start that is killed in between leaves no half token behind.
+  writeFileSync(`${file}.new`, `${token}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+  return token;
+}

@@ -1,0 +1,94 @@
+import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
+import { assemble as assembleApi } from "../../functions/api.ts";
+import { assemble as assembleTick } from "../../functions/tick.ts";
+import { assemble as assembleWorker } from "../../functions/worker.ts";
+import type { Clock } from "../clock.ts";
+import type { Environment } from "../config/environment.ts";
+import type { Log } from "../log/log.ts";
+import type { ScheduledEvent } from "./lambda/each-minute.ts";
+import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
+import { functionsKeyId, localRegion } from "./local-account.ts";
+import type { DatabaseUrls } from "./local-database.ts";
+import type { QueueSpec } from "./queue/start-queues.ts";
+
+/** Times and numbers as in infra/, so that what fits here fits there. */
+const fastTimeoutSeconds = 60;
+const slowTimeoutSeconds = 660;
+const receivesMax = 10;
+
+export const jobQueues = {
+  fast: jobQueue("carillon-fast", fastTimeoutSeconds),
+  slow: jobQueue("carillon-slow", slowTimeoutSeconds),
+} as const;
+
+function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
+  return {
+    name,
+    attributes: { VisibilityTimeout: String(6 * workerTimeoutSeconds), MessageRetentionPeriod: "86400" },
+    deadLetters: { name: `${name}-dead`, maxReceiveCount: receivesMax },
+  };
+}
+
+export interface LocalFunctions {
+  api: LocalFunction<APIGatewayProxyEventV2, unknown>;
+  tick: LocalFunction<ScheduledEvent, unknown>;
+  fastWorker: LocalFunction<SQSEvent, unknown>;
+  slowWorker: LocalFunction<SQSEvent, unknown>;
+}
+
+export interface FunctionsParts {
+  databases: DatabaseUrls;
+  queueUrl(name: string): string;
+  sqsUrl: string;
+  eventsUrl: string;
+  webhookAllow: string | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+/** The functions that are deployed, each with the environment that the deployment would give it. */
+export function localFunctions(parts: FunctionsParts): LocalFunctions {
+  const common = {
+    FAST_QUEUE_URL: parts.queueUrl(jobQueues.fast.name),
+    SLOW_QUEUE_URL: parts.queueUrl(jobQueues.slow.name),
+    AWS_REGION: localRegion,
+    AWS_ACCESS_KEY_ID: functionsKeyId,
+    AWS_SECRET_ACCESS_KEY: functionsKeyId,
+    AWS_ENDPOINT_URL_SQS: parts.sqsUrl,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
+    CARILLON_LOG: "text",
+  };
+  const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });
+  const worker = { ...as("worker"), CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
+  const seconds = (timeout: number) => timeout * 1_000;
+  return {
+    api: localFunction(
+      { name: "api", assemble: assembleApi, env: as("api"), timeoutMs: seconds(29), concurrency: 10 },
+      parts,
+    ),
+    tick: localFunction(
+      { name: "tick", assemble: assembleTick, env: as("tick"), timeoutMs: seconds(55), concurrency: 2 },
+      parts,
+    ),
+    fastWorker: localFunction(
+      {
+        name: "fast",
+        assemble: assembleWorker,
+        env: worker,
+        timeoutMs: seconds(fastTimeoutSeconds),
+        concurrency: 4,
+      },
+      parts,
+    ),
+    slowWorker: localFunction(
+      {
+        name: "slow",
+        assemble: assembleWorker,
+        env: worker,
+        timeoutMs: seconds(slowTimeoutSeconds),
+        concurrency: 10,
+      },
+      parts,
+    ),
+  };
+}

@@ -1,0 +1,48 @@
+import path from "node:path";
+import { type Environment, integer } from "../config/environment.ts";
+
+/** What `npm start` reads from its environment. */
+export interface LocalSettings {
+  ports: { api: number; sqs: number; events: number };
+  dataDir: string;
+  /** The first admin token; made once and kept in the data directory where it is not given. */
+  token: string | undefined;
+  /** A Postgres to use instead of the embedded one. */
+  databaseUrl: string | undefined;
+  webhookAllow: string | undefined;
+}
+
+const portBounds = { min: 0, max: 65_535 };
+
+/** The variable by which each port is chosen. Port 0 takes any free one. */
+export const portVariables = {
+  api: "CARILLON_PORT",
+  sqs: "CARILLON_SQS_PORT",
+  events: "CARILLON_EVENTS_PORT",
+} as const;
+
+export function readSettings(env: Environment): LocalSettings {
+  return {
+    ports: {
+      api: integer(env, portVariables.api, 8787, portBounds),
+      sqs: integer(env, portVariables.sqs, 8788, portBounds),
+      events: integer(env, portVariables.events, 8789, portBounds),
+    },
+    dataDir: path.resolve(given(env, "CARILLON_DATA_DIR") ?? ".carillon"),
+    token: readToken(given(env, "CARILLON_TOKEN")),
+    databaseUrl: given(env, "DATABASE_URL"),
+    webhookAllow: given(env, "CARILLON_WEBHOOK_ALLOW"),
+  };
+}
+
+function readToken(token: string | undefined): string | undefined {
+  if (token === undefined || /^[\x21-\x7e]{1,4096}$/.test(token)) return token;
+  throw new Error(
+    "The environment variable CARILLON_TOKEN takes 1 to 4096 printable ASCII characters without blanks.",
+  );
+}
+
+function given(env: Environment, variable: string): string | undefined {
+  const value = env[variable];
+  return value === "" ? undefined : value;
+}

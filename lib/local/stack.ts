@@ -1,0 +1,150 @@
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log/log.ts";
+import { keptToken, openDataDir } from "./data-dir.ts";
+import type { QueueMessage } from "./events/bus.ts";
+import { startEvents } from "./events/start-events.ts";
+import { eachMinute } from "./lambda/each-minute.ts";
+import { startQueueSource } from "./lambda/queue-source.ts";
+import { startHttp } from "./lambda/start-http.ts";
+import { functionsKeyId, localRegion } from "./local-account.ts";
+import { type DatabaseUrls, prepareEmbedded, prepareGiven } from "./local-database.ts";
+import { jobQueues, type LocalFunctions, localFunctions } from "./local-functions.ts";
+import { startPostgres } from "./postgres/start-postgres.ts";
+import { type QueueEmulator, startQueues } from "./queue/start-queues.ts";
+import type { LocalSettings } from "./settings.ts";
+
+export interface Stack {
+  urls: { api: string; sqs: string; events: string };
+  /** Resolves with the reason when the stack cannot go on; never otherwise. */
+  broken: Promise<string>;
+  /** Lets what is under way end within seconds, and stops everything. */
+  stop(): Promise<void>;
+}
+
+export interface StackParts {
+  settings: LocalSettings;
+  clock: Clock;
+  log: Log;
+}
+
+const httpGraceMs = 1_000;
+const functionsGraceMs = 1_500;
+
+/** Everything that is deployed, for real, in this process and one Postgres beside it. When it resolves, all of it is up. */
+export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
+  const started = new AsyncDisposableStack();
+  try {
+    const dataDir = openDataDir(settings.dataDir);
+    started.defer(() => dataDir.release());
+    const token = settings.token ?? keptToken(dataDir.tokenFile);
+    if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
+    const database = await startDatabase({ settings, clock, log }, dataDir.postgres, token, started);
+
+    const queues = await startQueues({
+      dataDir: dataDir.sqs,
+      port: settings.ports.sqs,
+      queues: Object.values(jobQueues),
+    });
+    started.defer(() => queues.stop());
+    const sqs = localClient(queues);
+    started.defer(() => sqs.destroy());
+    const send = (message: QueueMessage) => sendToQueue(sqs, queues, message);
+    const events = await startEvents({
+      dataDir: dataDir.events,
+      port: settings.ports.events,
+      send,
+      log,
+      clock,
+    });
+    started.defer(() => events.stop());
+
+    const functions = localFunctions({
+      databases: database.urls,
+      queueUrl: queues.queueUrl,
+      sqsUrl: queues.url,
+      eventsUrl: events.url,
+      webhookAllow: settings.webhookAllow,
+      clock,
+      log,
+    });
+    started.defer(() => closeAll(functions));
+    const http = await startHttp({ port: settings.ports.api, api: functions.api, clock, log });
+    started.defer(() => http.close(httpGraceMs));
+    connectSources(functions, { sqs, queues, clock, log }, started);
+    return {
+      urls: { api: http.url, sqs: queues.url, events: events.url },
+      broken: database.broken,
+      stop: () => started.disposeAsync(),
+    };
+  } catch (error) {
+    await started.disposeAsync();
+    throw error;
+  }
+}
+
+async function startDatabase(
+  { settings, clock, log }: StackParts,
+  dataDir: string,
+  token: string,
+  started: AsyncDisposableStack,
+): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
+  if (settings.databaseUrl !== undefined) {
+    return { urls: await prepareGiven(settings.databaseUrl, token, log), broken: new Promise(() => {}) };
+  }
+  const server = await startPostgres({ dataDir, clock, log });
+  let stopping = false;
+  started.defer(() => {
+    stopping = true;
+    return server.stop();
+  });
+  const broken = new Promise<string>((resolve) => {
+    void server.exited.then(() => {
+      if (!stopping) resolve(`Postgres ended by itself; its log is in ${dataDir}.`);
+    });
+  });
+  return { urls: await prepareEmbedded(server.url, token, log), broken };
+}
+
+interface SourceParts {
+  sqs: SQSClient;
+  queues: QueueEmulator;
+  clock: Clock;
+  log: Log;
+}
+
+/** From here on jobs run: the queues feed the workers and the minute feeds the tick. */
+function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
+  const { sqs, queues, clock, log } = parts;
+  const feeds = [
+    { name: jobQueues.fast.name, consumer: functions.fastWorker },
+    { name: jobQueues.slow.name, consumer: functions.slowWorker },
+  ];
+  for (const { name, consumer } of feeds) {
+    const source = startQueueSource({
+      sqs,
+      queue: { name, url: queues.queueUrl(name) },
+      consumer,
+      clock,
+      log,
+    });
+    started.defer(() => source.stop());
+  }
+  const rule = eachMinute(functions.tick, { clock, log });
+  started.defer(() => rule.stop());
+}
+
+function localClient(queues: QueueEmulator): SQSClient {
+  const credentials = { accessKeyId: functionsKeyId, secretAccessKey: functionsKeyId };
+  return new SQSClient({ endpoint: queues.url, region: localRegion, credentials });
+}
+
+async function sendToQueue(sqs: SQSClient, queues: QueueEmulator, message: QueueMessage): Promise<void> {
+  const QueueUrl = queues.queueUrl(message.queueArn.split(":").at(-1) ?? "");
+  const group = message.messageGroupId === null ? {} : { MessageGroupId: message.messageGroupId };
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: message.body, ...group }));
+}
+
+async function closeAll(functions: LocalFunctions): Promise<void> {
+  await Promise.all(Object.values(functions).map((local) => local.close(functionsGraceMs)));
+}
