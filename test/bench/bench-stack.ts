@@ -1,0 +1,74 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
+import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { startQueues } from "../../lib/local/queue/start-queues.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
+import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+
+/** Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. */
+const settings = {
+  shared_buffers: "2GB",
+  max_wal_size: "16GB",
+  checkpoint_timeout: "30min",
+  wal_buffers: "64MB",
+  maintenance_work_mem: "512MB",
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+};
+
+export interface BenchStack extends AsyncDisposable {
+  sql: Sql;
+  queue: ParcelQueue;
+  settings: string;
+  walBytes(): Promise<number>;
+}
+
+/** A Postgres and an SQS emulator of their own, on this machine. */
+export async function benchStack(dataDir: string | undefined, connections: number): Promise<BenchStack> {
+  const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-bench-")));
+  const postgres = await startPostgres({ dataDir: path.join(directory, "postgres"), settings });
+  const queues = await startQueues({
+    dataDir: path.join(directory, "queues"),
+    port: 0,
+    queues: [
+      { name: "bench-fast", attributes: {} },
+      { name: "bench-slow", attributes: {} },
+    ],
+  });
+  const sql = connect({ DATABASE_URL: postgres.url }, { max: connections });
+  await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
+  const env = {
+    AWS_REGION: "us-east-1",
+    AWS_ENDPOINT_URL_SQS: queues.url,
+    AWS_ACCESS_KEY_ID: "local",
+    AWS_SECRET_ACCESS_KEY: "local",
+    FAST_QUEUE_URL: queues.queueUrl("bench-fast"),
+    SLOW_QUEUE_URL: queues.queueUrl("bench-slow"),
+  };
+  const queue = parcelQueueFrom(env, silentLog);
+  return {
+    sql,
+    queue,
+    settings: Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+    walBytes: async () => {
+      const [row] = await sql<
+        { bytes: string }[]
+      >`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as bytes`;
+      return Number(row?.bytes);
+    },
+    [Symbol.asyncDispose]: async () => {
+      queue.sqs.destroy();
+      await sql.end();
+      await queues.stop();
+      await postgres.stop();
+      if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

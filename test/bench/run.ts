@@ -1,0 +1,44 @@
+import { parseArgs } from "node:util";
+import { bench as drain } from "./drain.ts";
+import { bench as fire } from "./fire.ts";
+import { bench as growth } from "./growth.ts";
+import type { Bench } from "./report.ts";
+
+const benches: Readonly<Record<string, Bench>> = { fire, drain, growth };
+
+const help = `npm run bench -- <name> [--json] [options]
+
+  fire    plan rows due at one instant → durable jobs and parcels, sent      --schedules 3000000 --due 100000 --runs 3
+  drain   parcels in SQS → claimed, delivered to a no-op, settled            --jobs 100000 --workers 2
+  growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
+
+  --lanes N       connections that fire side by side (2)
+  --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
+  --json          the last line is one JSON object with the figures`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    schedules: { type: "string" },
+    due: { type: "string" },
+    jobs: { type: "string" },
+    runs: { type: "string" },
+    lanes: { type: "string" },
+    batch: { type: "string" },
+    workers: { type: "string" },
+    "data-dir": { type: "string" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+const [name = ""] = positionals;
+const bench = benches[name];
+if (values.help || bench === undefined) {
+  process.stderr.write(`${help}\n`);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  const { json, help: _, ...options } = values;
+  const figures = await bench(options, (line) => (json ? process.stderr : process.stdout).write(`${line}\n`));
+  if (json) process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`);
+}
