@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { CustomResource, Duration, FileSystem, RemovalPolicy, RemovalPolicy } from "aws-cdk-lib";
+import { CustomResource, Duration, FileSystem, RemovalPolicy } from "aws-cdk-lib";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";

@@ -25,9 +25,9 @@ const settings = z.strictObject({
   /** How many workers at most run handlers at once; each may hold two database connections. */
   slowConcurrency: wholeNumber(2, 1_000).default(10),
   /** How many requests a second the API takes on average; it answers 429 to the others. */
-  apiRequestsPerSecond: wholeNumber(1, 10_000).default(100),
-  /** How many requests the API takes at one instant. */
-  apiRequestBurst: wholeNumber(1, 5_000).default(200),
+  apiRequestsPerSecond: wholeNumber(1, 10_000).default(50),
+  /** How many requests the API takes at one instant; each of them may open a database connection. */
+  apiRequestBurst: wholeNumber(1, 5_000).default(25),
   /** The queues that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
   targetQueueArns: arns(/^arn:[\w-]+:sqs:[\w-]+:\d{12}:[\w-]+(\.fifo|\*)?$/),
   /** The event buses that schedules may name. None given: the default bus of this account and region. */

@@ -10,8 +10,8 @@ export interface TargetAllowListProps {
 }
 
 /**
- * Where schedules may send to. Whoever may write a schedule acts through the worker's rights; so these are named when the stack is
- * deployed, and Carillon's own queues, in which a message is believed, are never among the defaults.
+ * Where schedules may send to. Whoever may write a schedule acts through the worker's rights, so these are named when the stack is
+ * deployed. The default's prefix is one that nobody uses by accident.
  */
 export class TargetAllowList {
   private readonly statements: readonly PolicyStatement[];

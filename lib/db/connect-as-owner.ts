@@ -1,0 +1,41 @@
+import { GetSecretValueCommand, type SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { z } from "zod";
+import { type Environment, required } from "../config/environment.ts";
+import { type ConnectOptions, connectAs } from "./connect.ts";
+import type { Sql } from "./sql.ts";
+
+const masterSecret = z.object({ username: z.string().min(1), password: z.string().min(1) });
+
+/**
+ * Connects as the owner of everything, with the secret that RDS keeps for its master user (`DATABASE_SECRET_ARN`). The secret is read at each
+ * connect, since RDS rotates it. For migrations only; apart from `connect` so that no other bundle carries this client.
+ */
+export async function connectAsOwner(
+  env: Environment,
+  secrets: SecretsManagerClient,
+  options: ConnectOptions = {},
+): Promise<Sql> {
+  const read = async () => {
+    const text = await secretText(secrets, required(env, "DATABASE_SECRET_ARN"));
+    const secret = masterSecret.safeParse(JSON.parse(text));
+    // What zod would say may quote what it read.
+    if (!secret.success) throw new Error("The database's secret holds no username and password.");
+    return secret.data;
+  };
+  const { username } = await read();
+  const account = {
+    host: required(env, "DATABASE_HOST"),
+    port: Number(required(env, "DATABASE_PORT")),
+    database: required(env, "DATABASE_NAME"),
+    user: username,
+    password: async () => (await read()).password,
+    tls: true,
+  };
+  return connectAs(account, options);
+}
+
+export async function secretText(secrets: SecretsManagerClient, arn: string): Promise<string> {
+  const { SecretString } = await secrets.send(new GetSecretValueCommand({ SecretId: arn }));
+  if (SecretString === undefined) throw new Error(`The secret ${arn} holds no text.`);
+  return SecretString;
+}

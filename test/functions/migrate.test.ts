@@ -1,0 +1,125 @@
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import type { MigrationEvent } from "../../functions/migrate.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { findToken } from "../../lib/token/token.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { runNode } from "../support/run-node.ts";
+import { certificates, serveTlsBefore } from "../support/tls-front.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = connect({ DATABASE_URL: database.url });
+  // RDS has this role from the start. Roles belong to the server, so another run may have made it.
+  await sql`create role rds_iam`.catch((error: { code: string }) => expect(error.code).toBe("42710"));
+});
+beforeEach(() => sql`drop schema if exists carillon cascade`.then(() => {}));
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:";
+const create = (adminTokenSecret: string): MigrationEvent => ({
+  RequestType: "Create",
+  ResourceProperties: { adminTokenSecret: secretArn + adminTokenSecret },
+});
+const update = (from: string, to: string): MigrationEvent => ({
+  RequestType: "Update",
+  ResourceProperties: { adminTokenSecret: secretArn + to },
+  OldResourceProperties: { adminTokenSecret: secretArn + from },
+});
+
+/** Runs the function as Lambda does: in a process of its own, against a Secrets Manager and through TLS. */
+async function invoke(event: MigrationEvent, secrets: Record<string, string> = {}): Promise<unknown> {
+  const { username, password } = new URL(database.url);
+  const master = JSON.stringify({ username, password: decodeURIComponent(password) || "none" });
+  const module = `
+    const { handler } = await import("./functions/migrate.ts");
+    const result = await handler(JSON.parse(process.env.EVENT), { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 });
+    console.log(JSON.stringify(result));`;
+  const out = await runNode(module, {
+    EVENT: JSON.stringify(event),
+    DATABASE_HOST: "localhost",
+    DATABASE_PORT: String(await serveTlsBefore("localhost", database.url)),
+    DATABASE_NAME: database.name,
+    DATABASE_SECRET_ARN: `${secretArn}master`,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: await serveSecrets({ master, ...secrets }),
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "not-a-secret",
+    NODE_EXTRA_CA_CERTS: fileURLToPath(new URL("authority.pem", certificates)),
+  });
+  // Its log comes first.
+  return JSON.parse(out.split("\n").at(-1) ?? "");
+}
+
+/** As much of Secrets Manager as the function uses. */
+async function serveSecrets(secrets: Record<string, string>): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { SecretId } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const SecretString = secrets[String(SecretId).slice(secretArn.length)];
+    const known = SecretString !== undefined;
+    response.writeHead(known ? 200 : 400, { "content-type": "application/x-amz-json-1.1" });
+    response.end(JSON.stringify(known ? { SecretString } : { __type: "ResourceNotFoundException" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+test("a new stack gets its tables, its functions' logins and its first admin token", async () => {
+  const result = await invoke(create("first"), { first: "the-first-token" });
+  expect(result).toMatchObject({ PhysicalResourceId: "carillon-migration" });
+  expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
+  const roles = await sql`
+    select rolname, rolcanlogin, rolsuper, pg_has_role(rolname, 'rds_iam', 'member') as by_iam
+    from pg_roles where rolname in ('carillon_tick', 'carillon_worker', 'carillon_api') order by rolname`;
+  expect(roles).toEqual(
+    ["carillon_api", "carillon_tick", "carillon_worker"].map((rolname) => ({
+      rolname,
+      rolcanlogin: true,
+      rolsuper: false,
+      by_iam: true,
+    })),
+  );
+});
+
+test("running again changes nothing, and does not bring back a token that was deleted", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  await sql`delete from carillon.tokens`;
+  const again = await invoke(update("first", "first"), { first: "the-first-token" });
+  expect(again).toEqual({ PhysicalResourceId: "carillon-migration", Data: { applied: 0 } });
+  expect(await findToken(sql, "the-first-token")).toBeNull();
+});
+
+test("a new secret makes a new token, and leaves the others alone", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  await invoke(update("first", "second"), { second: "the-second-token" });
+  expect(await findToken(sql, "the-first-token")).not.toBeNull();
+  expect(await findToken(sql, "the-second-token")).not.toBeNull();
+});
+
+test("a deployment that could not read its token fails, and the next one makes up for it", async () => {
+  await expect(invoke(create("first"))).rejects.toThrow("ResourceNotFoundException");
+  await invoke(create("first"), { first: "the-first-token" });
+  expect(await findToken(sql, "the-first-token")).not.toBeNull();
+});
+
+test("deleting the resource touches nothing", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  await invoke({ RequestType: "Delete" });
+  expect(await findToken(sql, "the-first-token")).not.toBeNull();
+});
+
+test("an event that is none of CloudFormation's is refused", async () => {
+  const odd = { RequestType: "Destroy" } as unknown as MigrationEvent;
+  await expect(invoke(odd)).rejects.toThrow("RequestType");
+});

@@ -1,0 +1,273 @@
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, describe, expect, test } from "vitest";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised();
+});
+
+function numberOf(id: string, property: string): number {
+  const value = stack.resources[id]?.Properties[property];
+  if (typeof value !== "number") throw new Error(`${property} of ${id} is ${JSON.stringify(value)}`);
+  return value;
+}
+
+describe("time runs out in order", () => {
+  test("a message is hidden for at least six times as long as its worker may take", () => {
+    const mappings = stack.ofType("AWS::Lambda::EventSourceMapping");
+    expect(mappings).toHaveLength(2);
+    for (const [, { Properties }] of mappings) {
+      const visibility = numberOf(idIn(Properties["EventSourceArn"]), "VisibilityTimeout");
+      const timeout = numberOf(idIn(Properties["FunctionName"]), "Timeout");
+      expect(visibility).toBeGreaterThanOrEqual(6 * timeout);
+      expect(visibility).toBeLessThanOrEqual(43_200);
+    }
+  });
+
+  test("a tick ends before the next one starts, a request before its gateway gives up, a handler's ten minutes within its worker's time", () => {
+    const timeoutOf = (path: string) => {
+      const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
+      return found === undefined ? Number.NaN : numberOf(found[0], "Timeout");
+    };
+    expect(timeoutOf("TickFunction")).toBeLessThan(60);
+    expect(timeoutOf("ApiFunction")).toBeLessThan(30);
+    expect(timeoutOf("SlowWorkerFunction")).toBeGreaterThan(600);
+    expect(timeoutOf("MigrationFunction")).toBe(900);
+  });
+
+  test("a tick is never tried again: its event is dropped after a minute, by the rule and by Lambda", () => {
+    stack.template.hasResourceProperties("AWS::Events::Rule", {
+      ScheduleExpression: "cron(* * * * ? *)",
+      State: "ENABLED",
+      Targets: [Match.objectLike({ RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } })],
+    });
+    stack.template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", {
+      FunctionName: { Ref: Match.stringLikeRegexp("^TickFunction") },
+      MaximumEventAgeInSeconds: 60,
+      MaximumRetryAttempts: 0,
+    });
+  });
+});
+
+describe("queues", () => {
+  test("each job queue sets aside what cannot be worked on, for fourteen days and with an alarm", () => {
+    const queues = stack.ofType("AWS::SQS::Queue");
+    const jobQueues = queues.filter(([, { Properties }]) => "RedrivePolicy" in Properties);
+    expect(jobQueues).toHaveLength(2);
+    expect(queues).toHaveLength(4);
+    for (const [, { Properties }] of jobQueues) {
+      const { deadLetterTargetArn } = Object(Properties["RedrivePolicy"]);
+      expect(numberOf(idIn(deadLetterTargetArn), "MessageRetentionPeriod")).toBe(14 * 24 * 3_600);
+      stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+        MetricName: "ApproximateNumberOfMessagesVisible",
+        Dimensions: [
+          { Name: "QueueName", Value: { "Fn::GetAtt": [idIn(deadLetterTargetArn), "QueueName"] } },
+        ],
+        Threshold: 0,
+        ComparisonOperator: "GreaterThanThreshold",
+      });
+    }
+  });
+
+  test("workers answer message by message, and never more of them at once than is set", () => {
+    const bounded = synthesised({ fastConcurrency: "7", slowConcurrency: 3 });
+    const mappings = bounded
+      .ofType("AWS::Lambda::EventSourceMapping")
+      .map(([, { Properties }]) => Properties);
+    for (const properties of mappings) {
+      expect(properties["FunctionResponseTypes"]).toEqual(["ReportBatchItemFailures"]);
+    }
+    expect(mappings.map((properties) => properties["ScalingConfig"])).toEqual([
+      { MaximumConcurrency: 7 },
+      { MaximumConcurrency: 3 },
+    ]);
+  });
+
+  test("everything that is kept is encrypted, and nothing is taken in the clear", () => {
+    const queues = stack.ofType("AWS::SQS::Queue").map(([id]) => id);
+    for (const id of queues) {
+      expect(stack.resources[id]?.Properties["SqsManagedSseEnabled"]).toBe(true);
+      stack.template.hasResourceProperties("AWS::SQS::QueuePolicy", {
+        Queues: [{ Ref: id }],
+        PolicyDocument: {
+          Statement: Match.arrayWith([
+            Match.objectLike({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+          ]),
+        },
+      });
+    }
+    stack.template.hasResourceProperties("AWS::RDS::DBInstance", { StorageEncrypted: true });
+    stack.template.hasResourceProperties("AWS::RDS::DBParameterGroup", {
+      Parameters: Match.objectLike({ "rds.force_ssl": "1" }),
+    });
+  });
+});
+
+describe("nothing is public but the API", () => {
+  test("the network has no way in or out", () => {
+    for (const type of ["InternetGateway", "NatGateway", "Route", "EIP", "EgressOnlyInternetGateway"]) {
+      stack.template.resourceCountIs(`AWS::EC2::${type}`, 0);
+    }
+    stack.template.allResourcesProperties("AWS::EC2::Subnet", { MapPublicIpOnLaunch: false });
+    stack.template.allResourcesProperties("AWS::RDS::DBInstance", { PubliclyAccessible: false });
+    stack.template.resourceCountIs("AWS::Lambda::Url", 0);
+  });
+
+  test("security groups let in only each other, on the ports of TLS and Postgres", () => {
+    for (const [, { Properties }] of stack.ofType("AWS::EC2::SecurityGroup")) {
+      expect(Properties["SecurityGroupIngress"]).toBeUndefined();
+      expect(Properties["SecurityGroupEgress"]).toEqual([
+        expect.objectContaining({ CidrIp: "255.255.255.255/32", IpProtocol: "icmp" }),
+      ]);
+    }
+    const rules = [
+      ...stack.ofType("AWS::EC2::SecurityGroupIngress"),
+      ...stack.ofType("AWS::EC2::SecurityGroupEgress"),
+    ].map(([, { Properties }]) => Properties);
+    for (const rule of rules) {
+      expect(Object.keys(rule).filter((name) => name.startsWith("Cidr"))).toEqual([]);
+      expect([443, 5432]).toContain(rule["FromPort"]);
+      expect(rule["ToPort"]).toBe(rule["FromPort"]);
+    }
+    expect(rules).toHaveLength(4);
+  });
+
+  test("every function is in the network, save the one that answers to CloudFormation", () => {
+    const outside = stack
+      .ofType("AWS::Lambda::Function")
+      .filter(([, { Properties }]) => !("VpcConfig" in Properties))
+      .map(([id]) => id);
+    expect(outside).toEqual([expect.stringMatching(/^MigrationProvider/)]);
+  });
+
+  test("only the gateway and the rule may call a function from outside", () => {
+    const principals = stack
+      .ofType("AWS::Lambda::Permission")
+      .map(([, { Properties }]) => [Properties["Principal"], "SourceArn" in Properties]);
+    expect(principals.sort()).toEqual([
+      ["apigateway.amazonaws.com", true],
+      ["events.amazonaws.com", true],
+    ]);
+  });
+
+  test("the API takes a bounded number of requests and keeps a record of each, without headers and queries", () => {
+    stack.template.resourceCountIs("AWS::ApiGatewayV2::Api", 1);
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Stage", {
+      StageName: "$default",
+      DefaultRouteSettings: { ThrottlingBurstLimit: 25, ThrottlingRateLimit: 50 },
+      AccessLogSettings: {
+        DestinationArn: Match.anyValue(),
+        Format: Match.not(Match.stringLikeRegexp("(authorization|header|query)")),
+      },
+    });
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Route", { RouteKey: "$default" });
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Api", { CorsConfiguration: Match.absent() });
+  });
+});
+
+describe("order", () => {
+  test("whatever queries or is called waits for the migration, and goes before it", () => {
+    const [[migration]] = [stack.ofType("Custom::CarillonMigration").map(([id]) => id)];
+    const waiting = [
+      "AWS::Lambda::EventSourceMapping",
+      "AWS::Events::Rule",
+      "AWS::ApiGatewayV2::Route",
+      "AWS::ApiGatewayV2::Stage",
+    ].flatMap((type) => stack.ofType(type));
+    const functions = stack.ofType("AWS::Lambda::Function").filter(([id]) => !id.startsWith("Migration"));
+    expect(waiting).toHaveLength(5);
+    expect(functions).toHaveLength(4);
+    for (const [, { DependsOn }] of [...waiting, ...functions]) expect(DependsOn).toContain(migration);
+  });
+
+  test("the migration waits for the database and for its endpoints, and runs when a migration is new", () => {
+    const [migration] = stack.ofType("Custom::CarillonMigration").map(([, each]) => each);
+    for (const [id] of stack.ofType("AWS::EC2::VPCEndpoint")) expect(migration?.DependsOn).toContain(id);
+    expect(migration?.Properties["migrations"]).toMatch(/^[0-9a-f]{64}$/);
+    const [fn] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("MigrationFunction"));
+    expect(fn?.[1].DependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^DatabaseInstance/)]));
+  });
+
+  test("the data outlives the stack: the database refuses to be deleted, and leaves a snapshot when it is", () => {
+    stack.template.hasResource("AWS::RDS::DBInstance", {
+      DeletionPolicy: "Snapshot",
+      UpdateReplacePolicy: "Snapshot",
+      Properties: { DeletionProtection: true, BackupRetentionPeriod: 7 },
+    });
+    synthesised({ databaseProtected: "false" }).template.hasResourceProperties("AWS::RDS::DBInstance", {
+      DeletionProtection: false,
+    });
+  });
+});
+
+describe("alarms", () => {
+  test("ticks that are missing raise one, by their absence", () => {
+    stack.template.hasResourceProperties("AWS::Logs::MetricFilter", {
+      FilterPattern: Match.stringLikeRegexp('"tick.done"'),
+      LogGroupName: { Ref: Match.stringLikeRegexp("^TickFunctionLogs") },
+    });
+    stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "Carillon",
+      ComparisonOperator: "LessThanThreshold",
+      Threshold: 1,
+      Period: 60,
+      EvaluationPeriods: 2,
+      TreatMissingData: "breaching",
+    });
+  });
+
+  test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
+    const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
+    const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
+    expect(alarms).toHaveLength(4);
+    for (const [, { Properties }] of alarms) {
+      expect(Properties["AlarmActions"]).toEqual([topic]);
+      expect(Properties["OKActions"]).toEqual([topic]);
+      expect(String(Properties["AlarmDescription"]).length).toBeGreaterThan(40);
+    }
+  });
+});
+
+describe("functions", () => {
+  test("run on Node 24 and ARM, trust RDS's authorities, and keep their logs for as long as is set", () => {
+    const own = synthesised({ logRetentionDays: "90" });
+    const functions = own
+      .ofType("AWS::Lambda::Function")
+      .filter(([id]) => !id.startsWith("MigrationProvider"));
+    expect(functions).toHaveLength(5);
+    for (const [, { Properties }] of functions) {
+      expect(Properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+        Environment: { Variables: { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" } },
+        LoggingConfig: { LogGroup: { Ref: expect.any(String) } },
+      });
+    }
+    own.template.allResourcesProperties("AWS::Logs::LogGroup", { RetentionInDays: 90 });
+  });
+
+  test("find nothing secret in their environment", () => {
+    for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function")) {
+      const text = JSON.stringify(Properties["Environment"] ?? {});
+      expect(text).not.toMatch(/resolve:|PASSWORD|TOKEN/);
+    }
+  });
+
+  test("know the two queues and the database by the names that the code reads", () => {
+    const variablesOf = (path: string): string[] => {
+      const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
+      const { Variables } = Object(found?.[1].Properties["Environment"]);
+      return Object.keys(Variables).filter((name) => !name.startsWith("NODE_"));
+    };
+    const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
+    const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
+    for (const path of ["TickFunction", "ApiFunction", "FastWorkerFunction", "SlowWorkerFunction"]) {
+      expect(variablesOf(path).sort()).toEqual(querying);
+    }
+    expect(variablesOf("MigrationFunction").sort()).toEqual(
+      [...where, "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+
+const list = z.union([z.array(z.unknown()), z.unknown().transform((one) => [one])]);
+const statement = z.object({
+  Effect: z.enum(["Allow", "Deny"]),
+  Action: z.union([z.array(z.string()), z.string().transform((one) => [one])]),
+  Resource: list,
+});
+type Statement = z.infer<typeof statement>;
+const document = z.object({ Statement: z.array(statement) });
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised();
+});
+
+/** Every statement of every role, with the function (or the provider) that it belongs to. */
+function granted(from: Synthesised): { to: string; statement: Statement }[] {
+  const inline = from.ofType("AWS::IAM::Role").flatMap(([id, { Properties }]) =>
+    z
+      .array(z.object({ PolicyDocument: document }))
+      .default([])
+      .parse(Properties["Policies"])
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement.map((each) => ({ to: id, statement: each }))),
+  );
+  const attached = from.ofType("AWS::IAM::Policy").flatMap(([, { Properties }]) => {
+    const [to] = z.array(z.unknown()).parse(Properties["Roles"]).map(idIn);
+    return document
+      .parse(Properties["PolicyDocument"])
+      .Statement.map((each) => ({ to: to ?? "nobody", statement: each }));
+  });
+  return [...inline, ...attached].map(({ to, statement: each }) => ({
+    to: to.replace(/(Function)?Role[0-9A-F]{8}$/, ""),
+    statement: each,
+  }));
+}
+
+/** To whom this action is granted, and on what. */
+function holders(from: Synthesised, action: string): [string, string][] {
+  return granted(from)
+    .filter(({ statement: { Action } }) => Action.includes(action))
+    .map(({ to, statement: { Resource } }): [string, string] => [to, JSON.stringify(Resource)])
+    .sort();
+}
+
+test("no role has a policy that somebody else writes", () => {
+  for (const [, { Properties }] of stack.ofType("AWS::IAM::Role")) {
+    expect(Properties["ManagedPolicyArns"]).toBeUndefined();
+  }
+});
+
+test("no action is granted by wildcard, and no resource but where an action knows none", () => {
+  const ofNetworkInterfaces =
+    /^ec2:(Create|Describe|Delete|Assign|Unassign)(NetworkInterfaces?|Subnets|PrivateIpAddresses)$/;
+  for (const { statement: each } of granted(stack)) {
+    for (const action of each.Action) expect(action).not.toContain("*");
+    if (each.Resource.includes("*")) {
+      for (const action of each.Action) expect(action).toMatch(ofNetworkInterfaces);
+    }
+  }
+});
+
+test("each function enters the database as its own user and as no other", () => {
+  const users = holders(stack, "rds-db:connect").map(([to, on]) => [to, /\/(\w+)"/.exec(on)?.[1]]);
+  expect(users).toEqual([
+    ["Api", "carillon_api"],
+    ["FastWorker", "carillon_worker"],
+    ["SlowWorker", "carillon_worker"],
+    ["Tick", "carillon_tick"],
+  ]);
+});
+
+test("the migration alone reads secrets, and these two only", () => {
+  const readers = holders(stack, "secretsmanager:GetSecretValue");
+  expect(readers.map(([to]) => to)).toEqual(["Migration"]);
+  expect(readers[0]?.[1]).toMatch(/DatabaseInstance.*MasterUserSecret.*MigrationAdminToken/);
+  expect(granted(stack).flatMap(({ statement: { Action } }) => Action)).not.toContain(
+    "secretsmanager:PutSecretValue",
+  );
+});
+
+test("each worker receives from its own queue only", () => {
+  expect(holders(stack, "sqs:ReceiveMessage")).toEqual([
+    ["FastWorker", expect.stringMatching(/^\[\{"Fn::GetAtt":\["FastQueue\w+","Arn"\]\}\]$/)],
+    ["SlowWorker", expect.stringMatching(/^\[\{"Fn::GetAtt":\["SlowQueue\w+","Arn"\]\}\]$/)],
+  ]);
+});
+
+test("by default schedules send to queues named carillon-target-… and to the default bus, through the fast worker alone", () => {
+  const elsewhere = holders(stack, "sqs:SendMessage").filter(([, on]) => !on.includes("Fn::GetAtt"));
+  expect(elsewhere).toEqual([["FastWorker", expect.stringMatching(/AWS::AccountId.*":carillon-target-\*"/)]]);
+  expect(holders(stack, "events:PutEvents")).toEqual([
+    ["FastWorker", expect.stringMatching(/AWS::AccountId.*":event-bus\/default"/)],
+  ]);
+});
+
+test("an allow-list takes the place of the defaults", () => {
+  const queues = [
+    "arn:aws:sqs:eu-central-1:123456789012:orders-*",
+    "arn:aws:sqs:eu-central-1:123456789012:mail.fifo",
+  ];
+  const bus = "arn:aws:events:eu-central-1:123456789012:event-bus/orders";
+  const allowed = synthesised({ targetQueueArns: queues.join(", "), targetBusArns: [bus] });
+  const elsewhere = holders(allowed, "sqs:SendMessage").filter(([, on]) => !on.includes("Fn::GetAtt"));
+  expect(elsewhere).toEqual([["FastWorker", JSON.stringify(queues.toSorted())]]);
+  expect(holders(allowed, "events:PutEvents")).toEqual([["FastWorker", JSON.stringify([bus])]]);
+});

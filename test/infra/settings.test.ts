@@ -1,0 +1,79 @@
+import { App } from "aws-cdk-lib";
+import { expect, test } from "vitest";
+import { defaultSettings, type Settings, settingsFrom } from "../../infra/settings.ts";
+import { synthesised } from "./synthesised.ts";
+
+function read(context: Record<string, unknown>): Settings {
+  return settingsFrom(new App({ context }).node);
+}
+
+test("no setting is needed", () => {
+  expect(read({})).toEqual(defaultSettings);
+});
+
+test("the command line's text and JSON's own values mean the same", () => {
+  const given = {
+    "carillon:fastConcurrency": "8",
+    "carillon:highlyAvailable": "true",
+    "carillon:targetQueueArns":
+      "arn:aws:sqs:eu-central-1:123456789012:a,arn:aws:sqs:eu-central-1:123456789012:b-*",
+  };
+  const same = {
+    "carillon:fastConcurrency": 8,
+    "carillon:highlyAvailable": true,
+    "carillon:targetQueueArns": [
+      "arn:aws:sqs:eu-central-1:123456789012:a",
+      "arn:aws:sqs:eu-central-1:123456789012:b-*",
+    ],
+  };
+  expect(read(given)).toEqual(read(same));
+  expect(read(given).fastConcurrency).toBe(8);
+});
+
+test("all that is wrong is said at once, each in a sentence with the setting's name", () => {
+  const wrong = {
+    "carillon:fastConcurrency": "many",
+    "carillon:databaseClass": "db.t4g.micro",
+    "carillon:databaseProtected": "perhaps",
+    "carillon:logRetentionDays": 31,
+    "carillon:databaseSize": 20,
+  };
+  expect(() => read(wrong)).toThrow("carillon:fastConcurrency: it takes a whole number from 2 to 1000");
+  expect(() => read(wrong)).toThrow('carillon:databaseClass: it takes an instance class such as "t4g.micro"');
+  expect(() => read(wrong)).toThrow(
+    "carillon:databaseSize: there is no such setting; there are databaseClass",
+  );
+  expect(() => read(wrong)).toThrow(
+    "carillon:logRetentionDays: it takes one of the numbers that CloudWatch Logs knows",
+  );
+  expect(() => read(wrong)).toThrow("carillon:databaseProtected: it takes true or false");
+});
+
+test("an allow-list never takes everything: account, region and a name are needed", () => {
+  for (const arn of [
+    "*",
+    "arn:aws:sqs:*:*:*",
+    "arn:aws:sqs:eu-central-1:123456789012:*",
+    "arn:aws:sqs:eu-central-1::orders",
+    "orders",
+  ]) {
+    expect(() => read({ "carillon:targetQueueArns": arn })).toThrow("carillon:targetQueueArns");
+  }
+  for (const arn of [
+    "*",
+    "arn:aws:events:eu-central-1:123456789012:event-bus/*",
+    "arn:aws:sqs:eu-central-1:123456789012:orders",
+  ]) {
+    expect(() => read({ "carillon:targetBusArns": arn })).toThrow("carillon:targetBusArns");
+  }
+});
+
+test("high availability is a standby of the database and endpoints in both zones", () => {
+  const [one, two] = [synthesised(), synthesised({ highlyAvailable: true })];
+  one.template.hasResourceProperties("AWS::RDS::DBInstance", { MultiAZ: false });
+  two.template.hasResourceProperties("AWS::RDS::DBInstance", { MultiAZ: true });
+  const subnetsOf = (stack: typeof one) =>
+    stack.ofType("AWS::EC2::VPCEndpoint").map(([, { Properties }]) => Object(Properties["SubnetIds"]).length);
+  expect(subnetsOf(one)).toEqual([1, 1, 1]);
+  expect(subnetsOf(two)).toEqual([2, 2, 2]);
+});

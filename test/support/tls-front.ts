@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import { connect as connectTcp, createServer, type Socket } from "node:net";
+import { createSecureContext, TLSSocket } from "node:tls";
+import { onTestFinished } from "vitest";
+
+export const certificates: URL = new URL("../fixtures/tls/", import.meta.url);
+
+/** A server on the loopback interface that lasts as long as its test; answers with its port. */
+export async function serve(talk: (socket: Socket) => void): Promise<number> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => {});
+    talk(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  return address.port;
+}
+
+/** Answers the request for TLS as Postgres does, shows this certificate, and talks on in the clear behind it. */
+export async function serveTls(
+  certificate: "localhost" | "elsewhere",
+  talk: (clear: TLSSocket) => void,
+): Promise<number> {
+  const [cert, key] = await Promise.all([
+    readFile(new URL(`${certificate}.pem`, certificates)),
+    readFile(new URL(`${certificate}.key`, certificates)),
+  ]);
+  const secureContext = createSecureContext({ cert, key });
+  return serve((socket) => {
+    socket.once("data", () => {
+      socket.write("S");
+      const clear = new TLSSocket(socket, { isServer: true, secureContext });
+      clear.on("error", () => socket.destroy());
+      talk(clear);
+    });
+  });
+}
+
+/** TLS in front of a Postgres that speaks none. */
+export function serveTlsBefore(certificate: "localhost" | "elsewhere", postgresUrl: string): Promise<number> {
+  const { hostname, port } = new URL(postgresUrl);
+  return serveTls(certificate, (clear) => {
+    const behind = connectTcp(Number(port), hostname);
+    behind.on("error", () => clear.destroy());
+    clear.pipe(behind).pipe(clear);
+  });
+}
