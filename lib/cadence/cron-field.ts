@@ -1,5 +1,6 @@
-import { allowedIn, type FieldShape, sizeOf, weekdayShape } from "./cron-shape.ts";
-import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+import { allowedIn, type FieldShape, sizeOf } from "./cron-shape.ts";
+import { readSpecialDay, type SpecialDay } from "./cron-special.ts";
+import { invalid, quoted, type WhenFault } from "./fault.ts";
 
 export interface Word {
   text: string;
@@ -11,36 +12,42 @@ export interface Field {
   ok: true;
   /** In rising order, each once. */
   values: readonly number[];
-  /** Exactly `*`: the field does not restrict. */
+  specials: readonly SpecialDay[];
+  /** Exactly `*` or `?`: the field does not restrict. */
   open: boolean;
   /** Holds a `*` or a `/`. */
   stepped: boolean;
 }
 
 export function readField(word: Word, shape: FieldShape): Field | WhenFault {
+  if (word.text === "?" && shape.specials !== "none") {
+    return { ok: true, values: [], specials: [], open: true, stepped: false };
+  }
   const values = new Set<number>();
+  const specials: SpecialDay[] = [];
   let at = word.at;
   for (const text of word.text.split(",")) {
-    const fault = readItem({ text, at }, shape, values);
-    if (fault !== null) return fault;
+    const special = readSpecialDay(text, at, shape);
+    if (special !== null && "ok" in special) return special;
+    if (special !== null) {
+      specials.push(special);
+    } else {
+      const fault = readItem({ text, at }, shape, values);
+      if (fault !== null) return fault;
+    }
     at += text.length + 1;
   }
   return {
     ok: true,
     values: [...values].sort((a, b) => a - b),
+    specials,
     open: word.text === "*",
     stepped: /[*/]/.test(word.text),
   };
 }
 
-/** Forms of other crons that are known but not offered: `?`, `1#2`, `L`, `L-3`, `5L`, `15W`, `LW`, `H`, `H(0-29)`. */
-const later = /[?#]|^[LH]$|^H[(/]|^(?:L|\d+)W$|^L-|^\d+L$/i;
-
 /** One item of a list: `*`, a value or a range, each perhaps with a step. Its values are added to `values`. */
 function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): WhenFault | null {
-  if (later.test(text)) {
-    return unsupported(at, `${quoted(text)} in the ${shape.name} field is not available yet.`);
-  }
   const [whole = "", base = "", slash, width = ""] =
     /^(\*|[0-9A-Za-z]+(?:-[0-9A-Za-z]*)?)(?:(\/)(.*))?/.exec(text) ?? [];
   if (whole === "" || whole.length < text.length)
@@ -49,9 +56,7 @@ function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): W
   if (!span.ok) return span;
   const step = slash === undefined ? 1 : readStep({ text: width, at: at + base.length + 1 }, shape);
   if (typeof step !== "number") return step;
-  for (let value = span.from; value <= span.to; value += step) {
-    values.add(shape === weekdayShape ? value % 7 : value);
-  }
+  for (let written = span.from; written <= span.to; written += step) values.add(shape.valueOf(written));
   return null;
 }
 
@@ -69,12 +74,13 @@ function readSpan({ text, at }: Word, shape: FieldShape, stepFollows: boolean): 
   if (typeof from !== "number") return from;
   if (toText === undefined) {
     if (!stepFollows) return { ok: true, from, to: from };
-    return { ok: true, from: shape === weekdayShape ? from % 7 : from, to: shape.last };
+    return { ok: true, from: from > shape.last ? shape.min : from, to: shape.last };
   }
   const end = readValue({ text: toText, at: at + fromText.length + 1 }, shape);
   if (typeof end !== "number") return end;
-  // Sunday ends a week as well as it begins one: fri-sun is 5-7.
-  const to = from > 0 && toText.toLowerCase() === "sun" ? 7 : end;
+  // Sunday can end a week as well as begin it: fri-sun is 5-7.
+  const sundayLast = shape.max > shape.last && from > 0 && toText.toLowerCase() === "sun";
+  const to = sundayLast ? shape.max : end;
   if (to >= from) return { ok: true, from, to };
   return invalid(
     at,

@@ -1,97 +1,178 @@
 import { type Field, readField, type Word } from "./cron-field.ts";
-import { dayShape, hourShape, minuteShape, monthShape, sizeOf, weekdayShape } from "./cron-shape.ts";
+import { cronSearch } from "./cron-search.ts";
+import {
+  awsWeekdayShape,
+  dayShape,
+  type FieldShape,
+  hourShape,
+  minuteShape,
+  monthShape,
+  secondShape,
+  sizeOf,
+  weekdayShape,
+  yearShape,
+} from "./cron-shape.ts";
+import { type SpecialDay, specialText } from "./cron-special.ts";
 import { timeText, valuesText } from "./cron-text.ts";
-import { invalid, unsupported, type WhenFault } from "./fault.ts";
+import { invalid, type WhenFault } from "./fault.ts";
+
+export interface DayField {
+  values: readonly number[];
+  specials: readonly SpecialDay[];
+}
 
 /** What a cron expression says, read and checked: the values of each field in rising order. */
 export interface CronFields {
   ok: true;
+  seconds: readonly number[];
   minutes: readonly number[];
   hours: readonly number[];
   /** 1–31, or null where the field does not restrict. */
-  days: readonly number[] | null;
+  days: DayField | null;
   months: readonly number[];
   /** 0 (Sunday) – 6, or null where the field does not restrict. */
-  weekdays: readonly number[] | null;
-  /** True without `*` or `/` in minute and hour: clock changes treat such an expression apart. */
+  weekdays: DayField | null;
+  /** Only AWS expressions can restrict it. */
+  years: readonly number[] | null;
+  /** True without `*` or `/` in second, minute and hour: clock changes treat such an expression apart. */
   fixedTime: boolean;
   /** One text for all spellings of the same meaning. */
   normal: string;
 }
 
-const FIVE = "A cron expression has five fields: minute hour day-of-month month day-of-week";
+const FIVE =
+  "A cron expression has five fields, minute hour day-of-month month day-of-week, or six with the second first";
+const AWS = "cron(…) has six fields: minute hour day-of-month month day-of-week year";
 
-/** Reads `text`, which begins at `start` of what the caller wrote; positions of faults count from there. */
+/**
+ * Reads an expression of five or six fields or, beginning with `cron(`, one of AWS. `text` begins at `start` of what the
+ * caller wrote; positions of faults count from there.
+ */
 export function readCronFields(text: string, start: number): CronFields | WhenFault {
-  const words: Word[] = [...text.matchAll(/[^ \t]+/g)].map(({ 0: word, index }) => ({
-    text: word,
-    at: start + index,
-  }));
-  const [minuteWord, hourWord, dayWord, monthWord, weekdayWord, sixth] = words;
-  if (!minuteWord || !hourWord || !dayWord || !monthWord || !weekdayWord) {
+  if (/^cron\(/i.test(text)) return readAwsFields(text, start);
+  const words = wordsOf(text, start);
+  const surplus = words[6];
+  if (surplus) return invalid(surplus.at, `${FIVE}; here are ${words.length}.`);
+  const [second, minute, hour, day, month, weekday] =
+    words.length === 6 ? words : [{ text: "0", at: start }, ...words];
+  if (!second || !minute || !hour || !day || !month || !weekday) {
     return invalid(
       start + text.length,
       `${FIVE}; here ${words.length === 1 ? "is" : "are"} ${words.length}.`,
     );
   }
-  if (sixth && words.length > 6) return invalid(sixth.at, `${FIVE}; here are ${words.length}.`);
-  if (sixth) return unsupported(sixth.at, `${FIVE}; a sixth field, for seconds, is not available yet.`);
+  const year = { text: "*", at: start };
+  return readWords({ second, minute, hour, day, month, weekday, year }, weekdayShape);
+}
 
-  const minute = readField(minuteWord, minuteShape);
-  if (!minute.ok) return minute;
-  const hour = readField(hourWord, hourShape);
-  if (!hour.ok) return hour;
-  const day = readField(dayWord, dayShape);
-  if (!day.ok) return day;
-  const month = readField(monthWord, monthShape);
-  if (!month.ok) return month;
-  const weekday = readField(weekdayWord, weekdayShape);
-  if (!weekday.ok) return weekday;
-
-  if (neverFires(day, month, weekday)) {
-    return invalid(dayWord.at, "This never fires: none of these months has any of these days.");
+function readAwsFields(text: string, start: number): CronFields | WhenFault {
+  const bodyAt = "cron(".length;
+  const end = text.indexOf(")");
+  if (end < 0) return invalid(start + text.length, "The closing ) of cron(…) is missing.");
+  if (end < text.length - 1) return invalid(start + end + 1, "Nothing can follow the closing ) of cron(…).");
+  const words = wordsOf(text.slice(bodyAt, end), start + bodyAt);
+  const [minute, hour, day, month, weekday, year, surplus] = words;
+  if (surplus) return invalid(surplus.at, `${AWS}; here are ${words.length}.`);
+  if (!minute || !hour || !day || !month || !weekday || !year) {
+    return invalid(start + end, `${AWS}; here ${words.length === 1 ? "is" : "are"} ${words.length}.`);
   }
-  return assemble({ minute, hour, day, month, weekday });
+  if ((day.text === "?") === (weekday.text === "?")) {
+    return invalid(weekday.at, "In cron(…) either day-of-month or day-of-week is ?, and only one of them.");
+  }
+  // AWS alone gives a bare L in day-of-week a meaning: the last day of the week.
+  const sevenForL = /^L$/i.test(weekday.text) ? { ...weekday, text: "7" } : weekday;
+  const second = { text: "0", at: start };
+  return readWords({ second, minute, hour, day, month, weekday: sevenForL, year }, awsWeekdayShape);
 }
 
-interface Read {
-  minute: Field;
-  hour: Field;
-  day: Field;
-  month: Field;
-  weekday: Field;
+function wordsOf(text: string, start: number): Word[] {
+  return [...text.matchAll(/[^ \t]+/g)].map(({ 0: word, index }) => ({ text: word, at: start + index }));
 }
 
-function assemble({ minute, hour, day, month, weekday }: Read): CronFields {
+interface Expression<Part> {
+  second: Part;
+  minute: Part;
+  hour: Part;
+  day: Part;
+  month: Part;
+  weekday: Part;
+  year: Part;
+}
+
+function readWords(words: Expression<Word>, weekdays: FieldShape): CronFields | WhenFault {
+  const second = readField(words.second, secondShape);
+  if (!second.ok) return second;
+  const minute = readField(words.minute, minuteShape);
+  if (!minute.ok) return minute;
+  const hour = readField(words.hour, hourShape);
+  if (!hour.ok) return hour;
+  const day = readField(words.day, dayShape);
+  if (!day.ok) return day;
+  const month = readField(words.month, monthShape);
+  if (!month.ok) return month;
+  const weekday = readField(words.weekday, weekdays);
+  if (!weekday.ok) return weekday;
+  const year = readField(words.year, yearShape);
+  if (!year.ok) return year;
+  const fields = assemble({ second, minute, hour, day, month, weekday, year });
+  if (cronSearch(fields).atOrAfter(0) !== null) return fields;
+  return invalid(words.day.at, "This never fires: none of these months has any of these days.");
+}
+
+function assemble({ second, minute, hour, day, month, weekday, year }: Expression<Field>): CronFields {
   // Either of the two day fields is enough; so where one of them takes every day, neither restricts.
   const everyDay =
     (!day.open && day.values.length === sizeOf(dayShape)) ||
     (!weekday.open && weekday.values.length === sizeOf(weekdayShape));
-  const days = day.open || everyDay ? null : day.values;
-  const weekdays = weekday.open || everyDay ? null : weekday.values;
-  const normal = [
-    timeText(minute, hour),
-    days === null ? "*" : valuesText(days),
-    month.values.length === sizeOf(monthShape) ? "*" : valuesText(month.values),
-    weekdays === null ? "*" : valuesText(weekdays),
-  ].join(" ");
-  const fixedTime = !minute.stepped && !hour.stepped;
+  const days = day.open || everyDay ? null : dayField(day);
+  const weekdays = weekday.open || everyDay ? null : dayField(weekday);
+  const years = year.values.length === sizeOf(yearShape) ? null : year.values;
+  const time = timeText({ second, minute, hour });
+  const months = month.values.length === sizeOf(monthShape) ? "*" : valuesText(month.values);
   return {
     ok: true,
+    seconds: second.values,
     minutes: minute.values,
     hours: hour.values,
     days,
     months: month.values,
     weekdays,
-    fixedTime,
-    normal,
+    years,
+    fixedTime: !second.stepped && !minute.stepped && !hour.stepped,
+    normal: normalText({ time, days, months, weekdays, years }),
   };
 }
 
-const longestOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/** Special days in a fixed order, each once. */
+function dayField({ values, specials }: Field): DayField {
+  const byText = new Map(specials.map((special) => [specialText(special, weekdayShape), special]));
+  const inOrder = [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, special]) => special);
+  return { values, specials: inOrder };
+}
 
-/** A day of week comes in every month; a day of month may come in none of those that are named. */
-function neverFires(day: Field, month: Field, weekday: Field): boolean {
-  const [first = 1] = day.values;
-  return weekday.open && month.values.every((value) => first > (longestOfMonth[value - 1] ?? 31));
+interface Texts {
+  time: string;
+  days: DayField | null;
+  months: string;
+  weekdays: DayField | null;
+  years: readonly number[] | null;
+}
+
+/** Only with a year does the normal form keep the shape of AWS; it is the one that has a place for it. */
+function normalText({ time, days, months, weekdays, years }: Texts): string {
+  if (years === null) {
+    return [time, dayText(days, weekdayShape), months, dayText(weekdays, weekdayShape)].join(" ");
+  }
+  const day = days === null && weekdays !== null ? "?" : dayText(days, awsWeekdayShape);
+  const weekday =
+    weekdays === null
+      ? "?"
+      : dayText({ ...weekdays, values: weekdays.values.map((value) => value + 1) }, awsWeekdayShape);
+  return `cron(${time} ${day} ${months} ${weekday} ${valuesText(years)})`;
+}
+
+function dayText(field: DayField | null, weekdays: FieldShape): string {
+  if (field === null) return "*";
+  const texts = field.specials.map((special) => specialText(special, weekdays));
+  return [valuesText(field.values), ...texts].filter((text) => text !== "").join(",");
 }

@@ -1,15 +1,19 @@
 import type { Field } from "./cron-field.ts";
-import { type FieldShape, hourShape, minuteShape, sizeOf } from "./cron-shape.ts";
+import { type FieldShape, hourShape, minuteShape, secondShape, sizeOf } from "./cron-shape.ts";
 
 /**
- * Minute and hour by their values, whatever they were spelled like. An expression that is not fixed-time must show by a `*`
- * or `/` that it is not, or reading the normal form would make a fixed time of it.
+ * Second, minute and hour by their values, whatever they were spelled like; the second is left out where it is 0. An
+ * expression that is not fixed-time must show by a `*` or `/` that it is not, or reading the normal form would make a fixed
+ * time of it.
  */
-export function timeText(minute: Field, hour: Field): string {
-  if (!minute.stepped && !hour.stepped) return `${valuesText(minute.values)} ${valuesText(hour.values)}`;
-  const text = `${steppedText(minute.values, minuteShape)} ${steppedText(hour.values, hourShape)}`;
-  if (/[*/]/.test(text)) return text;
-  return `${markedText(minute.values)} ${valuesText(hour.values)}`;
+export function timeText({ second, minute, hour }: { second: Field; minute: Field; hour: Field }): string {
+  const interval = second.stepped || minute.stepped || hour.stepped;
+  const write = interval ? steppedText : valuesText;
+  const atZero = second.values.length === 1 && second.values[0] === 0;
+  const secondText = atZero ? "" : `${write(second.values, secondShape)} `;
+  const text = `${secondText}${write(minute.values, minuteShape)} ${write(hour.values, hourShape)}`;
+  if (!interval || /[*/]/.test(text)) return text;
+  return `${secondText}${markedText(minute.values)} ${valuesText(hour.values)}`;
 }
 
 /** Uneven minutes with a step in them all the same: `*\/15,7`, and as the last resort `9-9/1`. */

@@ -1,4 +1,5 @@
 import type { CronFields } from "./cron-fields.ts";
+import type { SpecialDay } from "./cron-special.ts";
 import { runsOf } from "./cron-text.ts";
 
 const weekdayWords = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -25,36 +26,82 @@ export function describeCron(fields: CronFields): string {
   const parts = [describeTime(fields), describeDays(fields)];
   if (fields.months.length < 12)
     parts.push(`in ${runs(fields.months, (month) => monthWords[month - 1] ?? "")}`);
+  if (fields.years !== null) parts.push(`in ${runs(fields.years, String)}`);
   return parts.filter((part) => part !== "").join(" ");
 }
 
-function describeTime({ minutes, hours }: CronFields): string {
-  const [minute = 0] = minutes;
-  if (minutes.length * hours.length <= TIMES_MAX) {
-    const times = hours.flatMap((hour) => minutes.map((each) => `${twoDigits(hour)}:${twoDigits(each)}`));
+function fewTimes({ seconds, minutes, hours }: CronFields): boolean {
+  return seconds.length * minutes.length * hours.length <= TIMES_MAX;
+}
+
+function describeTime(fields: CronFields): string {
+  const { seconds, minutes, hours } = fields;
+  const onTheMinute = seconds.length === 1 && seconds[0] === 0;
+  if (fewTimes(fields)) {
+    const times = hours.flatMap((hour) =>
+      minutes.flatMap((minute) =>
+        seconds.map((second) => [hour, minute, ...(onTheMinute ? [] : [second])].map(twoDigits).join(":")),
+      ),
+    );
     return `at ${listed(times)}`;
   }
-  const step = evenStep(minutes, 60);
-  const every =
-    minutes.length === 1
-      ? `at minute ${minute}`
-      : step !== null
-        ? `every ${step === 1 ? "minute" : `${step} minutes`}`
-        : `at minutes ${runs(minutes, String)}`;
+  if (onTheMinute) return describeMinutes(fields);
+  const second = oneOrEvery("second", seconds);
+  return minutes.length === 60 && hours.length === 24 && evenStep(seconds, 60) !== null
+    ? second
+    : `${second}, ${describeMinutes(fields)}`;
+}
+
+function describeMinutes({ minutes, hours }: CronFields): string {
+  const every = oneOrEvery("minute", minutes);
   if (hours.length === 24) return minutes.length === 1 ? `${every} of every hour` : every;
   const hourStep = minutes.length === 1 ? evenStep(hours, 24) : null;
-  if (hourStep !== null) return `${every} of every ${ordinal(hourStep)} hour`;
+  if (hourStep !== null && hours.length > 1) return `${every} of every ${ordinal(hourStep)} hour`;
   return `${every} of the ${hours.length === 1 ? "hour" : "hours"} ${runs(hours, twoDigits)}`;
 }
 
-function describeDays({ days, weekdays, minutes, hours }: CronFields): string {
-  if (days === null && weekdays === null) {
-    return minutes.length * hours.length <= TIMES_MAX ? "every day" : "";
+/** `at minute 5`, `every minute`, `every 15 minutes`, `at minutes 1 to 5 and 30` */
+function oneOrEvery(unit: "second" | "minute", values: readonly number[]): string {
+  if (values.length === 1) return `at ${unit} ${values[0]}`;
+  const step = evenStep(values, 60);
+  if (step === null) return `at ${unit}s ${runs(values, String)}`;
+  return step === 1 ? `every ${unit}` : `every ${step} ${unit}s`;
+}
+
+function describeDays(fields: CronFields): string {
+  const { days, weekdays } = fields;
+  if (days === null && weekdays === null) return fewTimes(fields) ? "every day" : "";
+  const parts: string[] = [];
+  if (days !== null && days.values.length > 0) {
+    parts.push(`on ${days.values.length === 1 ? "day" : "days"} ${runs(days.values, String)} of the month`);
   }
-  const both: string[] = [];
-  if (days !== null) both.push(`on ${days.length === 1 ? "day" : "days"} ${runs(days, String)} of the month`);
-  if (weekdays !== null) both.push(`on ${runs(weekOf(weekdays), (day) => weekdayWords[day % 7] ?? "")}`);
-  return both.join(" or ");
+  if (weekdays !== null && weekdays.values.length > 0) {
+    parts.push(`on ${runs(weekOf(weekdays.values), weekdayWord)}`);
+  }
+  for (const special of [...(days?.specials ?? []), ...(weekdays?.specials ?? [])]) {
+    parts.push(`on the ${describeSpecial(special)} of the month`);
+  }
+  return parts.join(" or ");
+}
+
+function describeSpecial(special: SpecialDay): string {
+  switch (special.kind) {
+    case "beforeLast":
+      if (special.days === 0) return "last day";
+      return `${special.days === 1 ? "day" : `${ordinal(special.days)} day`} before the last`;
+    case "lastWorkday":
+      return "last Monday-to-Friday";
+    case "nearestWorkday":
+      return `Monday-to-Friday nearest day ${special.day}`;
+    case "nth":
+      return `${ordinal(special.nth)} ${weekdayWord(special.weekday)}`;
+    case "lastOf":
+      return `last ${weekdayWord(special.weekday)}`;
+  }
+}
+
+function weekdayWord(day: number): string {
+  return weekdayWords[day % 7] ?? "";
 }
 
 /** Weeks are told from Monday on, with Sunday as their seventh day. */
@@ -86,6 +133,7 @@ function twoDigits(value: number): string {
 }
 
 function ordinal(value: number): string {
-  if (value === 1) return "";
-  return value === 2 ? "second" : value === 3 ? "third" : `${value}th`;
+  const words = ["", "first", "second", "third", "fourth", "fifth"];
+  const teens = value > 10 && value < 14;
+  return words[value] ?? `${value}${(teens ? "" : ["th", "st", "nd", "rd"][value % 10]) || "th"}`;
 }

@@ -1,6 +1,6 @@
 import { readAtTime } from "./at-time.ts";
 import { EXPRESSION_LENGTH_MAX, FURTHEST_MS, INTERVAL_MIN_MS, PAST_GRACE_MS } from "./bounds.ts";
-import type { Cadence } from "./cadence.ts";
+import { type Cadence, nextAfter } from "./cadence.ts";
 import { isoInstant } from "./civil.ts";
 import { readCronFields } from "./cron-fields.ts";
 import { describeCron } from "./describe-cron.ts";
@@ -31,7 +31,7 @@ export interface WhenContext {
 }
 
 const FORMS =
-  "Write a cron expression (0 9 * * 1-5), an interval (every 5m), or a time (at 2026-12-01T09:00, in 3h, @at 1647067401)";
+  "Write a cron expression (0 9 * * 1-5), an interval (every 5m) or a time (at 2026-12-01T09:00, in 3h)";
 
 /** Reads what a caller wrote as `when`. It never throws, whatever the text. */
 export function parseWhen(when: string, context: WhenContext): ParsedWhen | WhenFault {
@@ -53,7 +53,6 @@ export function parseWhen(when: string, context: WhenContext): ParsedWhen | When
 
   switch (head.toLowerCase()) {
     case "at":
-      if (text.charAt(bodyAt) === "(") return notYet(start, "at(…)");
       return parseAt(text, bodyAt, context);
     case "@at":
       return parseEpoch(text, bodyAt, context);
@@ -63,29 +62,29 @@ export function parseWhen(when: string, context: WhenContext): ParsedWhen | When
     case "@every":
       return parseEvery(text, bodyAt, context);
     case "rate":
-    case "cron":
-      return notYet(start, `${head}(…)`);
-    case "@yearly":
-    case "@annually":
-    case "@monthly":
-    case "@weekly":
-    case "@daily":
-    case "@midnight":
-    case "@hourly":
-      return notYet(start, head);
+      return parseRate(text, bodyAt, context);
     case "tz":
     case "cron_tz":
       return invalid(start, "The zone does not belong into the expression: give it as timezone.");
     case "":
     case "h":
+    case "cron":
       return parseCron(text, start, context);
-    default:
+    default: {
+      const expression = nicknames.get(head.toLowerCase());
+      if (expression !== undefined && bodyAt === text.length) return parseCron(expression, 0, context);
       return invalid(start, `${quoted(head)} is not understood. ${FORMS}.`);
+    }
   }
 }
 
-function notYet(position: number, form: string): WhenFault {
-  return unsupported(position, `${form} is not available yet. ${FORMS}.`);
+/** What stands in the parentheses of `rate(…)` and `at(…)`: the text up to the closing one, which must be the last character. */
+function parenthesised(text: string, openAt: number): { ok: true; inner: string } | WhenFault {
+  if (text.charAt(openAt) !== "(") return invalid(openAt, "A ( is missing here.");
+  const closeAt = text.indexOf(")", openAt);
+  if (closeAt < 0) return invalid(text.length, "The closing ) is missing.");
+  if (closeAt < text.length - 1) return invalid(closeAt + 1, "Nothing can follow the closing ).");
+  return { ok: true, inner: text.slice(0, closeAt).replace(/[ \t]+$/, "") };
 }
 
 function skipBlanks(text: string, from: number): number {
@@ -95,6 +94,10 @@ function skipBlanks(text: string, from: number): number {
 }
 
 function parseAt(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
+  if (text.charAt(bodyAt) === "(") {
+    const time = parenthesised(text, bodyAt);
+    return time.ok ? parseAt(time.inner, skipBlanks(text, bodyAt + 1), context) : time;
+  }
   const time = readAtTime(text, bodyAt);
   if (!time.ok) return time;
   if (time.offset !== null) return once(time.wall - time.offset, bodyAt, context);
@@ -114,9 +117,13 @@ function once(at: number, position: number, { now }: WhenContext): ParsedWhen | 
   if (at < now - PAST_GRACE_MS) {
     return { ok: false, kind: "past", message: `${isoInstant(at)} is over.`, position };
   }
-  if (at > now + FURTHEST_MS) return invalid(position, "This is more than 100 years ahead.");
+  if (at > now + FURTHEST_MS) return tooFar(position);
   const normal = `at ${isoInstant(at)}`;
   return { ok: true, cadence: { kind: "once", at }, relative: false, normal, description: `once, ${normal}` };
+}
+
+function tooFar(position: number): WhenFault {
+  return invalid(position, "This is more than 100 years ahead.");
 }
 
 function parseIn(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
@@ -127,7 +134,7 @@ function parseIn(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen
   return { ok: true, cadence: { kind: "once", at }, relative: true, normal, description: `once, ${normal}` };
 }
 
-function parseEvery(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
+function parseEvery(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
   const calendar = /\b(?:days?|weeks?|months?|years?)\b/i.exec(text.slice(bodyAt));
   if (calendar) {
     return unsupported(
@@ -135,6 +142,16 @@ function parseEvery(text: string, bodyAt: number, { now }: WhenContext): ParsedW
       "Intervals by the calendar (every 1 month, every 2 weeks) are not available yet; exact ones are, as in every 24h or every 7d.",
     );
   }
+  return interval(text, bodyAt, context);
+}
+
+/** `rate(1 day)` is 24 hours, as on AWS. */
+function parseRate(text: string, openAt: number, context: WhenContext): ParsedWhen | WhenFault {
+  const rate = parenthesised(text, openAt);
+  return rate.ok ? interval(rate.inner, openAt + 1, context) : rate;
+}
+
+function interval(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
   const duration = readDuration(text, bodyAt);
   if (!duration.ok) return duration;
   if (duration.ms < INTERVAL_MIN_MS) return invalid(bodyAt, "An interval is at least one second.");
@@ -147,12 +164,28 @@ function parseEvery(text: string, bodyAt: number, { now }: WhenContext): ParsedW
   };
 }
 
-function parseCron(text: string, start: number, { timezone }: WhenContext): ParsedWhen | WhenFault {
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"],
+]);
+
+function parseCron(text: string, start: number, { timezone, now }: WhenContext): ParsedWhen | WhenFault {
   const fields = readCronFields(text.slice(start), start);
   if (!fields.ok) return fields;
+  const cadence: Cadence = { kind: "cron", expression: fields.normal, timezone };
+  if (fields.years !== null) {
+    const next = nextAfter(cadence, now);
+    if (next === null) return { ok: false, kind: "past", message: "Its years are over.", position: start };
+    if (next > now + FURTHEST_MS) return tooFar(start);
+  }
   return {
     ok: true,
-    cadence: { kind: "cron", expression: fields.normal, timezone },
+    cadence,
     relative: false,
     normal: fields.normal,
     description: `${describeCron(fields)}, ${timezone}`,

@@ -1,16 +1,56 @@
 import fc from "fast-check";
 
-/** Expressions of every shape that the grammar has, with few values so that they are neither all dense nor all sparse. */
+/** Five-field expressions, with few values so that they are neither all dense nor all sparse. */
 export function arbitraryCron(): fc.Arbitrary<string> {
   return fc
     .tuple(
       arbitraryField(0, 59),
       arbitraryField(0, 23),
       fc.oneof({ weight: 2, arbitrary: fc.constant("*") }, { weight: 1, arbitrary: arbitraryField(1, 28) }),
-      fc.oneof({ weight: 2, arbitrary: fc.constant("*") }, { weight: 1, arbitrary: arbitraryField(1, 12) }),
+      arbitraryMonths(),
       fc.oneof({ weight: 2, arbitrary: fc.constant("*") }, { weight: 1, arbitrary: arbitraryField(0, 6) }),
     )
     .map((fields) => fields.join(" "));
+}
+
+/** Expressions with days that depend on the month: `L`, `L-3`, `LW`, `15W`, `5L`, `1#2`. */
+export function arbitrarySpecialCron(): fc.Arbitrary<string> {
+  const number = fc.integer({ min: 1, max: 28 }).map(String);
+  const weekday = fc.integer({ min: 0, max: 6 });
+  const specialDay = fc.oneof(
+    fc.constantFrom("L", "LW", "29W", "1W"),
+    fc.integer({ min: 1, max: 27 }).map((days) => `L-${days}`),
+    number.map((day) => `${day}W`),
+  );
+  const specialWeekday = fc.oneof(
+    weekday.map((day) => `${day}L`),
+    fc.tuple(weekday, fc.integer({ min: 1, max: 4 })).map(([day, nth]) => `${day}#${nth}`),
+  );
+  const list = (special: fc.Arbitrary<string>, value: fc.Arbitrary<string>) =>
+    fc
+      .tuple(special, fc.array(fc.oneof(special, value), { maxLength: 2 }))
+      .map(([first, rest]) => [first, ...rest].join(","));
+  const days = fc.oneof(
+    list(specialDay, number).map((text) => ({ day: text, weekday: "*" })),
+    list(specialWeekday, weekday.map(String)).map((text) => ({ day: "*", weekday: text })),
+    fc.tuple(specialDay, specialWeekday).map(([day, text]) => ({ day, weekday: text })),
+  );
+  const hour = fc.integer({ min: 0, max: 23 });
+  return fc
+    .tuple(hour, days, arbitraryMonths())
+    .map(([at, { day, weekday: week }, months]) => `0 ${at} ${day} ${months} ${week}`);
+}
+
+/** Six fields, the second first. */
+export function arbitrarySecondCron(): fc.Arbitrary<string> {
+  return fc.tuple(arbitraryField(0, 59), arbitraryCron()).map((fields) => fields.join(" "));
+}
+
+function arbitraryMonths(): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant("*") },
+    { weight: 1, arbitrary: arbitraryField(1, 12) },
+  );
 }
 
 function arbitraryField(min: number, max: number): fc.Arbitrary<string> {

@@ -3,7 +3,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Cadence, countWithin, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import { parseWhen } from "../../lib/cadence/parse-when.ts";
-import { arbitraryCron, arbitraryInstant } from "./arbitrary-cron.ts";
+import {
+  arbitraryCron,
+  arbitraryInstant,
+  arbitrarySecondCron,
+  arbitrarySpecialCron,
+} from "./arbitrary-cron.ts";
 import { scanUtc } from "./minute-scan.ts";
 
 const MINUTE = 60_000;
@@ -12,6 +17,10 @@ function cron(expression: string): Cadence {
   const parsed = parseWhen(expression, { timezone: "UTC", now: Date.UTC(2025, 0, 1), key: "a" });
   if (!parsed.ok) throw new Error(`${expression}: ${parsed.message}`);
   return parsed.cadence;
+}
+
+function arbitraryAnyCron(): fc.Arbitrary<string> {
+  return fc.oneof(arbitraryCron(), arbitrarySpecialCron(), arbitrarySecondCron());
 }
 
 function following(cadence: Cadence, from: number, count: number): (number | null)[] {
@@ -68,6 +77,37 @@ describe("a cron expression in UTC", () => {
     );
   });
 
+  test("L7: a scan of three months finds the same last days, nearest weekdays and nth weekdays", () => {
+    fc.assert(
+      fc.property(arbitrarySpecialCron(), arbitraryInstant(), (expression, from) => {
+        const cadence = cron(expression);
+        const scanned = scanUtc(expression, from, from + 92 * 1_440 * MINUTE);
+        expect(following(cadence, from, scanned.length)).toEqual(scanned);
+        let previous: number | null = (scanned.at(-1) ?? from) + 1;
+        for (const at of scanned.toReversed()) {
+          previous = previousBefore(cadence, previous ?? 0);
+          expect(previous).toBe(at);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("L7: a scan of every second finds the same occurrences of six fields", () => {
+    fc.assert(
+      fc.property(arbitrarySecondCron(), arbitraryInstant(), (expression, after) => {
+        const cadence = cron(expression);
+        const from = (nextAfter(cadence, after) ?? 0) - 1;
+        const scanned = scanUtc(expression, from, from + 90 * MINUTE);
+        expect(following(cadence, from, scanned.length)).toEqual(scanned);
+        const [last = from] = scanned.slice(-1);
+        expect(nextAfter(cadence, last)).toBeGreaterThan(from + 90 * MINUTE);
+        expect(previousBefore(cadence, last)).toBe(scanned.at(-2) ?? previousBefore(cadence, from + 1));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   test("the previous occurrence undoes the next", () => {
     fc.assert(
       fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
@@ -102,7 +142,9 @@ describe("a cron expression in UTC", () => {
 
   test("croner finds the same occurrences", () => {
     fc.assert(
-      fc.property(arbitraryCron(), arbitraryInstant(), (expression, after) => {
+      fc.property(arbitraryAnyCron(), arbitraryInstant(), (expression, after) => {
+        // croner has no days before the last, and the last workday only by itself.
+        fc.pre(!/L-|LW,|,LW/.test(expression));
         const other = new Cron(expression, {
           timezone: "UTC",
           fixedTimeRule: "no-wildcard",
@@ -115,10 +157,25 @@ describe("a cron expression in UTC", () => {
     );
   });
 
+  test.each([
+    ["0 0 31W * *", "2026-05-02", "2026-05-29", "the 31st is a Sunday, and Monday is in June"],
+    ["0 0 31W * *", "2026-05-30", "2026-07-31", "June has no 31st"],
+    ["0 0 1W * *", "2026-07-31", "2026-08-03", "the 1st is a Saturday, and Friday is in July"],
+    ["0 0 LW * *", "2026-02-01", "2026-02-27", "the 28th is a Saturday"],
+    ["0 0 L-28 2 *", "2026-01-01", "2028-02-01", "only a leap February has a 28th day before its last"],
+    ["0 0 * * 1#5", "2026-01-01", "2026-03-30", "January and February have no fifth Monday"],
+    ["0 0 29 2 ?", "2026-01-01", "2028-02-29", "? restricts nothing"],
+  ])("%s after %s comes on %s: %s", (expression, after, next) => {
+    expect(nextAfter(cron(expression), Date.parse(after))).toBe(Date.parse(next));
+  });
+
   test("L4: the sparsest expression is found within a step budget, also over 2100", () => {
     const leapDay = cron("0 0 29 2 *");
     expect(nextAfter(leapDay, Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29));
     expect(previousBefore(leapDay, Date.UTC(2104, 1, 29))).toBe(Date.UTC(2096, 1, 29));
+    const fifthSundayOfFebruary = cron("0 0 ? 2 0#5");
+    expect(nextAfter(fifthSundayOfFebruary, Date.UTC(2088, 2, 1))).toBe(Date.UTC(2128, 1, 29));
+    expect(previousBefore(fifthSundayOfFebruary, Date.UTC(2128, 1, 29))).toBe(Date.UTC(2088, 1, 29));
   });
 
   test("beyond the range of dates there is no occurrence rather than an error", () => {

@@ -1,12 +1,15 @@
-/** The definition of a cron expression spelled out minute by minute: slow, plain, and sharing nothing with lib/cadence. */
+/** The definition of a cron expression spelled out step by step: slow, plain, and sharing nothing with lib/cadence. */
+const SECOND = 1_000;
 const MINUTE = 60_000;
+const DAY = 86_400_000;
 const GAP_MAX = 3 * 60 * MINUTE;
 
-/** All occurrences in `(from, upTo]`. */
+/** All occurrences in `(from, upTo]`: minute by minute, and second by second where the expression has seconds. */
 export function scanUtc(expression: string, from: number, upTo: number): number[] {
   const matches = wallMatcher(expression);
+  const step = expression.split(" ").length === 6 ? SECOND : MINUTE;
   const found: number[] = [];
-  for (let at = Math.floor(from / MINUTE) * MINUTE + MINUTE; at <= upTo; at += MINUTE) {
+  for (let at = Math.floor(from / step) * step + step; at <= upTo; at += step) {
     if (matches(at)) found.push(at);
   }
   return found;
@@ -62,25 +65,72 @@ export function wallClock(timezone: string): (instant: number) => number {
 }
 
 function wallMatcher(expression: string): (wall: number) => boolean {
-  const [, , dayText, , weekdayText] = expression.split(" ");
-  const [minutes, hours, days, months, weekdays] = expression.split(" ").map(fieldMatcher);
+  const words = expression.split(" ");
+  const [second = "0", minute = "", hour = "", day = "", month = "", weekday = ""] =
+    words.length === 6 ? words : ["0", ...words];
+  const seconds = valuesOf(second, 0, 59);
+  const minutes = valuesOf(minute, 0, 59);
+  const hours = valuesOf(hour, 0, 23);
+  const days = valuesOf(day, 1, 31);
+  const months = valuesOf(month, 1, 12);
+  const weekdays = valuesOf(weekday, 0, 6);
   return (wall) => {
     const date = new Date(wall);
-    if (!minutes?.(date.getUTCMinutes(), 0, 59) || !hours?.(date.getUTCHours(), 0, 23)) return false;
-    if (!months?.(date.getUTCMonth() + 1, 1, 12)) return false;
-    const day = days?.(date.getUTCDate(), 1, 31) ?? false;
-    const weekday = weekdays?.(date.getUTCDay(), 0, 6) ?? false;
-    return dayText === "*" ? weekday : weekdayText === "*" ? day : day || weekday;
+    if (!seconds.has(date.getUTCSeconds()) || !minutes.has(date.getUTCMinutes())) return false;
+    if (!hours.has(date.getUTCHours()) || !months.has(date.getUTCMonth() + 1)) return false;
+    const dayFits = days.has(date.getUTCDate()) || day.split(",").some((item) => isSpecialDay(item, wall));
+    const weekdayFits =
+      weekdays.has(date.getUTCDay()) || weekday.split(",").some((item) => isSpecialWeekday(item, wall));
+    return day === "*" ? weekdayFits : weekday === "*" ? dayFits : dayFits || weekdayFits;
   };
 }
 
-function fieldMatcher(field: string): (value: number, min: number, max: number) => boolean {
-  return (value, min, max) =>
-    field.split(",").some((item) => {
-      const [base = "", by] = item.split("/");
-      const [fromText = "", toText] = base.split("-");
-      const from = base === "*" ? min : Number(fromText);
-      const to = toText !== undefined ? Number(toText) : base === "*" || by !== undefined ? max : from;
-      return value >= from && value <= to && (value - from) % Number(by ?? 1) === 0;
-    });
+function monthOf(wall: number): number {
+  return new Date(wall).getUTCMonth();
+}
+
+function isWorkday(wall: number): boolean {
+  return ![0, 6].includes(new Date(wall).getUTCDay());
+}
+
+function isSpecialDay(item: string, wall: number): boolean {
+  const date = new Date(wall);
+  if (item === "LW") {
+    const rest = [1, 2, 3]
+      .map((days) => wall + days * DAY)
+      .filter((later) => monthOf(later) === monthOf(wall));
+    return isWorkday(wall) && !rest.some(isWorkday) && rest.length < 3;
+  }
+  if (item.startsWith("L")) {
+    const back = Number(item.slice(2)) * DAY;
+    return monthOf(wall + back) === monthOf(wall) && monthOf(wall + back + DAY) !== monthOf(wall);
+  }
+  if (!item.endsWith("W") || !isWorkday(wall)) return false;
+  const wanted = Date.UTC(date.getUTCFullYear(), monthOf(wall), Number(item.slice(0, -1)));
+  if (monthOf(wanted) !== monthOf(wall)) return false;
+  // Of the workdays of the month the one at the smallest distance; a Saturday's is Friday, a Sunday's Monday, never a tie.
+  const distance = Math.abs(wanted - Math.floor(wall / DAY) * DAY);
+  return [-2, -1, 0, 1, 2]
+    .map((days) => wanted + days * DAY)
+    .filter((day) => monthOf(day) === monthOf(wanted) && isWorkday(day))
+    .every((day) => Math.abs(day - wanted) >= distance);
+}
+
+function isSpecialWeekday(item: string, wall: number): boolean {
+  const date = new Date(wall);
+  if (Number(item.charAt(0)) !== date.getUTCDay()) return false;
+  if (item.endsWith("L")) return monthOf(wall + 7 * DAY) !== monthOf(wall);
+  return item.charAt(1) === "#" && Math.ceil(date.getUTCDate() / 7) === Number(item.slice(2));
+}
+
+function valuesOf(field: string, min: number, max: number): Set<number> {
+  const values = new Set<number>();
+  for (const item of field.split(",")) {
+    const [base = "", by = "1"] = item.split("/");
+    const [fromText = "", toText] = base.split("-");
+    const from = base === "*" ? min : Number(fromText);
+    const to = toText !== undefined ? Number(toText) : base === "*" || item.includes("/") ? max : from;
+    for (let value = from; value <= to; value += Number(by)) values.add(value);
+  }
+  return values;
 }
