@@ -11,18 +11,20 @@ import type { Tx } from "./connect.ts";
  * | claim (inside claim_parcel)  | –         | shared    |
  *
  * Each is a statement of its own: what is read in the same statement is read from a snapshot older than the lock.
+ * And each is sent when it is asked for, by `execute`: the driver sends other statements only when somebody awaits them, so
+ * that a read asked for after a lock, and awaited first, would go before it.
  */
 export const planLock = 1;
 export const gate = 2;
 
 export function lockPlan(tx: Tx, shard: number): PromiseLike<unknown> {
-  return tx`select pg_advisory_xact_lock(${planLock}::int, ${shard}::int)`;
+  return tx`select pg_advisory_xact_lock(${planLock}::int, ${shard}::int)`.execute();
 }
 
 export function lockPlanShared(tx: Tx, shard: number): PromiseLike<unknown> {
-  return tx`select pg_advisory_xact_lock_shared(${planLock}::int, ${shard}::int)`;
+  return tx`select pg_advisory_xact_lock_shared(${planLock}::int, ${shard}::int)`.execute();
 }
 
 export function closeGate(tx: Tx, shard: number): PromiseLike<unknown> {
-  return tx`select pg_advisory_xact_lock(${gate}::int, ${shard}::int)`;
+  return tx`select pg_advisory_xact_lock(${gate}::int, ${shard}::int)`.execute();
 }

@@ -200,10 +200,7 @@ async function create(
 ): Promise<{ id: string; parcels: MadeParcel[] }> {
   const id = await newScheduleId(tx);
   const shard = shardOf(id);
-  const locked = lockPlanShared(tx, shard);
-  const reading = readShard(tx, shard);
-  await locked;
-  const state = await reading;
+  const [, state] = await Promise.all([lockPlanShared(tx, shard), readShard(tx, shard)]);
   const spec = resolve(key, body, state.now);
   const cron = await cadenceId(tx, spec.cadence);
   const heldSince = body.paused === true ? state.now : null;

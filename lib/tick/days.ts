@@ -30,10 +30,7 @@ export async function dropDays(sql: Sql, retentionDays: number): Promise<string[
  */
 export function bringNear(sql: Sql, shard: number): Promise<boolean> {
   return sql.begin(async (tx) => {
-    const locked = lockPlan(tx, shard);
-    const reading = readShard(tx, shard);
-    await locked;
-    const state = await reading;
+    const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     const target = new Date((Math.floor(state.now.getTime() / dayMs) + daysAhead) * dayMs);
     if (state.nearUntil >= target) return false;
     const [moved] = await tx<{ moved: number; lastDueAt: Date | null }[]>`

@@ -19,10 +19,7 @@ const greatestSchedule = "9223372036854775807";
  */
 export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promise<Batch> {
   return sql.begin(async (tx) => {
-    const locked = lockPlan(tx, shard);
-    const reading = readShard(tx, shard);
-    await locked;
-    const state = await reading;
+    const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     const horizon = new Date(state.now.getTime() + horizonMs);
     if (state.watermarkAt >= horizon)
       return { shard, taken: 0, lastDueAt: null, lastSchedule: null, jobs: 0, parcels: [], done: true };
