@@ -4,8 +4,9 @@ import { type Cadence, nextAfter } from "./cadence.ts";
 import { isoInstant } from "./civil.ts";
 import { readCronFields } from "./cron-fields.ts";
 import { describeCron } from "./describe-cron.ts";
-import { describeDuration, formatDuration, readDuration } from "./duration.ts";
+import { describeDuration, readDuration } from "./duration.ts";
 import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+import { normalForm } from "./normal-form.ts";
 import { zoneNamed } from "./zone-spans.ts";
 import { instantOfWall } from "./zoned-search.ts";
 
@@ -118,8 +119,13 @@ function once(at: number, position: number, { now }: WhenContext): ParsedWhen | 
     return { ok: false, kind: "past", message: `${isoInstant(at)} is over.`, position };
   }
   if (at > now + FURTHEST_MS) return tooFar(position);
-  const normal = `at ${isoInstant(at)}`;
-  return { ok: true, cadence: { kind: "once", at }, relative: false, normal, description: `once, ${normal}` };
+  return parsedOnce(at, false);
+}
+
+function parsedOnce(at: number, relative: boolean): ParsedWhen {
+  const cadence: Cadence = { kind: "once", at };
+  const normal = normalForm(cadence);
+  return { ok: true, cadence, relative, normal, description: `once, ${normal}` };
 }
 
 function tooFar(position: number): WhenFault {
@@ -129,13 +135,11 @@ function tooFar(position: number): WhenFault {
 function parseIn(text: string, bodyAt: number, { now }: WhenContext): ParsedWhen | WhenFault {
   const duration = readDuration(text, bodyAt);
   if (!duration.ok) return duration;
-  const at = now + duration.ms;
-  const normal = `at ${isoInstant(at)}`;
-  return { ok: true, cadence: { kind: "once", at }, relative: true, normal, description: `once, ${normal}` };
+  return parsedOnce(now + duration.ms, true);
 }
 
 function parseEvery(text: string, bodyAt: number, context: WhenContext): ParsedWhen | WhenFault {
-  const calendar = /\b(?:days?|weeks?|months?|years?)\b/i.exec(text.slice(bodyAt));
+  const calendar = /(?<![a-z])(?:days?|weeks?|months?|years?)(?![a-z])/i.exec(text.slice(bodyAt));
   if (calendar) {
     return unsupported(
       bodyAt + calendar.index,
@@ -155,11 +159,12 @@ function interval(text: string, bodyAt: number, { now }: WhenContext): ParsedWhe
   const duration = readDuration(text, bodyAt);
   if (!duration.ok) return duration;
   if (duration.ms < INTERVAL_MIN_MS) return invalid(bodyAt, "An interval is at least one second.");
+  const cadence: Cadence = { kind: "interval", everyMs: duration.ms, firstAt: now + duration.ms };
   return {
     ok: true,
-    cadence: { kind: "interval", everyMs: duration.ms, firstAt: now + duration.ms },
+    cadence,
     relative: false,
-    normal: `every ${formatDuration(duration.ms)}`,
+    normal: normalForm(cadence),
     description: `every ${describeDuration(duration.ms).replace(/^1 (\w+)$/, "$1")}`,
   };
 }
@@ -187,7 +192,7 @@ function parseCron(text: string, start: number, { timezone, now }: WhenContext):
     ok: true,
     cadence,
     relative: false,
-    normal: fields.normal,
+    normal: normalForm(cadence),
     description: `${describeCron(fields)}, ${timezone}`,
   };
 }

@@ -88,6 +88,7 @@ describe("a refusal", () => {
     ["H(0-29) * * * *", 0],
     ["every 1 month", 8],
     ["every 2 weeks", 8],
+    ["every 2days", 7],
   ])("of %j says that the form is known but not available yet", (when, position) => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, kind: "unsupported", position });
   });
