@@ -103,7 +103,5 @@ export class Database extends Construct {
     fn.addEnvironment("DATABASE_HOST", this.instance.dbInstanceEndpointAddress);
     fn.addEnvironment("DATABASE_PORT", this.instance.dbInstanceEndpointPort);
     fn.addEnvironment("DATABASE_NAME", DATABASE_NAME);
-    // A function that starts before the database answers would only fail.
-    fn.node.addDependency(this.instance);
   }
 }

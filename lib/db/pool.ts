@@ -140,6 +140,8 @@ export function makePool(
         admit({ alone: true, start: (slot) => resolve(startBorrowing(slot)), refuse: reject }),
       ),
     end: async () => {
+      // A statement that was awaited before this call gets here one microtask later.
+      await Promise.resolve();
       ended = true;
       for (const request of waiting.splice(0)) request.refuse(new Error("This connection pool was closed."));
       for (const slot of [...slots]) retire(slot);
