@@ -10,6 +10,13 @@ begin
       execute format('create role %I nologin', v_role);
     exception when duplicate_object or unique_violation then null;
     end;
+    -- Settings live on the role, not in the session: nothing for RDS Proxy to pin, and whatever hangs ends by itself before
+    -- it keeps a shard's locks from the others. Compiling plans costs more than the short statements here take.
+    execute format('alter role %I in database %I set jit = off', v_role, current_database());
+    execute format('alter role %I in database %I set lock_timeout = %L', v_role, current_database(), '5s');
+    execute format('alter role %I in database %I set statement_timeout = %L', v_role, current_database(),
+      case v_role when 'carillon_tick' then '40s' else '10s' end);
+    execute format('alter role %I in database %I set idle_in_transaction_session_timeout = %L', v_role, current_database(), '10s');
   end loop;
 end $$;
 
