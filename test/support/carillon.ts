@@ -1,0 +1,163 @@
+import type { Clock } from "../../lib/clock.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import {
+  deleteSchedule,
+  type EditDone,
+  patchSchedule,
+  pauseSchedule,
+  putSchedule,
+  resumeSchedule,
+} from "../../lib/plan/schedule-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { type Delivery, done } from "../../lib/target/delivery.ts";
+import { type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import { testDatabase } from "./database.ts";
+import { type DatabaseClock, databaseClock } from "./database-clock.ts";
+import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
+import { type RecordedLog, recordedLog } from "./recorded-log.ts";
+
+export interface StoredJob {
+  key: string;
+  occurrence: Date;
+  dueAt: Date;
+  state: string;
+  reason: string | null;
+  attempt: number;
+  version: number;
+  parcelId: string | null;
+  readyAt: Date | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  error: string | null;
+}
+
+export interface Delivered {
+  key: string;
+  occurrence: string;
+  at: string;
+  attempt: number;
+  payload: unknown;
+}
+
+/** A Carillon of a test's own: a database whose clock stands still, queues in memory, and each phase on demand. */
+export interface Carillon {
+  databaseUrl: string;
+  /** As the owner of everything. */
+  sql: Sql;
+  clock: DatabaseClock;
+  queue: MemoryQueue;
+  log: RecordedLog;
+  put(key: string, body: object, as?: string): Promise<EditDone>;
+  patch(key: string, patch: object, as?: string): Promise<EditDone>;
+  pause(key: string, wish?: { owner?: string; until?: Date; reason?: string }): Promise<EditDone>;
+  resume(key: string, owner?: string): Promise<EditDone>;
+  remove(key: string): Promise<void>;
+  tick(settings?: Partial<TickSettings>): Promise<Ticked>;
+  /** Works every message that is visible, and whatever becomes visible by that at this moment; returns what stays on the queue. */
+  work(timeLeftMs?: number): Promise<string[]>;
+  /** How deliveries end; a test replaces it. */
+  outcome: (job: ClaimedJob) => Delivery | Promise<Delivery>;
+  delivered: Delivered[];
+  /** As they are stored, in the order of occurrences. */
+  jobs(key?: string): Promise<StoredJob[]>;
+  stop(): Promise<void>;
+}
+
+export const monday = "2026-03-02T10:00:00.000Z";
+const author = "ann";
+
+export async function carillon({
+  start = monday,
+  roles,
+}: {
+  start?: string;
+  roles?: RoleUrls;
+} = {}): Promise<Carillon> {
+  const database = await testDatabase();
+  const sql = connect({ DATABASE_URL: database.url }, { max: 4 });
+  const clock = await databaseClock(sql, start);
+  const log = recordedLog();
+  const queue = memoryQueue(clock, log);
+  const own = roles === undefined ? undefined : await roles(sql, database.url);
+  const as = { tick: own?.tick ?? sql, worker: own?.worker ?? sql, api: own?.api ?? sql };
+  const edits = { sql: as.api, queue };
+
+  const world: Carillon = {
+    databaseUrl: database.url,
+    sql,
+    clock,
+    queue,
+    log,
+    put: (key, body, name = author) =>
+      putSchedule(edits, {
+        key,
+        body: parseScheduleBody({ target: { queue: "demo" }, ...body }),
+        caller: { name },
+      }),
+    patch: (key, patch, name = author) => patchSchedule(edits, { key, patch, caller: { name } }),
+    pause: (key, wish = {}) => pauseSchedule(edits, { key, caller: { name: author }, ...wish }),
+    resume: (key, owner) => resumeSchedule(edits, { key, owner, caller: { name: author } }),
+    remove: (key) => deleteSchedule(edits, { key, caller: { name: author } }),
+    tick: (settings = {}) =>
+      tick({ sql: as.tick, queue, log }, { ...tickDefaults, ...settings }, () => false),
+    work: (timeLeftMs = 60_000) => work(world, as.worker, timeLeftMs),
+    outcome: () => done,
+    delivered: [],
+    jobs: (key) => storedJobs(sql, key),
+    stop: async () => {
+      queue.sqs.destroy();
+      for (const each of new Set([sql, ...Object.values(as)])) await each.end();
+      await database.drop();
+    },
+  };
+  return world;
+}
+
+/** Makes the connections with which each function of the test's Carillon works. */
+export type RoleUrls = (owner: Sql, databaseUrl: string) => Promise<{ tick: Sql; worker: Sql; api: Sql }>;
+
+const batchMax = 10;
+
+async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<string[]> {
+  const { clock, queue, log } = world;
+  // Whoever waits out the last second before a parcel is ready moves the time on.
+  const waiting: Clock = { now: clock.now, sleep: (ms) => clock.advance(ms) };
+  const deliver = (jobs: readonly ClaimedJob[]) =>
+    Promise.all(
+      jobs.map(async (job) => {
+        const { key, occurrence, attempt, payload } = job;
+        const at = clock.now().toISOString();
+        world.delivered.push({
+          key,
+          occurrence: occurrence.toISOString(),
+          at,
+          attempt: attempt + 1,
+          payload,
+        });
+        return world.outcome(job);
+      }),
+    );
+  const deps = { sql, queue, deliver, clock: waiting, log, random: () => 1 };
+  const stay: string[] = [];
+  for (;;) {
+    const records = [...queue.take("fast"), ...queue.take("slow")];
+    if (records.length === 0) return stay;
+    for (let from = 0; from < records.length; from += batchMax) {
+      const batch = records.slice(from, from + batchMax);
+      const { batchItemFailures } = await workMessages(deps, batch, () => timeLeftMs);
+      const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      stay.push(...batch.filter(({ messageId }) => failed.has(messageId)).map(({ body }) => body));
+    }
+  }
+}
+
+async function storedJobs(sql: Sql, key: string | undefined): Promise<StoredJob[]> {
+  return sql<StoredJob[]>`
+    select s.key, j.occurrence, j.due_at as "dueAt", j.state, j.reason, j.attempt, j.version, j.parcel_id as "parcelId",
+      j.ready_at as "readyAt", j.started_at as "startedAt", j.finished_at as "finishedAt", j.error
+    from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+    ${key === undefined ? sql`` : sql`where s.key = ${key}`}
+    order by j.occurrence, s.key, s.id`;
+}

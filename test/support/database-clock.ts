@@ -1,0 +1,81 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+
+/** The clock of a test database in a test's hand, and the twin of it that the program is given. */
+export interface DatabaseClock extends Clock {
+  /** Also back in time. Whoever's sleep is over by then wakes. */
+  setNow(at: Date | string): Promise<void>;
+  advance(ms: number): Promise<void>;
+  /** Lets time go on by itself, so many times as fast as it really does; 0 stops it. */
+  run(factor: number): Promise<void>;
+}
+
+interface Sleeper {
+  until: number;
+  wake(): void;
+}
+
+/**
+ * Replaces `carillon.clock()`, which every statement asks for the time, and lets the database begin at `start` as if it had been
+ * migrated then. Time stands still until it is moved. Every role may ask the replaced clock, as it may the real one.
+ */
+export async function databaseClock(sql: Sql, start: Date | string): Promise<DatabaseClock> {
+  let base = new Date(start).getTime();
+  let realBase = Date.now();
+  let factor = 0;
+  let sleepers: Sleeper[] = [];
+  const now = () => (factor === 0 ? base : Math.floor(base + (Date.now() - realBase) * factor));
+  const wake = () => {
+    const due = sleepers.filter(({ until }) => until <= now()).sort((a, b) => a.until - b.until);
+    sleepers = sleepers.filter((sleeper) => !due.includes(sleeper));
+    for (const sleeper of due) sleeper.wake();
+  };
+  const move = async (at: number, speed: number) => {
+    const real = Date.now();
+    await sql`
+      update carillon.test_clock set base = ${new Date(at)}, real_base = ${new Date(real)}, factor = ${speed}`;
+    [base, realBase, factor] = [at, real, speed];
+    wake();
+  };
+
+  await replaceClock(sql, new Date(base));
+  await beginAt(sql, new Date(base));
+  return {
+    now: () => new Date(now()),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted || ms <= 0) return resolve();
+        const sleeper = { until: now() + ms, wake: resolve };
+        sleepers.push(sleeper);
+        if (factor > 0) setTimeout(wake, Math.ceil(ms / factor) + 1);
+        signal?.addEventListener("abort", () => {
+          sleepers = sleepers.filter((other) => other !== sleeper);
+          resolve();
+        });
+      }),
+    setNow: (at) => move(new Date(at).getTime(), factor),
+    advance: (ms) => move(now() + ms, factor),
+    run: (speed) => move(now(), speed),
+  };
+}
+
+async function replaceClock(sql: Sql, at: Date): Promise<void> {
+  await sql.unsafe(`
+    create table carillon.test_clock (base timestamptz not null, real_base timestamptz not null, factor float8 not null);
+    create or replace function carillon.clock() returns timestamptz language sql volatile parallel safe security definer
+      as $$ select date_trunc('milliseconds', base + (clock_timestamp() - real_base) * factor) from carillon.test_clock $$`);
+  await sql`insert into carillon.test_clock values (${at}, clock_timestamp(), 0)`;
+}
+
+/** Days and shards as the migrations would have made them at that moment; there is nothing else in the database yet. */
+async function beginAt(sql: Sql, at: Date): Promise<void> {
+  const days = await sql<{ name: string }[]>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where p.relnamespace = 'carillon'::regnamespace and p.relkind = 'p'`;
+  for (const { name } of days) await sql`drop table carillon.${sql(name)}`;
+  const today = at.toISOString().slice(0, 10);
+  await sql`select carillon.attach_days(${today}::date - 1, ${today}::date + 3)`;
+  await sql`
+    update carillon.shards set watermark_at = ${at}, watermark_schedule = 9223372036854775807, reached_at = ${at},
+      near_until = (${today}::date + 3)::timestamp at time zone 'UTC'`;
+}

@@ -1,0 +1,107 @@
+import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
+import type { SQSRecord } from "aws-lambda";
+import type { Clock } from "../../lib/clock.ts";
+import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+
+export interface QueuedMessage {
+  id: string;
+  queue: QueueClass;
+  body: string;
+  delaySeconds: number;
+  visibleAt: number;
+}
+
+export interface MemoryQueue extends ParcelQueue {
+  messages: QueuedMessage[];
+  /** Every request that came, as it came. */
+  requests: SendMessageBatchRequestEntry[][];
+  /** What becomes of an entry: it arrives unless this says something else. A test replaces it. */
+  fate: (entry: SendMessageBatchRequestEntry) => "arrives" | "refused" | "unanswered" | "twice" | "lost";
+  /** Put in place of an answer, as when the network is away. */
+  outage: Error | null;
+  /** Takes off what is visible by now, in the order in which it became so. */
+  take(queue: QueueClass): SQSRecord[];
+  put(queue: QueueClass, body: string, delaySeconds?: number): void;
+}
+
+const urls = {
+  fast: "http://queues.test/000000000000/carillon-fast",
+  slow: "http://queues.test/000000000000/carillon-slow",
+} as const;
+
+/**
+ * The two queues in memory, on a test's clock: the emulator's delays take real time. The client is the real one, answered
+ * before it would speak to the network.
+ */
+export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
+  let made = 0;
+  const sqs = new SQSClient({ region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
+  const queue: MemoryQueue = {
+    sqs,
+    urls,
+    log,
+    messages: [],
+    requests: [],
+    fate: () => "arrives",
+    outage: null,
+    put: (name, body, delaySeconds = 0) => {
+      made += 1;
+      const visibleAt = clock.now().getTime() + delaySeconds * 1_000;
+      queue.messages.push({ id: `message-${made}`, queue: name, body, delaySeconds, visibleAt });
+    },
+    take: (name) => {
+      const now = clock.now().getTime();
+      const taken = queue.messages.filter((each) => each.queue === name && each.visibleAt <= now);
+      queue.messages = queue.messages.filter((each) => !taken.includes(each));
+      taken.sort((a, b) => a.visibleAt - b.visibleAt);
+      const messages = taken.map(({ id, body }) => ({ MessageId: id, ReceiptHandle: id, Body: body }));
+      return sqsEvent(messages, `arn:aws:sqs:us-east-1:000000000000:carillon-${name}`).Records;
+    },
+  };
+  sqs.middlewareStack.add(
+    (_next, context) => async (args) => {
+      const { input } = args;
+      if (context["commandName"] !== SendMessageBatchCommand.name || !("Entries" in input))
+        throw new Error(
+          `Only batches are sent to the queues in memory, not ${String(context["commandName"])}.`,
+        );
+      const output = answer(queue, input.QueueUrl ?? "", sentEntries(input.Entries));
+      return { output: { ...output, $metadata: {} }, response: {} };
+    },
+    { step: "initialize" },
+  );
+  return queue;
+}
+
+function sentEntries(entries: unknown): SendMessageBatchRequestEntry[] {
+  if (!Array.isArray(entries) || entries.length === 0 || entries.length > 10)
+    throw new Error("SQS takes batches of one to ten.");
+  return entries;
+}
+
+function answer(queue: MemoryQueue, url: string, entries: SendMessageBatchRequestEntry[]) {
+  if (queue.outage !== null) throw queue.outage;
+  queue.requests.push(entries);
+  const name = url === urls.fast ? "fast" : "slow";
+  const fates = entries.map((entry) => ({ Id: entry.Id, entry, fate: queue.fate(entry) }));
+  for (const { entry, fate } of fates) {
+    const times = { arrives: 1, twice: 2, unanswered: 0, refused: 0, lost: 0 }[fate];
+    for (let time = 0; time < times; time++) queue.put(name, entry.MessageBody ?? "", entry.DelaySeconds);
+  }
+  const withFate = (...wanted: string[]) => fates.filter(({ fate }) => wanted.includes(fate));
+  return {
+    Successful: withFate("arrives", "twice", "lost").map(({ Id }) => ({
+      Id,
+      MessageId: "m",
+      MD5OfMessageBody: "",
+    })),
+    Failed: withFate("refused").map(({ Id }) => ({
+      Id,
+      Code: "Throttled",
+      Message: "later",
+      SenderFault: false,
+    })),
+  };
+}
