@@ -2,7 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { ScheduledEvent } from "aws-lambda";
 import { assemble } from "../../functions/api.ts";
+import { assemble as assembleTick } from "../../functions/tick.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { localRegion } from "../../lib/local/local-account.ts";
 import { startQueues } from "../../lib/local/queue/start-queues.ts";
@@ -25,6 +27,8 @@ export interface ApiAnswer {
 
 export interface OwnApi {
   sql: Sql;
+  /** What EventBridge does each minute in production: what is due by now or soon becomes jobs. */
+  tick(): Promise<void>;
   send(method: string, path: string, parts?: SendParts): Promise<ApiAnswer>;
   stop(): Promise<void>;
 }
@@ -43,8 +47,7 @@ export async function ownApi(): Promise<OwnApi> {
       { name: "carillon-slow", attributes },
     ],
   });
-  const { handler, close } = assemble({
-    DATABASE_URL: await loginAsApi(sql, database.url),
+  const environment = {
     FAST_QUEUE_URL: queues.queueUrl("carillon-fast"),
     SLOW_QUEUE_URL: queues.queueUrl("carillon-slow"),
     AWS_REGION: localRegion,
@@ -52,11 +55,16 @@ export async function ownApi(): Promise<OwnApi> {
     AWS_ACCESS_KEY_ID: "carillon",
     AWS_SECRET_ACCESS_KEY: "carillon",
     CARILLON_LOG: "silent",
-  });
+  };
+  const { handler, close } = assemble({ ...environment, DATABASE_URL: await loginAsApi(sql, database.url) });
+  const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 
   return {
     sql,
+    tick: async () => {
+      await ticking.handler(scheduledEvent, invocation);
+    },
     send: async (method, rawPath, { as = "admin", ...parts } = {}) => {
       const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
       const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
@@ -65,6 +73,7 @@ export async function ownApi(): Promise<OwnApi> {
     },
     stop: async () => {
       await close();
+      await ticking.close();
       await queues.stop();
       await sql.end();
       await database.drop();
@@ -72,6 +81,18 @@ export async function ownApi(): Promise<OwnApi> {
     },
   };
 }
+
+const scheduledEvent: ScheduledEvent = {
+  id: "0",
+  version: "0",
+  account: "000000000000",
+  time: "2026-01-01T00:00:00Z",
+  region: localRegion,
+  resources: [],
+  source: "aws.events",
+  "detail-type": "Scheduled Event",
+  detail: {},
+};
 
 /** Roles belong to the whole server, so the login is a member of `carillon_api` with a name of its own. */
 async function loginAsApi(sql: Sql, databaseUrl: string): Promise<string> {

@@ -284,6 +284,7 @@ describe("jobs", () => {
     const [row] = await api.sql<{ at: string }[]>`
       select to_char(carillon.clock() at time zone 'UTC' - interval '10 seconds', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at`;
     await put("due", { ...least, when: `at ${row?.at}`, payload: { n: 1 }, group: "g" });
+    await api.tick();
     const { status, json } = await api.send("GET", "/v1/schedules/due/jobs");
     expect(status).toBe(200);
     const { items } = json as { items: { id: string }[] };
