@@ -1,0 +1,79 @@
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Synthesised, synthesised } from "./synthesised.ts";
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised();
+});
+
+describe("alarms", () => {
+  test("ticks that are missing raise one, by their absence", () => {
+    stack.template.hasResourceProperties("AWS::Logs::MetricFilter", {
+      FilterPattern: Match.stringLikeRegexp('"tick.done"'),
+      LogGroupName: { Ref: Match.stringLikeRegexp("^TickFunctionLogs") },
+    });
+    stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "Carillon",
+      ComparisonOperator: "LessThanThreshold",
+      Threshold: 1,
+      Period: 60,
+      EvaluationPeriods: 2,
+      TreatMissingData: "breaching",
+    });
+  });
+
+  test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
+    const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
+    const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
+    expect(alarms).toHaveLength(4);
+    for (const [, { Properties }] of alarms) {
+      expect(Properties["AlarmActions"]).toEqual([topic]);
+      expect(Properties["OKActions"]).toEqual([topic]);
+      expect(String(Properties["AlarmDescription"]).length).toBeGreaterThan(40);
+    }
+  });
+});
+
+describe("functions", () => {
+  test("run on Node 24 and ARM, trust RDS's authorities, and keep their logs for as long as is set", () => {
+    const own = synthesised({ logRetentionDays: "90" });
+    const functions = own
+      .ofType("AWS::Lambda::Function")
+      .filter(([id]) => !id.startsWith("MigrationProvider"));
+    expect(functions).toHaveLength(5);
+    for (const [, { Properties }] of functions) {
+      expect(Properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+        Environment: { Variables: { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" } },
+        LoggingConfig: { LogGroup: { Ref: expect.any(String) } },
+      });
+    }
+    own.template.allResourcesProperties("AWS::Logs::LogGroup", { RetentionInDays: 90 });
+  });
+
+  test("find nothing secret in their environment", () => {
+    for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function")) {
+      const text = JSON.stringify(Properties["Environment"] ?? {});
+      expect(text).not.toMatch(/resolve:|PASSWORD|TOKEN/);
+    }
+  });
+
+  test("know the two queues and the database by the names that the code reads", () => {
+    const variablesOf = (path: string): string[] => {
+      const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
+      const { Variables } = Object(found?.[1].Properties["Environment"]);
+      return Object.keys(Variables).filter((name) => !name.startsWith("NODE_"));
+    };
+    const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
+    const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
+    for (const path of ["TickFunction", "ApiFunction", "FastWorkerFunction", "SlowWorkerFunction"]) {
+      expect(variablesOf(path).sort()).toEqual(querying);
+    }
+    expect(variablesOf("MigrationFunction").sort()).toEqual(
+      [...where, "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
+    );
+  });
+});
