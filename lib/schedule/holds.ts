@@ -11,7 +11,9 @@ export async function holdsOf(tx: Tx, scheduleIds: readonly string[]): Promise<M
   const rows = await tx<(Hold & { scheduleId: string })[]>`
     select schedule_id as "scheduleId", owner, reason, until, since from carillon.holds
     where schedule_id = any(${scheduleIds}::bigint[]) order by since, owner`;
-  return Map.groupBy(rows, ({ scheduleId }) => scheduleId);
+  const byId = Map.groupBy(rows, ({ scheduleId }) => scheduleId);
+  const hold = ({ owner, reason, until, since }: Hold): Hold => ({ owner, reason, until, since });
+  return new Map([...byId].map(([id, holds]) => [id, holds.map(hold)]));
 }
 
 /** Sets or renews one owner's hold; since when it stands does not change by renewing it. */
@@ -31,9 +33,9 @@ export interface EndedHold {
   owner: string;
 }
 
-/** Holds whose end has come, the oldest first. */
+/** Holds whose end has come, the oldest first. The clock is asked once, in a query of its own, so that an index can be asked for the answer. */
 export function endedHolds(tx: Tx, limit: number): PromiseLike<EndedHold[]> {
   return tx<EndedHold[]>`
     select s.key, h.owner from carillon.holds h join carillon.schedules s on s.id = h.schedule_id
-    where h.until <= carillon.clock() and s.deleted_at is null order by h.until limit ${limit}`;
+    where h.until <= (select carillon.clock()) and s.deleted_at is null order by h.until limit ${limit}`;
 }

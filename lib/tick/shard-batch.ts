@@ -20,8 +20,9 @@ const greatestSchedule = "9223372036854775807";
 export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
-    const horizon = new Date(state.now.getTime() + horizonMs);
-    if (state.watermarkAt >= horizon)
+    // Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over.
+    const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
+    if (isReached(state, horizon))
       return { shard, taken: 0, lastDueAt: null, lastSchedule: null, jobs: 0, parcels: [], done: true };
     const crons = await unfoldCrons(tx, state, horizon, batchMax);
     const fired = await fire(tx, {
@@ -43,6 +44,11 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
     );
     return { ...fired, shard, done };
   });
+}
+
+/** The watermark is a pair: a batch may have ended between two schedules that are due at the horizon itself. */
+function isReached({ watermarkAt, watermarkSchedule }: ShardState, horizon: Date): boolean {
+  return watermarkAt > horizon || (watermarkAt >= horizon && watermarkSchedule === greatestSchedule);
 }
 
 /**

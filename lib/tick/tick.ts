@@ -4,8 +4,9 @@ import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { sweep, sweepMax } from "../parcel/sweep.ts";
-import { resumeSchedule } from "../plan/schedule-edits.ts";
+import { releaseEndedHold } from "../plan/schedule-edits.ts";
 import { shardCount } from "../plan/shard.ts";
+import { Refusal } from "../refusal.ts";
 import { endedHolds } from "../schedule/holds.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { fireShardBatch } from "./shard-batch.ts";
@@ -43,12 +44,13 @@ export async function tick(
   settings: TickSettings,
   timeIsUp: () => boolean,
 ): Promise<Ticked> {
-  await days(log, () => attachDays(sql));
-  for (const shard of await shardsToBringNear(sql)) {
-    while ((await bringNear(sql, shard)) && !timeIsUp());
-  }
   const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
   const failures: unknown[] = [];
+  const note = (error: unknown) => {
+    failures.push(error);
+  };
+  await days(log, () => attachDays(sql)).catch(note);
+  for (const shard of await shardsToBringNear(sql)) await bringAllNear(sql, shard, timeIsUp).catch(note);
   const sending: Promise<void>[] = [];
 
   const fireShard = async (shard: number) => {
@@ -61,26 +63,23 @@ export async function tick(
       total.batches += 1;
       total.jobs += batch.jobs;
       total.parcels += batch.parcels.length;
-      sending.push(handOver(sql, queue, batch.parcels));
+      // Caught here: what fails while other batches are fired must not stay a rejection that nobody awaits yet.
+      sending.push(handOver(sql, queue, batch.parcels).catch(note));
       done = batch.done;
     }
   };
   const shards = shardsInTurn();
   const lane = async () => {
-    for (const shard of shards) await fireShard(shard).catch((error: unknown) => failures.push(error));
+    for (const shard of shards) await fireShard(shard).catch(note);
   };
   await Promise.all(Array.from({ length: settings.lanes }, lane));
-  failures.push(
-    ...(await Promise.allSettled(sending)).flatMap((sent) =>
-      sent.status === "rejected" ? [sent.reason] : [],
-    ),
-  );
-  await sweepAll({ sql, queue, log }, timeIsUp).catch((error: unknown) => failures.push(error));
-  await releaseEndedHolds({ sql, queue, log }, timeIsUp).catch((error: unknown) => failures.push(error));
+  await Promise.all(sending);
+  await sweepAll({ sql, queue, log }, timeIsUp).catch(note);
+  await releaseEndedHolds({ sql, queue, log }, timeIsUp, note).catch(note);
   await days(log, async () => {
     const dropped = await dropDays(sql, settings.retentionDays);
     if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
-  });
+  }).catch(note);
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -93,6 +92,10 @@ export async function tick(
 function shardsInTurn(): Iterator<number> & Iterable<number> {
   const first = Math.floor(Math.random() * shardCount);
   return Array.from({ length: shardCount }, (_, i) => (first + i) % shardCount).values();
+}
+
+async function bringAllNear(sql: Sql, shard: number, timeIsUp: () => boolean): Promise<void> {
+  while ((await bringNear(sql, shard)) && !timeIsUp());
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
@@ -117,9 +120,16 @@ async function sweepAll({ sql, queue, log }: TickDeps, timeIsUp: () => boolean):
 const releasedMax = 500;
 
 /** Holds with an end let go by themselves, as their owner would. */
-async function releaseEndedHolds({ sql, queue }: TickDeps, timeIsUp: () => boolean): Promise<void> {
+async function releaseEndedHolds(
+  { sql, queue }: TickDeps,
+  timeIsUp: () => boolean,
+  note: (error: unknown) => void,
+): Promise<void> {
   for (const { key, owner } of await endedHolds(sql, releasedMax)) {
     if (timeIsUp()) return;
-    await resumeSchedule({ sql, queue }, { key, owner, caller: { name: "carillon" } });
+    await releaseEndedHold({ sql, queue }, { key, owner }).catch((error: unknown) => {
+      // Somebody has deleted the schedule since: its holds went with it.
+      if (!(error instanceof Refusal && error.kind === "missing")) note(error);
+    });
   }
 }

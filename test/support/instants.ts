@@ -1,0 +1,11 @@
+import { monday } from "./carillon.ts";
+
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+/** An instant of the tests' Monday, or so much after its beginning at ten o'clock. */
+export function at(time: string | number): Date {
+  return new Date(typeof time === "number" ? Date.parse(monday) + time : `${monday.slice(0, 10)}T${time}Z`);
+}

@@ -1,0 +1,227 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { unfold } from "../../lib/plan/instants.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+
+vi.mock("../../lib/plan/instants.ts", { spy: true });
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const occurrences = async (key?: string) => (await world.jobs(key)).map(({ occurrence }) => occurrence);
+const planned = () => world.sql`select due_at, occurrence, version from carillon.plan order by due_at`;
+
+/** Each job stands in exactly one parcel, and that is the one it names. */
+async function expectEachJobInOneParcel(): Promise<void> {
+  const astray = await world.sql`
+    select j.occurrence, j.schedule_id, array_agg(p.id) as parcels from carillon.jobs j
+    left join carillon.parcels p on exists (
+      select from unnest(p.occurrences, p.schedule_ids) k (o, s) where k.o = j.occurrence and k.s = j.schedule_id)
+    where j.state = 'waiting' group by j.occurrence, j.schedule_id, j.parcel_id having array_agg(p.id) <> array[j.parcel_id]`;
+  expect(astray).toEqual([]);
+}
+
+describe("what a tick makes", () => {
+  test("all occurrences up to the horizon at once, and the first beyond it is planned", async () => {
+    await world.put("often", { when: "every 1m" });
+    await world.tick();
+    expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
+    expect(await planned()).toMatchObject([{ due_at: at("10:01:00") }, { due_at: at("10:04:00") }]);
+    await expectEachJobInOneParcel();
+  });
+
+  test("the same for a cron", async () => {
+    await world.put("often", { when: "* * * * *" });
+    await world.tick();
+    expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
+    expect((await planned()).at(-1)).toMatchObject({ due_at: at("10:04:00") });
+  });
+
+  test("nothing twice, however often it runs within its minute or after the clock went back", async () => {
+    await world.put("often", { when: "every 1m" });
+    for (const moved of [0, 20 * second, -10 * second, 0]) {
+      await world.clock.advance(moved);
+      await world.tick();
+    }
+    expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
+    await world.clock.advance(minute);
+    await world.tick();
+    expect(await occurrences()).toHaveLength(4);
+    await expectEachJobInOneParcel();
+  });
+
+  test("jobs that are due together in one parcel of their queue, up to 250 fast and 10 slow ones", async () => {
+    const many = Array.from({ length: 12 }, (_, index) => index);
+    for (const index of many)
+      await world.put(`slow-${index}`, { when: "at 2026-03-02T10:30", target: { handler: "greet" } });
+    for (const index of many) await world.put(`fast-${index}`, { when: "at 2026-03-02T10:30" });
+    await world.sql`update carillon.schedules set shard = 2`;
+    await world.sql`update carillon.plan set shard = 2`;
+    await world.clock.setNow(at("10:29:00"));
+    await world.tick();
+    const parcels = await world.sql`
+      select queue::text, cardinality(occurrences) as jobs from carillon.parcels order by queue, 2 desc`;
+    expect(parcels.map(({ queue, jobs }) => [queue, jobs])).toEqual([
+      ["fast", 12],
+      ["slow", 10],
+      ["slow", 2],
+    ]);
+    await expectEachJobInOneParcel();
+  });
+
+  test("each cron's instants once per cadence and planned occurrence of a batch, not once per schedule", async () => {
+    for (let index = 0; index < 48; index++)
+      await world.put(`cron-${index}`, { when: index % 2 === 0 ? "* * * * *" : "*/2 * * * *" });
+    await world.sql`update carillon.schedules set shard = 7`;
+    await world.sql`update carillon.plan set shard = 7`;
+    vi.mocked(unfold).mockClear();
+    expect(await world.tick()).toMatchObject({ jobs: 24 * 3 + 24 });
+    expect(unfold).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("batches", () => {
+  test("go on until nothing is due", async () => {
+    for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
+    await world.clock.advance(2 * minute);
+    expect(await world.tick({ batchMax: 1 })).toMatchObject({ jobs: 40, finished: true });
+    expect(await world.jobs()).toHaveLength(40);
+    await expectEachJobInOneParcel();
+  });
+
+  test("never part two rows of one schedule and instant: the second may be the one that counts", async () => {
+    await world.put("edited", { when: "every 5m" });
+    await world.patch("edited", { payload: 2 });
+    await world.patch("edited", { payload: 3 });
+    expect(await planned()).toMatchObject([{ version: 1 }, { version: 2 }, { version: 3 }]);
+    await world.clock.advance(4 * minute);
+    await world.tick({ batchMax: 1 });
+    expect(await world.jobs()).toMatchObject([{ occurrence: at("10:05:00"), version: 3 }]);
+  });
+
+  test("make progress each time, also where nothing in them counts any more", async () => {
+    for (let index = 0; index < 8; index++) await world.put(`k${index}`, { when: "every 5m" });
+    for (let index = 0; index < 8; index++) await world.remove(`k${index}`);
+    await world.clock.advance(4 * minute);
+    const ticked = await world.tick({ batchMax: 1 });
+    expect(ticked).toMatchObject({ jobs: 0, finished: true });
+    expect(ticked.batches).toBeLessThanOrEqual(16 + 8);
+  });
+
+  test("stop when time is up, and the next tick goes on where they stopped", async () => {
+    for (let index = 0; index < 40; index++) await world.put(`k${index}`, { when: "in 4m" });
+    await world.clock.advance(2 * minute);
+    let looks = 0;
+    const ticked = await tick(world, { ...tickDefaults, batchMax: 1, lanes: 1 }, () => ++looks > 10);
+    expect(ticked).toMatchObject({ finished: false, batches: 10 });
+    expect(ticked.jobs).toBeLessThan(40);
+    expect(await world.tick()).toMatchObject({ jobs: 40 - ticked.jobs, finished: true });
+    await expectEachJobInOneParcel();
+  });
+});
+
+describe("several ticks at once", () => {
+  test.each([2, 8])("%i make the same jobs as one", async (ticks) => {
+    for (let index = 0; index < 60; index++)
+      await world.put(`k${index}`, { when: index % 2 === 0 ? "every 20s" : "* * * * *" });
+    const pools = Array.from({ length: ticks }, () =>
+      connect({ DATABASE_URL: world.databaseUrl }, { max: 3 }),
+    );
+    try {
+      const run = () =>
+        Promise.all(
+          pools.map((sql) => tick({ ...world, sql }, { ...tickDefaults, batchMax: 2 }, () => false)),
+        );
+      const first = await run();
+      expect(first.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(30 * 9 + 30 * 3);
+      await world.clock.advance(minute);
+      await run();
+    } finally {
+      for (const sql of pools) await sql.end();
+    }
+    expect(await world.jobs()).toHaveLength(30 * 12 + 30 * 4);
+    await expectEachJobInOneParcel();
+  });
+});
+
+describe("a tick that comes late", () => {
+  test("within two minutes makes every job", async () => {
+    await world.put("often", { when: "every 30s" });
+    await world.tick();
+    await world.clock.advance(180 * second + 119 * second);
+    await world.tick();
+    expect((await world.jobs()).every(({ state }) => state === "waiting")).toBe(true);
+    expect(await occurrences()).toHaveLength(Math.floor((180 + 119 + 180) / 30));
+  });
+
+  test.each(["every 1h", "0 * * * *"])(
+    "lets the newest missed occurrence of %s run, and tells of each of the others",
+    async (when) => {
+      await world.put("hourly", { when });
+      await world.clock.setNow(at("15:30:00"));
+      await world.tick();
+      expect(
+        (await world.jobs()).map(({ occurrence, state, reason }) => [occurrence, state, reason]),
+      ).toEqual([
+        ...["11", "12", "13", "14"].map((hours) => [at(`${hours}:00:00`), "skipped", "missed"]),
+        [at("15:00:00"), "waiting", null],
+      ]);
+      expect((await planned()).at(-1)).toMatchObject({ due_at: at("16:00:00") });
+    },
+  );
+
+  test.each(["every 1m", "* * * * *"])(
+    "of %s tells of many missed ones as one range with its count",
+    async (when) => {
+      await world.put("often", { when });
+      await world.clock.advance(hour);
+      await world.tick();
+      // 10:58 is exactly two minutes old, which is not yet missed; 10:57 is the newest that is.
+      expect(await occurrences()).toEqual(
+        ["10:57:00", "10:58:00", "10:59:00", "11:00:00", "11:01:00", "11:02:00", "11:03:00"].map(at),
+      );
+      expect(await world.sql`select from_at, to_at, count, more, reason from carillon.passed_over`).toEqual([
+        { from_at: at("10:01:00"), to_at: at("10:56:00"), count: "56", more: false, reason: "missed" },
+      ]);
+    },
+  );
+
+  test("still runs what was once due a minute or hours ago", async () => {
+    await world.put("once", { when: "in 10m" });
+    await world.clock.advance(6 * hour);
+    await world.tick();
+    await world.work();
+    expect(await world.jobs()).toMatchObject([{ occurrence: at("10:10:00"), state: "succeeded" }]);
+  });
+});
+
+describe("a shard that fails", () => {
+  test("does not keep the others from theirs, and is told at the end", async () => {
+    for (let index = 0; index < 32; index++) await world.put(`k${index}`, { when: "in 4m" });
+    await world.clock.advance(2 * minute);
+    await world.sql`delete from carillon.shards where id = 4`;
+    await expect(world.tick()).rejects.toThrow("Shard 4 does not exist");
+    expect(await world.jobs()).toHaveLength(30);
+  });
+
+  test("does not keep the others from theirs either where its far rows cannot be brought near", async () => {
+    for (let index = 0; index < 32; index++) await world.put(`k${index}`, { when: "at 2026-03-06T12:00" });
+    await world.sql.unsafe(`
+      create function refuse() returns trigger language plpgsql as $$ begin
+        if old.shard = 4 then raise exception 'shard 4 is broken'; end if; return old; end $$;
+      create trigger refuse before delete on carillon.plan_far for each row execute function refuse()`);
+    await world.clock.setNow("2026-03-06T11:58:00Z");
+    await expect(world.tick()).rejects.toThrow("shard 4 is broken");
+    expect(await world.jobs()).toHaveLength(30);
+    await world.sql.unsafe("drop trigger refuse on carillon.plan_far");
+    await world.tick();
+    expect(await world.jobs()).toHaveLength(32);
+  });
+});
