@@ -23,7 +23,12 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const events = new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"));
   const sql = connect(env, { max: connectionsMax, applicationName: "carillon-worker" });
   const deliver = deliverTo({
-    queue: queueTarget({ sqs: queue.sqs, clock, createMissing: env["CREATE_MISSING_QUEUES"] === "true" }),
+    queue: queueTarget({
+      sqs: queue.sqs,
+      clock,
+      createMissing: env["CREATE_MISSING_QUEUES"] === "true",
+      ownUrls: Object.values(queue.urls),
+    }),
     event: eventTarget({ events, clock }),
     handler: handlerTarget({ handlers, clock, log }),
   });

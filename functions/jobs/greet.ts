@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
 
 /** The smallest handler there can be: it greets in the log. A first schedule that needs no queue and no bus. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Log } from "../log/log.ts";
 
 /** What a handler is told of its job: the same facts as every other target. */

@@ -25,7 +25,8 @@ export function jobId({ scheduleId, occurrence, kind, n }: JobKey): string {
 }
 
 const greatestId = 2n ** 63n - 1n;
-const greatestInstant = 8_640_000_000_000_000;
+/** The end of the year 9999: what both Postgres and a JavaScript date can write. */
+const greatestInstant = 253_402_300_799_999;
 
 /** Null for what cannot be the id of a job. */
 export function parseJobId(id: string): JobKey | null {

@@ -64,7 +64,14 @@ export async function applyEdit(
   const version = await raiseVersion(
     tx,
     current,
-    { change: edit.change, spec: edit.spec, cadenceId: id, heldSince, deleted: edit.delete },
+    {
+      change: edit.change,
+      spec: edit.spec,
+      // A version that changes only the state names no cadence: the schedule keeps that of its spec.
+      cadenceId: edit.spec === undefined ? null : id,
+      heldSince,
+      deleted: edit.delete,
+    },
     { name: author, at: cut },
   );
   if (edit.delete === true) {

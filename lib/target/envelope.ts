@@ -5,8 +5,8 @@ import type { ClaimedJob } from "../parcel/claim.ts";
  * What every target receives: a CloudEvents 1.0 envelope. `id` is the same for every attempt at the same occurrence: the
  * receiver's idempotency key.
  */
-export function envelope(job: ClaimedJob, generatedAt: Date): Record<string, unknown> {
-  return {
+export function envelope(job: ClaimedJob, generatedAt: Date): string {
+  const text = JSON.stringify({
     specversion: "1.0",
     type: "carillon.job.due",
     source: "carillon",
@@ -19,5 +19,7 @@ export function envelope(job: ClaimedJob, generatedAt: Date): Record<string, unk
     scheduleid: job.scheduleId,
     attempt: job.attempt + 1,
     generatedat: generatedAt.toISOString(),
-  };
+  });
+  // JSON leaves these two as they are, and SQS takes no message that holds them.
+  return text.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
 }

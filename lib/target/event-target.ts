@@ -28,7 +28,7 @@ export function eventTarget({
       failed("EventBridge did not say what became of the event."),
     );
     const entries = jobs.map((job, index): Entry => {
-      const detail = JSON.stringify(envelope(job, clock.now()));
+      const detail = envelope(job, clock.now());
       return {
         index,
         detail,

@@ -17,6 +17,8 @@ export interface QueueTargetDeps {
   clock: Clock;
   /** Locally a queue that a schedule names and nobody has made yet is made. */
   createMissing: boolean;
+  /** The queues in which Carillon's own parcels travel: no schedule may write there. */
+  ownUrls: readonly string[];
 }
 
 interface Entry {
@@ -55,6 +57,11 @@ export function queueTarget(
         for (const { index } of entries) deliveries[index] = failed(error);
         continue;
       }
+      if (deps.ownUrls.includes(url)) {
+        for (const { index } of entries)
+          deliveries[index] = failed("This is one of Carillon's own queues.", true);
+        continue;
+      }
       await eachRequest(requests(entries), async (batch) => {
         for (const [index, delivery] of await sendBatch(deps.sqs, url, batch)) deliveries[index] = delivery;
       });
@@ -64,7 +71,7 @@ export function queueTarget(
 }
 
 function entry(job: ClaimedJob & { target: QueueTarget }, index: number, now: Date): Entry {
-  const body = JSON.stringify(envelope(job, now));
+  const body = envelope(job, now);
   return { index, id: jobId(job), body, bytes: Buffer.byteLength(body), target: job.target };
 }
 
