@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fire } from "../../lib/plan/fire.ts";
+import { passedSinglyMax, type Unfolded, unfold } from "../../lib/plan/instants.ts";
+import { missedAfterMs } from "../../lib/plan/shard.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeAll(async () => {
+  world = await carillon();
+  await world.sql`select carillon.attach_days('2026-02-09', '2026-03-06')`;
+});
+
+afterAll(() => world.stop());
+
+const now = at(0).getTime();
+
+interface Planned {
+  everyMs: number;
+  planned: number;
+  bound: number;
+}
+
+/** A schedule of an interval, the occurrence that is planned for it, and how far it is to be unfolded. */
+const plannedInterval: fc.Arbitrary<Planned> = fc
+  .record({
+    everyMs: fc.oneof(
+      fc.integer({ min: 1_000, max: 20 * second }),
+      fc.integer({ min: 1_000, max: 40 * day }),
+      fc.constantFrom(second, minute, 2 * minute, 7 * minute, hour, day),
+    ),
+    late: fc.oneof(
+      fc.integer({ min: -180 * second, max: 10 * minute }),
+      fc.integer({ min: -180 * second, max: 10 * day }),
+      // At the edge where late becomes missed.
+      fc.constantFrom(missedAfterMs - 1, missedAfterMs, missedAfterMs + 1),
+    ),
+    steps: fc.integer({ min: 0, max: 15 }),
+    beyond: fc.oneof(fc.constant(180 * second), fc.integer({ min: -40 * minute, max: 180 * second })),
+  })
+  .map(({ everyMs, late, steps, beyond }) => {
+    // Close to a step beyond the edge, so that counts around ten and steps that fall on the edge itself are met often.
+    const planned = now - late - (steps % 3 === 0 ? 0 : Math.min(10 * day, steps * everyMs));
+    return { everyMs, planned, bound: Math.max(planned, now + beyond) };
+  });
+
+test("intervals are unfolded in SQL exactly as in JavaScript, missed ones included", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(plannedInterval, { minLength: 1, maxLength: 25 }), async (plans) => {
+      const fired = await fireAll(plans);
+      expect(fired).toEqual(plans.map(expectedOf));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+function expectedOf({ everyMs, planned, bound }: Planned): Unfolded {
+  const cadence = { kind: "interval", everyMs, firstAt: planned } as const;
+  const unfolded = unfold(cadence, planned, bound, now - missedAfterMs);
+  const { range } = unfolded;
+  // SQL counts all of them, where JavaScript stops at a bound and says so.
+  if (range?.more)
+    return { ...unfolded, range: { ...range, count: (range.to - range.from) / everyMs + 1, more: false } };
+  return unfolded;
+}
+
+/** Fires one schedule for each of the plans, in one statement, and reads back what became of it. */
+async function fireAll(plans: readonly Planned[]): Promise<Unfolded[]> {
+  const made = await world.sql<{ id: string }[]>`
+    insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
+    select 1, 'fast', gen_random_uuid()::text, 'queue', carillon.clock(), 't', carillon.clock(), 't'
+    from generate_series(1, ${plans.length}::int) returning id`;
+  const ids = made.map(({ id }) => id).sort((a, b) => Number(a) - Number(b));
+  const dates = (of: (plan: Planned) => number) => world.sql.array(plans.map((plan) => new Date(of(plan))));
+  await world.sql.begin((tx) =>
+    fire(tx, {
+      source: tx`
+        select planned as due_at, planned as occurrence, schedule_id, every_ms, 1 as version, null::int as cadence_id, bound
+        from unnest(${ids}::bigint[], ${plans.map(({ everyMs }) => everyMs)}::bigint[], ${dates(({ planned }) => planned)}::timestamptz[],
+          ${dates(({ bound }) => bound)}::timestamptz[]) p (schedule_id, every_ms, planned, bound)`,
+      shard: 1,
+      now: new Date(now),
+      nearUntil: at(day),
+      crons: [],
+      reason: "missed",
+    }),
+  );
+  const jobs = await world.sql<{ id: string; at: Date; due: Date; state: string; listed: boolean }[]>`
+    select j.schedule_id as id, j.occurrence as at, j.due_at as due, j.state,
+      array_position(p.schedule_ids, j.schedule_id) is not null and p.ready_at between j.due_at and j.due_at + interval '250 ms' as listed
+    from carillon.jobs j left join carillon.parcels p on p.id = j.parcel_id
+    where j.schedule_id = any(${ids}::bigint[]) order by j.occurrence`;
+  const next = await world.sql<{ id: string; at: Date }[]>`
+    select schedule_id as id, occurrence as at from carillon.plan where schedule_id = any(${ids}::bigint[]) and due_at < ${at(day)}
+    union all select schedule_id, occurrence from carillon.plan_far where schedule_id = any(${ids}::bigint[]) and due_at >= ${at(day)}`;
+  const ranges = await world.sql<{ id: string; from: Date; to: Date; count: string; more: boolean }[]>`
+    select schedule_id as id, from_at as from, to_at as to, count, more from carillon.passed_over where schedule_id = any(${ids}::bigint[])`;
+  expect(jobs.filter(({ at, due }) => at.getTime() !== due.getTime())).toEqual([]);
+  expect(jobs.filter(({ state, listed }) => (state === "waiting") !== listed)).toEqual([]);
+  return ids.map((id) => {
+    const own = jobs.filter((job) => job.id === id);
+    const instants = (state: string) =>
+      own.filter((job) => job.state === state).map((job) => job.at.getTime());
+    const [range] = ranges.filter((each) => each.id === id);
+    return {
+      runs: instants("waiting"),
+      passed: instants("skipped"),
+      range:
+        range === undefined
+          ? null
+          : {
+              from: range.from.getTime(),
+              to: range.to.getTime(),
+              count: Number(range.count),
+              more: range.more,
+            },
+      next: next.find((row) => row.id === id)?.at.getTime() ?? null,
+    };
+  });
+}
+
+const every = (everyMs: number, planned: number) =>
+  ({ kind: "interval", everyMs, firstAt: planned }) as const;
+const edge = now - missedAfterMs;
+
+test("an occurrence two minutes old is late, one a millisecond older is missed", () => {
+  const bound = now + 1;
+  expect(unfold(every(hour, edge), edge, bound, edge)).toMatchObject({ runs: [edge], passed: [] });
+  expect(unfold(every(minute, edge - 1), edge - 1, bound, edge)).toMatchObject({
+    runs: [edge - 1, edge - 1 + minute, edge - 1 + 2 * minute],
+    passed: [],
+  });
+});
+
+test.each([passedSinglyMax, passedSinglyMax + 1])(
+  "%i missed ones before the newest: up to ten stand singly, more as a range",
+  (count) => {
+    const planned = edge - 1 - count * hour;
+    const unfolded = unfold(every(hour, planned), planned, now, edge);
+    expect(unfolded.runs).toEqual([edge - 1]);
+    const range = { from: planned, to: edge - 1 - hour, count, more: false };
+    if (count <= passedSinglyMax) expect(unfolded).toMatchObject({ range: null, next: edge - 1 + hour });
+    else expect(unfolded).toMatchObject({ passed: [], range });
+    expect(unfolded.passed).toHaveLength(count <= passedSinglyMax ? count : 0);
+  },
+);
+
+test("what lies beyond the bound is neither run nor passed over, however late it is", () => {
+  const planned = edge - 10 * hour;
+  expect(unfold(every(hour, planned), planned, planned + 2 * hour, edge)).toEqual({
+    runs: [planned + 2 * hour],
+    passed: [planned, planned + hour],
+    range: null,
+    next: planned + 3 * hour,
+  });
+});
