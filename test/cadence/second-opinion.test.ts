@@ -5,16 +5,16 @@ import { readCronFields } from "../../lib/cadence/cron-fields.ts";
 import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
 
 /** What cron-parser reads: Sunday is both 0 and 7 there. Null for what it refuses: lists that name a value twice. */
-function readByCronParser(expression: string) {
+function readByCronParser(expression: string): Read | null {
   const fields = fieldsOf(expression);
   if (fields === null) return null;
   const { second, minute, hour, dayOfMonth, month, dayOfWeek } = fields;
   return {
-    seconds: second.values,
-    minutes: minute.values,
-    hours: hour.values,
-    days: dayOfMonth.values,
-    months: month.values,
+    seconds: second.values.map(Number),
+    minutes: minute.values.map(Number),
+    hours: hour.values.map(Number),
+    days: dayOfMonth.values.map(Number),
+    months: month.values.map(Number),
     weekdays: [...new Set(dayOfWeek.values.map((day) => Number(day) % 7))].sort((a, b) => a - b),
   };
 }
@@ -42,15 +42,26 @@ function readByUs(expression: string) {
   };
 }
 
+type Read = ReturnType<typeof readByUs>;
+
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
 test("cron-parser reads the same values into every field of five and of six", () => {
   fc.assert(
     fc.property(fc.oneof(arbitraryCron(), arbitrarySecondCron()), (expression) => {
       const theirs = readByCronParser(expression);
+      const [day, month, weekday] = expression.split(" ").slice(-3);
       // `2/2` in day-of-week runs to Saturday here; cron-parser goes on to 7 and so adds Sunday.
-      fc.pre(theirs !== null && !/(^|,)\d\/\d+/.test(expression.split(" ").at(-1) ?? ""));
-      expect(readByUs(expression)).toEqual(theirs);
+      if (theirs === null) return;
+      fc.pre(!/(^|,)\d\/\d+/.test(weekday ?? ""));
+      // Cron-parser leaves out days that the named months lack; with both day fields restricted, ours are folded into one.
+      const alone = { day: month === "*" && weekday === "*", weekday: day === "*" };
+      const comparable = ({ days, weekdays, ...times }: Read) => ({
+        ...times,
+        days: alone.day ? days : null,
+        weekdays: alone.weekday ? weekdays : null,
+      });
+      expect(comparable(readByUs(expression))).toEqual(comparable(theirs));
     }),
     { numRuns: 2_000 },
   );
