@@ -49,7 +49,8 @@ declare
   v_waiting boolean;
 begin
   perform pg_advisory_xact_lock(3, 0);
-  select min(least(watermark_at, near_until)) - interval '1 day' into v_plan_before from carillon.shards;
+  -- The watermark runs ahead of the clock: by itself it would let go of yesterday, which attaching still wants, before midnight.
+  select least(carillon.clock(), min(least(watermark_at, near_until))) - interval '1 day' into v_plan_before from carillon.shards;
   for v_name in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
                 where i.inhparent = 'carillon.plan'::regclass order by 1 loop
     v_day := to_date(right(v_name, 8), 'YYYYMMDD');
