@@ -1,14 +1,18 @@
 import type { Sql } from "../db/connect.ts";
-import { type OutgoingParcel, type ParcelQueue, sendParcels } from "./parcel-queue.ts";
+import { delayMaxMs, type OutgoingParcel, type ParcelQueue, sendParcels } from "./parcel-queue.ts";
 
-/** Sends parcels after the transaction that made them, and marks those that arrived. */
+/**
+ * Sends parcels after the transaction that made them, and marks those that arrived. What is ready later than a message can
+ * wait is left to the sweep, which offers it when its time is near.
+ */
 export async function handOver(
   sql: Sql,
   queue: ParcelQueue,
   parcels: readonly OutgoingParcel[],
 ): Promise<void> {
-  if (parcels.length === 0) return;
-  const sent = await sendParcels(queue, parcels);
+  const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);
+  if (near.length === 0) return;
+  const sent = await sendParcels(queue, near);
   if (sent.length > 0) await markSent(sql, sent);
 }
 

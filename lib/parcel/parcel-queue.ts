@@ -19,6 +19,7 @@ export interface ParcelQueue {
 /** A message arrives this long before its parcel is ready: a cold start costs nothing, the worker waits out the rest. */
 const leadMs = 1_000;
 const delaySecondsMax = 900;
+export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
 const batchesInFlight = 8;
 

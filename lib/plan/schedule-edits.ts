@@ -122,15 +122,20 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
   });
 }
 
-export function resumeSchedule(
-  deps: EditDeps,
-  wish: EditWish & { owner?: string | undefined },
-): Promise<EditDone> {
+export interface ResumeWish extends EditWish {
+  owner?: string | undefined;
+  /** Releases the hold only if its end has come: its owner may have renewed it meanwhile. */
+  onlyEnded?: boolean | undefined;
+}
+
+export function resumeSchedule(deps: EditDeps, wish: ResumeWish): Promise<EditDone> {
   return edit(deps, wish, {
-    decide: async (tx, { current }) => {
+    decide: async (tx, { current, state }) => {
       const owner = wish.owner ?? wish.caller.name;
       const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      if (!holds.some((each) => each.owner === owner)) return null;
+      const hold = holds.find((each) => each.owner === owner);
+      if (hold === undefined) return null;
+      if (wish.onlyEnded === true && (hold.until === null || hold.until > state.now)) return null;
       return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
     },
   });

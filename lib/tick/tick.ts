@@ -49,8 +49,11 @@ export async function tick(
   const note = (error: unknown) => {
     failures.push(error);
   };
-  await days(log, () => attachDays(sql)).catch(note);
-  for (const shard of await shardsToBringNear(sql)) await bringAllNear(sql, shard, timeIsUp).catch(note);
+  // The line between near and far may only rise to days that are attached.
+  const attached = await days(log, () => attachDays(sql)).catch(note);
+  if (attached === true) {
+    for (const shard of await shardsToBringNear(sql)) await bringAllNear(sql, shard, timeIsUp).catch(note);
+  }
   const sending: Promise<void>[] = [];
 
   const fireShard = async (shard: number) => {
@@ -99,13 +102,15 @@ async function bringAllNear(sql: Sql, shard: number, timeIsUp: () => boolean): P
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
-async function days(log: Log, act: () => Promise<void>): Promise<void> {
+async function days(log: Log, act: () => Promise<void>): Promise<boolean> {
   try {
     await act();
+    return true;
   } catch (error) {
     const state = sqlState(error);
     if (state !== "lock_timeout" && state !== "deadlock") throw error;
     log.warn("tick.days-kept", { error: state });
+    return false;
   }
 }
 
