@@ -122,20 +122,15 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
   });
 }
 
-export interface ResumeWish extends EditWish {
-  owner?: string | undefined;
-  /** Releases the hold only if its end has come: its owner may have renewed it meanwhile. */
-  onlyEnded?: boolean | undefined;
-}
-
-export function resumeSchedule(deps: EditDeps, wish: ResumeWish): Promise<EditDone> {
+export function resumeSchedule(
+  deps: EditDeps,
+  wish: EditWish & { owner?: string | undefined },
+): Promise<EditDone> {
   return edit(deps, wish, {
-    decide: async (tx, { current, state }) => {
+    decide: async (tx, { current }) => {
       const owner = wish.owner ?? wish.caller.name;
       const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      const hold = holds.find((each) => each.owner === owner);
-      if (hold === undefined) return null;
-      if (wish.onlyEnded === true && (hold.until === null || hold.until > state.now)) return null;
+      if (!holds.some((each) => each.owner === owner)) return null;
       return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
     },
   });
