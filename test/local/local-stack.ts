@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import {
+  DeleteMessageCommand,
+  GetQueueUrlCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { until } from "../support/until.ts";
+
+/** `npm start` as a process of its own, on free ports, with a token that the test knows. */
+export interface StackProcess {
+  urls: { api: string; sqs: string; events: string };
+  child: ChildProcess;
+  /** Everything it has printed so far. */
+  printed(): string;
+  request(method: string, path: string, body?: unknown): Promise<Response>;
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+const token = "test-token";
+const startScript = path.join(import.meta.dirname, "..", "..", "lib", "local", "start.ts");
+
+export function spawnStart(dataDir: string, env: Record<string, string> = {}): ChildProcess {
+  const freePorts = { CARILLON_PORT: "0", CARILLON_SQS_PORT: "0", CARILLON_EVENTS_PORT: "0" };
+  const own = { ...freePorts, CARILLON_DATA_DIR: dataDir, CARILLON_TOKEN: token, ...env };
+  const { DATABASE_URL: _, npm_lifecycle_event: __, ...inherited } = process.env;
+  return spawn(process.execPath, [startScript], {
+    env: { ...inherited, ...own },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+export async function startProcess(dataDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
+  const child = spawnStart(dataDir, env);
+  const lines: string[] = [];
+  const urls = await new Promise<StackProcess["urls"]>((resolve, reject) => {
+    const read = (stream: NodeJS.ReadableStream | null) => {
+      if (stream === null) return;
+      createInterface(stream).on("line", (line) => {
+        lines.push(line);
+        const [, api, sqs, events] = /^carillon ready api=(\S+) sqs=(\S+) events=(\S+)$/.exec(line) ?? [];
+        if (api !== undefined && sqs !== undefined && events !== undefined) resolve({ api, sqs, events });
+      });
+    };
+    read(child.stdout);
+    read(child.stderr);
+    child.once("exit", () => reject(new Error(`The stack did not start:\n${lines.join("\n")}`)));
+  });
+  return {
+    urls,
+    child,
+    printed: () => lines.join("\n"),
+    request: (method, where, body) =>
+      fetch(`${urls.api}${where}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    end: (signal) => endOf(child, signal),
+  };
+}
+
+export async function endOf(child: ChildProcess, signal?: NodeJS.Signals) {
+  if (child.exitCode === null && child.signalCode === null) {
+    const exited = once(child, "exit");
+    if (signal !== undefined) child.kill(signal);
+    await exited;
+  }
+  return { code: child.exitCode, signal: child.signalCode };
+}
+
+/** Bodies that arrived in a queue of the stack, taken from it by long polls until `enough` says so. */
+export async function readQueue(
+  stack: StackProcess,
+  name: string,
+  enough: (bodies: readonly string[]) => boolean,
+): Promise<string[]> {
+  const credentials = { accessKeyId: "reader", secretAccessKey: "reader" };
+  const sqs = new SQSClient({ endpoint: stack.urls.sqs, region: "us-east-1", credentials });
+  const bodies: string[] = [];
+  try {
+    const QueueUrl = `${stack.urls.sqs}/000000000000/${name}`;
+    await untilMade(sqs, name);
+    while (!enough(bodies)) {
+      const poll = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, MaxNumberOfMessages: 10 });
+      const { Messages = [] } = await sqs.send(poll);
+      for (const { Body = "", ReceiptHandle } of Messages) {
+        bodies.push(Body);
+        await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      }
+    }
+  } finally {
+    sqs.destroy();
+  }
+  return bodies;
+}
+
+/** A queue that a target names is made when the first job gets there. */
+async function untilMade(sqs: SQSClient, name: string): Promise<void> {
+  const find = new GetQueueUrlCommand({ QueueName: name });
+  const exists = () =>
+    sqs.send(find).then(
+      () => true,
+      () => false,
+    );
+  await until(`the queue ${name} is made`, exists);
+}
