@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { durationMs } from "../cadence/duration.ts";
+import { parseWhen, type WhenFault } from "../cadence/parse-when.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
@@ -159,7 +160,10 @@ type ShapedSchedule = z.output<typeof scheduleShape>;
 export function parseScheduleBody(input: unknown): ScheduleBody {
   const shaped = scheduleShape.safeParse(input, { reportInput: true });
   if (!shaped.success) {
-    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+    throw new Refusal("invalid", "The schedule is not understood.", [
+      ...shapeFaults(shaped.error),
+      ...whenFaults(input),
+    ]);
   }
   const { target, paused, ...fields } = shaped.data;
   const faults = laterFaults(shaped.data);
@@ -180,6 +184,21 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
     retry: { ...fields.retry, ...onlyRetry },
     ...(paused === undefined ? {} : { paused }),
   };
+}
+
+/** Beside other faults, what is wrong with the `when` is named too; alone it is refused when its cadence is resolved. */
+function whenFaults(input: unknown): Fault[] {
+  if (typeof input !== "object" || input === null || !("when" in input) || typeof input.when !== "string")
+    return [];
+  const named =
+    "timezone" in input && typeof input.timezone === "string" ? canonicalTimezone(input.timezone) : null;
+  const parsed = parseWhen(input.when, { timezone: named ?? "UTC", now: 0, key: "" });
+  return parsed.ok || parsed.kind !== "invalid" ? [] : [whenFault(parsed)];
+}
+
+/** The fault of a `when`, with its position (from 0) in the text. */
+export function whenFault({ message, position }: WhenFault): Fault {
+  return { path: "when", message: `${message} (at position ${position})` };
 }
 
 function notYet(faults: Fault[]): Refusal {
