@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
@@ -52,15 +53,18 @@ export async function applyEdit(
   const cut = state.now;
   const wasHeld = current.heldSince !== null;
   const isHeld = holdsLeft && edit.delete !== true;
-  const lagging = wasHeld ? [] : await planUpToCut(tx, current, state);
-  if (!wasHeld)
-    await withdraw(tx, current.id, current.cadence, cut, later(state.reachedAt, state.watermarkAt));
+  const lagging = wasHeld ? [] : await endVersion(tx, current, state);
   if (edit.setHold !== undefined) await setHold(tx, current.id, edit.setHold);
   if (edit.removeHold !== undefined) await removeHold(tx, current.id, edit.removeHold);
-  if (wasHeld && edit.spec !== undefined) await notePassed(tx, current, cut);
+  const cadence = edit.spec?.cadence ?? current.cadence;
+  // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
+  const kept = isDeepStrictEqual(cadence, current.cadence);
+  const next = firstAfterEdit(current.cadence, cadence, cut);
+  if (wasHeld && !kept) await notePassed(tx, current, cut);
 
   const id = edit.spec === undefined ? current.cadenceId : await cadenceId(tx, edit.spec.cadence);
-  const heldSince = isHeld ? heldFrom(current, edit, cut) : null;
+  const goesOnSince = kept ? current.heldSince : null;
+  const heldSince = isHeld ? (goesOnSince ?? heldFrom(next, cut)) : null;
   const version = await raiseVersion(
     tx,
     current,
@@ -74,17 +78,11 @@ export async function applyEdit(
     },
     { name: author, at: cut },
   );
-  if (edit.delete === true) {
-    await cancelHeld(tx, current.id);
-    return lagging;
-  }
-  if (isHeld) return lagging;
+  if (edit.delete === true) await cancelHeld(tx, current.id);
+  if (edit.delete === true || isHeld) return lagging;
 
-  const cadence = edit.spec?.cadence ?? current.cadence;
-  const resumed = wasHeld && edit.spec === undefined;
-  const first = resumed
-    ? nextAfter(cadence, (current.heldSince ?? cut).getTime())
-    : firstAfterEdit(current.cadence, cadence, cut);
+  const resumed = wasHeld && kept;
+  const first = resumed ? nextAfter(cadence, (current.heldSince ?? cut).getTime()) : next;
   const parcels = await planFrom(
     tx,
     state,
@@ -94,6 +92,14 @@ export async function applyEdit(
   );
   const released = wasHeld ? await releaseHeld(tx, current.id) : [];
   return [...lagging, ...parcels, ...released];
+}
+
+/** Up to the cut the version that ends has its jobs, after it none. */
+async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): Promise<MadeParcel[]> {
+  const lagging = await planUpToCut(tx, current, state);
+  const { id, cadence } = current;
+  await withdraw(tx, id, cadence, state.now, later(state.reachedAt, state.watermarkAt));
+  return lagging;
 }
 
 /** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
@@ -112,12 +118,12 @@ function firstAfterEdit(before: Cadence, after: Cadence, cut: Date): number | nu
   return isNewOnce ? after.at : nextAfter(after, cut.getTime());
 }
 
-/** A hold that begins now, or one whose schedule has just got another cadence, counts from the cut. */
-function heldFrom(current: StoredSchedule, edit: Edit, cut: Date): Date {
-  return current.heldSince === null || edit.spec !== undefined ? cut : current.heldSince;
+/** Occurrences after this are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
+export function heldFrom(next: number | null, cut: Date): Date {
+  return next !== null && next <= cut.getTime() ? new Date(next - 1) : cut;
 }
 
-/** A schedule that is edited while it is held: what its old cadence had up to now is passed over, and stands in the ledger. */
+/** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
 async function notePassed(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
   const since = (current.heldSince ?? cut).getTime();
   const { count, more } = countWithin(current.cadence, since, cut.getTime());

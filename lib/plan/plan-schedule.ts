@@ -44,7 +44,7 @@ export async function firePlanned(
   reason: "missed" | "paused",
 ): Promise<Fired> {
   const unfolded = unfold(cadence, first, bound.getTime(), state.now.getTime() - missedAfterMs);
-  await attachOldDays(tx, [...unfolded.runs, ...unfolded.passed], state.now);
+  await attachMissingDays(tx, [...unfolded.runs, ...unfolded.passed], state);
   const planned = new Date(first);
   return fire(tx, {
     source: tx`
@@ -74,11 +74,15 @@ function everyMs(cadence: Cadence): number | null {
   return cadence.kind === "interval" ? cadence.everyMs : null;
 }
 
-/** A long pause may end with an occurrence of a day that has no partition (any more). Recent days the tick attaches. */
-async function attachOldDays(tx: Tx, instants: readonly number[], now: Date): Promise<void> {
-  const yesterday = Math.floor(now.getTime() / dayMs) - 1;
-  const old = new Set(instants.map((at) => Math.floor(at / dayMs)).filter((day) => day < yesterday));
-  for (const day of old) {
+/**
+ * A long pause may end with an occurrence of a day that has no partition (any more), and without a tick for days the recent
+ * ones have none yet. Those between, from yesterday to where the near plan ends, the tick has attached.
+ */
+async function attachMissingDays(tx: Tx, instants: readonly number[], state: ShardState): Promise<void> {
+  const yesterday = Math.floor(state.now.getTime() / dayMs) - 1;
+  const days = new Set(instants.map((at) => Math.floor(at / dayMs)));
+  for (const day of days) {
+    if (day >= yesterday && day * dayMs < state.nearUntil.getTime()) continue;
     const date = new Date(day * dayMs).toISOString().slice(0, 10);
     await tx`select carillon.attach_days(${date}::date, ${date}::date)`;
   }

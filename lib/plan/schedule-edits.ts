@@ -10,7 +10,7 @@ import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { type Hold, holdsOf, setHold } from "../schedule/holds.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
-import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { parseScheduleBody, type ScheduleBody, whenFault } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import {
   cadenceId,
@@ -19,7 +19,7 @@ import {
   type ScheduleChange,
   type Spec,
 } from "../schedule/write-schedule.ts";
-import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
+import { applyEdit, type Edit, type EditContext, heldFrom, lockForEdit } from "./edit.ts";
 import type { MadeParcel } from "./fire.ts";
 import { planFrom } from "./plan-schedule.ts";
 import { readScheduleById, type ScheduleRead } from "./read-schedule.ts";
@@ -224,18 +224,18 @@ async function create(
   const [, state] = await Promise.all([lockPlanShared(tx, shard), readShard(tx, shard)]);
   const spec = resolve(key, body, state.now);
   const cron = await cadenceId(tx, spec.cadence);
-  const heldSince = body.paused === true ? state.now : null;
+  const { cadence } = spec;
+  const first = cadence.kind === "once" ? cadence.at : nextAfter(cadence, state.now.getTime());
+  const heldSince = body.paused === true ? heldFrom(first, state.now) : null;
   await insertSchedule(
     tx,
     { id, key, shard, spec, cadenceId: cron, heldSince },
     { name: author, at: state.now },
   );
   if (heldSince !== null) {
-    await setHold(tx, id, { owner: author, reason: null, until: null, since: heldSince });
+    await setHold(tx, id, { owner: author, reason: null, until: null, since: state.now });
     return { id, parcels: [] };
   }
-  const { cadence } = spec;
-  const first = cadence.kind === "once" ? cadence.at : nextAfter(cadence, state.now.getTime());
   return {
     id,
     parcels: await planFrom(tx, state, { id, version: 1, cadence, cadenceId: cron }, first, "missed"),
@@ -280,11 +280,10 @@ async function respec(
 function resolve(key: string, body: ScheduleBody, now: Date): Spec {
   const parsed = parseWhen(body.when, { timezone: body.timezone, now: now.getTime(), key });
   if (parsed.ok) return { body, cadence: parsed.cadence };
-  const fault = { path: "when", message: `${parsed.message} (at position ${parsed.position})` };
   throw new Refusal(
     parsed.kind === "unsupported" ? "impossible" : "invalid",
     "The `when` cannot be planned.",
-    [fault],
+    [whenFault(parsed)],
   );
 }
 
