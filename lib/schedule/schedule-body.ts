@@ -160,10 +160,9 @@ type ShapedSchedule = z.output<typeof scheduleShape>;
 export function parseScheduleBody(input: unknown): ScheduleBody {
   const shaped = scheduleShape.safeParse(input, { reportInput: true });
   if (!shaped.success) {
-    throw new Refusal("invalid", "The schedule is not understood.", [
-      ...shapeFaults(shaped.error),
-      ...whenFaults(input),
-    ]);
+    const faults = shapeFaults(shaped.error);
+    const named = faults.some(({ path }) => path === "when") ? [] : whenFaults(input);
+    throw new Refusal("invalid", "The schedule is not understood.", [...faults, ...named]);
   }
   const { target, paused, ...fields } = shaped.data;
   const faults = laterFaults(shaped.data);

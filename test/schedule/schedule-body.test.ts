@@ -94,6 +94,11 @@ describe("a schedule body", () => {
     ["nothing required", {}, ["target", "when"]],
     ["an empty when", { ...least, when: "" }, ["when"]],
     ["a when beyond all measure", { ...least, when: "x".repeat(257) }, ["when"]],
+    [
+      "a when that is no cron, beside another fault",
+      { ...least, when: "* * *", tags: [""] },
+      ["tags[0]", "when"],
+    ],
     ["U+0000 in when", { ...least, when: "every\u00005m" }, ["when"]],
     ["an unknown time zone", { ...least, timezone: "Mars/Olympus" }, ["timezone"]],
     ["an offset as time zone", { ...least, timezone: "+01:00" }, ["timezone"]],
