@@ -14,7 +14,9 @@ export class NewerDatabase extends Error {
   override readonly name = "NewerDatabase";
 
   constructor(found: number, known: number) {
-    super(`The database is at migration ${found}; this release knows none after ${known}. Deploy a release that is at least as new as the database.`);
+    super(
+      `The database is at migration ${found}; this release knows none after ${known}. Deploy a release that is at least as new as the database.`,
+    );
   }
 }
 
@@ -25,7 +27,8 @@ export async function readMigrations(directory: URL | string): Promise<Migration
   return Promise.all(
     names.map(async (name, index) => {
       const number = Number(name.slice(0, 4));
-      if (number !== index + 1) throw new Error(`Migration ${name} is out of order: number ${index + 1} was expected.`);
+      if (number !== index + 1)
+        throw new Error(`Migration ${name} is out of order: number ${index + 1} was expected.`);
       return { number, name: name.slice(5, -4), text: await readFile(new URL(name, base), "utf8") };
     }),
   );
@@ -44,7 +47,9 @@ export async function migrate(sql: Sql, migrations: Migration[], log: Log): Prom
   for (const migration of migrations) {
     const done = await sql.begin(async (tx) => {
       await tx`lock table carillon.migrations in exclusive mode`;
-      const [newest] = await tx<{ number: number }[]>`select number from carillon.migrations order by number desc limit 1`;
+      const [newest] = await tx<
+        { number: number }[]
+      >`select number from carillon.migrations order by number desc limit 1`;
       if (newest !== undefined && newest.number > last) throw new NewerDatabase(newest.number, last);
       if (newest !== undefined && newest.number >= migration.number) return false;
       await tx`insert into carillon.migrations (number, name) values (${migration.number}, ${migration.name})`;
@@ -66,7 +71,11 @@ async function prepare(sql: Sql): Promise<void> {
       create table if not exists carillon.migrations (
         number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp());`);
   } catch (error) {
-    if (sqlState(error) !== "unique_violation" && sqlState(error) !== "duplicate_schema" && sqlState(error) !== "duplicate_table") {
+    if (
+      sqlState(error) !== "unique_violation" &&
+      sqlState(error) !== "duplicate_schema" &&
+      sqlState(error) !== "duplicate_table"
+    ) {
       throw error;
     }
   }

@@ -18,7 +18,8 @@ export type SqlState = (typeof states)[keyof typeof states];
 const known: Readonly<Record<string, SqlState | undefined>> = states;
 
 export function sqlState(error: unknown): SqlState | undefined {
-  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string") return undefined;
+  if (typeof error !== "object" || error === null || !("code" in error) || typeof error.code !== "string")
+    return undefined;
   return known[error.code];
 }
 
