@@ -4,8 +4,7 @@ import type { OutgoingParcel } from "./parcel-queue.ts";
 
 interface DueParcel {
   id: string;
-  leaseEnded: boolean;
-  leaseLive: boolean;
+  lease: "none" | "ended" | "live";
   single: boolean;
 }
 
@@ -25,18 +24,19 @@ export interface Swept {
  */
 export function sweep(sql: Sql, log: Log): Promise<Swept> {
   return sql.begin(async (tx) => {
+    // The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is.
     const due = await tx<DueParcel[]>`
-      select id, lease_until is not null and lease_until < carillon.clock() as "leaseEnded",
-        lease_until is not null and lease_until >= carillon.clock() as "leaseLive", cardinality(occurrences) = 1 as single
-      from carillon.parcels where offer_at <= carillon.clock()
+      select id, cardinality(occurrences) = 1 as single,
+        case when lease_until is null then 'none' when lease_until < carillon.clock() then 'ended' else 'live' end as lease
+      from carillon.parcels where offer_at <= (select carillon.clock())
       order by offer_at limit ${sweepMax} for update skip locked`;
     const ids = (wanted: (parcel: DueParcel) => boolean) => due.filter(wanted).map(({ id }) => id);
-    const crowded = ids(({ leaseEnded, single }) => leaseEnded && !single);
-    const alone = ids(({ leaseEnded, single }) => leaseEnded && single);
-    const unclaimed = ids(({ leaseEnded, leaseLive }) => !leaseEnded && !leaseLive);
+    const crowded = ids(({ lease, single }) => lease === "ended" && !single);
+    const alone = ids(({ lease, single }) => lease === "ended" && single);
+    const unclaimed = ids(({ lease }) => lease === "none");
     await keepUntilLeaseEnds(
       tx,
-      ids(({ leaseLive }) => leaseLive),
+      ids(({ lease }) => lease === "live"),
     );
     const outgoing = [
       ...(await splitUp(tx, crowded)),

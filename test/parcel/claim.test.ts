@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+import { due, oneParcel } from "../support/parcels.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const lease = 30 * second;
+const claim = (id: string) => claimParcel(world.sql, id, lease);
+
+async function claimed(id: string): Promise<ClaimedParcel> {
+  const parcel = await claim(id);
+  if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+  return parcel;
+}
+
+describe("a claim", () => {
+  test("takes the parcel under a lease and a new fence, with what the schedules say at this moment", async () => {
+    const id = await oneParcel(world, 2, { group: "g", retry: { attempts: 3 }, timeout: "10s" });
+    await world.patch("job-1", { payload: "edited", target: { queue: "other" } });
+    const { jobs, ...parcel } = await claimed(id);
+    expect(parcel).toEqual({ outcome: "claimed", id, fence: 1, claimedAt: due });
+    expect(jobs).toMatchObject([
+      {
+        key: "job-0",
+        group: "g",
+        payload: 0,
+        target: { queue: "demo" },
+        dueAt: due,
+        occurrence: due,
+        kind: "cadence",
+        n: 0,
+        attempt: 0,
+      },
+      { key: "job-1", payload: "edited", target: { queue: "other" }, timeout: "10s" },
+    ]);
+    expect(jobs[0]?.retry).toEqual({ attempts: 3, backoff: "exponential", base: "10s", max: "1h" });
+    expect(await world.sql`select claimed_at, lease_until, offer_at from carillon.parcels`).toEqual([
+      { claimed_at: due, lease_until: at(minute + lease), offer_at: at(minute + lease) },
+    ]);
+  });
+
+  test("before the parcel is ready tells how long to wait, and takes nothing", async () => {
+    const id = await oneParcel(world, 1);
+    await world.clock.setNow(at(minute - 1));
+    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 1 });
+    await world.clock.setNow(at(-48 * hour));
+    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 24 * hour });
+    expect(await world.sql`select fence from carillon.parcels`).toEqual([{ fence: 0 }]);
+  });
+
+  test("of a parcel that another holds takes nothing, also when that lease has just ended", async () => {
+    const id = await oneParcel(world, 1);
+    await claimed(id);
+    expect(await claim(id)).toMatchObject({ outcome: "leased" });
+    await world.clock.advance(lease);
+    expect(await claim(id)).toMatchObject({ outcome: "leased" });
+    await world.clock.advance(1);
+    expect(await claim(id)).toMatchObject({ outcome: "ended" });
+  });
+
+  test("by many at once is given to one", async () => {
+    const id = await oneParcel(world, 3);
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => claim(id)));
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(["claimed", ...Array(7).fill("leased")]);
+  });
+
+  test("of what was settled or never was finds nothing", async () => {
+    const id = await oneParcel(world, 1);
+    const parcel = await claimed(id);
+    await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);
+    expect(await claim(id)).toEqual({ outcome: "gone", waitMs: 0 });
+    expect(await claim("9223372036854775807")).toEqual({ outcome: "gone", waitMs: 0 });
+  });
+
+  test("leaves out what was withdrawn, and removes a parcel of which nothing is left", async () => {
+    const id = await oneParcel(world, 2);
+    await world.clock.setNow(at(30 * second));
+    await world.patch("job-0", { when: "in 1h" });
+    await world.clock.setNow(due);
+    expect((await claimed(id)).jobs.map(({ key }) => key)).toEqual(["job-1"]);
+  });
+
+  test("of a parcel of which nothing is left removes it", async () => {
+    const id = await oneParcel(world, 1);
+    await world.clock.setNow(at(30 * second));
+    await world.remove("job-0");
+    await world.clock.setNow(due);
+    expect(await claim(id)).toEqual({ outcome: "empty", waitMs: 0 });
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("leaves to its new parcel a job that was withdrawn and made again", async () => {
+    const id = await oneParcel(world, 1);
+    await world.clock.setNow(at(30 * second));
+    await world.patch("job-0", { payload: "again" });
+    await world.clock.setNow(due);
+    expect(await claim(id)).toMatchObject({ outcome: "empty" });
+    const [job] = await world.jobs();
+    expect((await claimed(job?.parcelId ?? "")).jobs).toMatchObject([{ payload: "again" }]);
+  });
+
+  test("sets aside the jobs of a held schedule, cancels those of a deleted one, and takes the rest", async () => {
+    const id = await oneParcel(world, 3);
+    await world.pause("job-0");
+    await world.remove("job-1");
+    expect((await claimed(id)).jobs.map(({ key }) => key)).toEqual(["job-2"]);
+    const jobs = await world.jobs();
+    expect(jobs).toMatchObject([
+      { key: "job-0", state: "waiting", attempt: 0 },
+      { key: "job-1", state: "cancelled", reason: "deleted", finishedAt: due, parcelId: null },
+      { key: "job-2", state: "waiting", parcelId: id },
+    ]);
+    const parked = jobs[0]?.parcelId ?? "";
+    expect(parked).not.toBe(id);
+    expect(await claim(parked)).toEqual({ outcome: "held", waitMs: 0 });
+  });
+
+  test("lets a manual job of a held schedule start", async () => {
+    const id = await oneParcel(world, 1);
+    await world.pause("job-0");
+    await world.sql`update carillon.jobs set kind = 'manual', n = 1`;
+    await world.sql`update carillon.parcels set kinds = '{manual}', ns = '{1}'`;
+    expect((await claimed(id)).jobs).toMatchObject([{ kind: "manual", n: 1 }]);
+  });
+});
