@@ -21,6 +21,8 @@ const leadMs = 1_000;
 const delaySecondsMax = 900;
 export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
+/** The database takes no greater number for an id: asked for one it would fail, and the message would come again. */
+const greatestId = 2n ** 63n - 1n;
 const batchesInFlight = 8;
 
 /** What travels through SQS: the parcel's id and nothing else. `v` is there for the day it changes. */
@@ -35,7 +37,8 @@ export function parcelOfMessage(body: string): string | null {
     if (typeof message !== "object" || message === null || !("v" in message) || !("parcel" in message))
       return null;
     const { v, parcel } = message;
-    return v === 1 && typeof parcel === "string" && /^[1-9]\d{0,18}$/.test(parcel) ? parcel : null;
+    if (v !== 1 || typeof parcel !== "string" || !/^[1-9]\d{0,18}$/.test(parcel)) return null;
+    return BigInt(parcel) <= greatestId ? parcel : null;
   } catch {
     return null;
   }

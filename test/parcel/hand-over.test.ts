@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { handOver } from "../../lib/parcel/hand-over.ts";
+import {
+  delaySeconds,
+  type OutgoingParcel,
+  parcelMessage,
+  parcelOfMessage,
+} from "../../lib/parcel/parcel-queue.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+/** Parcels that are ready in a minute, as a tick would have left them if it had died before the hand-over. */
+async function unsent(count: number): Promise<OutgoingParcel[]> {
+  return world.sql<OutgoingParcel[]>`
+    insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
+    select 0, case when n % 5 = 0 then 'slow' else 'fast' end::carillon.queue_class, carillon.clock() + interval '1 minute',
+      carillon.clock() + interval '20 seconds', array[carillon.clock()], array[n::bigint] from generate_series(1, ${count}::int) n
+    returning id, queue, 60000::float8 as "waitMs"`;
+}
+
+const marked = async () =>
+  (await world.sql`select id from carillon.parcels where offers > 0 order by id`).map(({ id }) => String(id));
+
+describe("a hand-over", () => {
+  test("sends ten to a request, each to its queue, so that it arrives a second early, and marks it", async () => {
+    const parcels = await unsent(35);
+    await handOver(world.sql, world.queue, parcels);
+    expect(world.queue.requests.map((entries) => entries.length).sort()).toEqual([10, 10, 7, 8].sort());
+    expect(world.queue.messages.filter(({ queue }) => queue === "slow")).toHaveLength(7);
+    expect(world.queue.messages.every(({ delaySeconds }) => delaySeconds === 59)).toBe(true);
+    expect(new Set(world.queue.messages.map(({ body }) => parcelOfMessage(body))).size).toBe(35);
+    expect(await world.sql`select distinct offers, offer_at from carillon.parcels`).toEqual([
+      { offers: 1, offer_at: at(2 * minute) },
+    ]);
+  });
+
+  test("marks only what is named as arrived: refused and unanswered entries are swept", async () => {
+    const parcels = await unsent(20);
+    const [refused, unanswered, ...arrived] = parcels.map(({ id }) => id);
+    world.queue.fate = ({ Id }) =>
+      Id === refused ? "refused" : Id === unanswered ? "unanswered" : "arrives";
+    await handOver(world.sql, world.queue, parcels);
+    expect((await marked()).sort()).toEqual(arrived.map(String).sort());
+    expect(world.log.lines).toMatchObject([
+      { level: "warn", event: "parcel.refused", fields: { parcel: refused, code: "Throttled" } },
+    ]);
+  });
+
+  test("is no error when the queue is away: it is logged, and the sweep makes up for it", async () => {
+    world.queue.outage = new Error("away");
+    await handOver(world.sql, world.queue, await unsent(12));
+    expect(await marked()).toEqual([]);
+    expect(world.log.lines.map(({ event }) => event)).toEqual(["parcel.unsent", "parcel.unsent"]);
+  });
+
+  test("leaves to the sweep what is ready later than a message can wait", async () => {
+    const [soon, late] = await unsent(2);
+    if (soon === undefined || late === undefined) throw new Error("There are no parcels.");
+    await handOver(world.sql, world.queue, [soon, { ...late, waitMs: 900_001 }]);
+    expect(await marked()).toEqual([soon.id]);
+  });
+
+  test("does not wait for a parcel that somebody holds", async () => {
+    const parcels = await unsent(3);
+    await world.sql.begin(async (tx) => {
+      await tx`select from carillon.parcels where id = ${parcels[0]?.id ?? ""} for update`;
+      await handOver(world.sql, world.queue, parcels);
+    });
+    expect(await marked()).toHaveLength(2);
+  });
+});
+
+describe("a message", () => {
+  test("is delayed by whole seconds, never so that it comes after its parcel is ready, within what SQS takes", () => {
+    expect([-5_000, 0, 999, 1_999, 2_000, 60_500].map(delaySeconds)).toEqual([0, 0, 0, 0, 1, 59]);
+    expect(delaySeconds(24 * 60 * minute)).toBe(900);
+    for (let waitMs = 0; waitMs < 20 * second; waitMs += 137)
+      expect(delaySeconds(waitMs) * 1_000).toBeLessThanOrEqual(Math.max(0, waitMs - 1_000));
+  });
+
+  test("carries a parcel's id and nothing else, and anything else is no message of ours", () => {
+    expect(parcelMessage("12")).toBe('{"v":1,"parcel":"12"}');
+    expect(parcelOfMessage(parcelMessage("9223372036854775807"))).toBe("9223372036854775807");
+    for (const body of [
+      "",
+      "null",
+      "[]",
+      "7",
+      '{"v":1}',
+      '{"v":2,"parcel":"1"}',
+      '{"v":1,"parcel":1}',
+      '{"v":1,"parcel":"0"}',
+      '{"v":1,"parcel":"-1"}',
+      '{"v":1,"parcel":"1;"}',
+      '{"v":1,"parcel":"9223372036854775808"}',
+      '{"v":1,"parcel":"1"',
+    ])
+      expect(parcelOfMessage(body), body).toBeNull();
+  });
+});
