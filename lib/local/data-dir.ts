@@ -35,10 +35,18 @@ function lock(directory: string): () => void {
     db.exec("pragma busy_timeout = 0; begin exclusive");
   } catch (cause) {
     db.close();
+    if (!isBusy(cause))
+      throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
     const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
     throw new Error(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, { cause });
   }
   return () => db.close();
+}
+
+const sqliteBusy = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === sqliteBusy;
 }
 
 /** The token of this data directory, made at the first start. */

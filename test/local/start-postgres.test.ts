@@ -1,9 +1,19 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
@@ -29,6 +39,13 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   } finally {
     await sql.end();
   }
+}
+
+function spawnOwner(searchPath: string): ChildProcessByStdio<null, Readable, null> {
+  return spawn(process.execPath, [path.join(import.meta.dirname, "own-postgres.ts"), folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, PATH: searchPath },
+  });
 }
 
 describe("startPostgres", () => {
@@ -92,14 +109,23 @@ describe("startPostgres", () => {
     expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
+  test("starts again when owner and server were killed together", async () => {
+    const owner = spawnOwner(process.env["PATH"] ?? "");
+    const [url] = await once(createInterface(owner.stdout), "line");
+    await ask(String(url), "create table kept as select 1 as n");
+    const [serverPid] = readFileSync(path.join(folder, "cluster", "postmaster.pid"), "utf8").split("\n");
+    process.kill(Number(serverPid), "SIGKILL");
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(await ask(server.url, "select n from kept")).toEqual([{ n: 1 }]);
+  });
+
   test.each([
     ["its parent-death signal", process.env["PATH"] ?? ""],
     ["the next start alone", "/a-path-without-setpriv"],
   ])("starts again after kill -9 of the process that owned it, helped by %s", async (_, searchPath) => {
-    const owner = spawn(process.execPath, [path.join(import.meta.dirname, "own-postgres.ts"), folder], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, PATH: searchPath },
-    });
+    const owner = spawnOwner(searchPath);
     const [url] = await once(createInterface(owner.stdout), "line");
     await ask(String(url), "create table kept as select 1 as n");
     owner.kill("SIGKILL");

@@ -128,6 +128,16 @@ describe("npm start", () => {
     expect(performance.now() - since).toBeLessThan(5_000);
   });
 
+  test("ends with 1 and says so when its Postgres is killed", async () => {
+    stack = await startProcess(dataDir);
+    const [pid] = readFileSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
+      "\n",
+    );
+    process.kill(Number(pid), "SIGKILL");
+    expect(await endOf(stack.child)).toEqual({ code: 1, signal: null });
+    expect(stack.printed()).toContain("Postgres ended by itself");
+  });
+
   test("listens nowhere but on the loopback interface, and answers nobody without the token", async () => {
     stack = await startProcess(dataDir);
     expect(Object.values(stack.urls).every((url) => url.startsWith("http://127.0.0.1:"))).toBe(true);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import postgres from "postgres";
 import type { TestProject } from "vitest/node";
+import { connect } from "../../lib/db/connect.ts";
 import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
@@ -42,12 +42,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {
-  const server = postgres(serverUrl, { max: 1 });
+  const server = connect({ DATABASE_URL: serverUrl });
   await server`create database ${server(templateName)}`;
   await server.end();
   const url = new URL(serverUrl);
   url.pathname = `/${templateName}`;
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
+  const sql = connect({ DATABASE_URL: url.href });
   await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
   await sql.end();
 }

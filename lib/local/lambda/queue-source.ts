@@ -47,9 +47,10 @@ export function startQueueSource(parts: QueueSourceParts): QueueSource {
 async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<void> {
   const { consumer, clock, log, queue } = parts;
   const underWay = new Set<Promise<void>>();
+  const stopped = aborted(stopping);
   while (!stopping.aborted) {
     if (underWay.size >= consumer.concurrency) {
-      await Promise.race([...underWay, aborted(stopping)]);
+      await Promise.race([...underWay, stopped]);
       continue;
     }
     try {
@@ -73,8 +74,16 @@ async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal):
     MessageSystemAttributeNames: ["All"],
     MessageAttributeNames: ["All"],
   });
-  const { Messages = [] } = await sqs.send(command, { abortSignal: stopping });
-  return Messages;
+  // A signal for each poll, so that what the client hangs on it goes with it.
+  const own = new AbortController();
+  const abort = () => own.abort();
+  stopping.addEventListener("abort", abort, { once: true });
+  try {
+    const { Messages = [] } = await sqs.send(command, { abortSignal: own.signal });
+    return Messages;
+  } finally {
+    stopping.removeEventListener("abort", abort);
+  }
 }
 
 async function work(parts: QueueSourceParts, messages: readonly Message[]): Promise<void> {

@@ -23,8 +23,9 @@ export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
       parts.log.error("local.request-failed", { error: String(error) });
       return internalError();
     });
-    response.writeHead(status, { ...headers, "content-length": body.length });
-    response.end(request.method === "HEAD" ? undefined : body);
+    const hasBody = status !== 204 && status !== 304;
+    response.writeHead(status, hasBody ? { ...headers, "content-length": body.length } : headers);
+    response.end(hasBody && request.method !== "HEAD" ? body : undefined);
   };
   return listenOnLoopback(parts.port, (request, response) => void answer(request, response));
 }

@@ -55,8 +55,9 @@ export function ensureCluster(
   account: Account | undefined,
   durable: boolean,
 ): string {
-  if (existsSync(files.clusterDir)) return openCluster(files);
   mkdirSync(files.dataDir, { recursive: true, mode: 0o700 });
+  refuseForeign(files.dataDir);
+  if (existsSync(files.clusterDir)) return openCluster(files);
   const password = randomBytes(24).toString("base64url");
   const fresh = `${files.clusterDir}-new`;
   const passwordForInitdb = path.join(files.dataDir, "password-new");
@@ -96,15 +97,18 @@ function initdb(fresh: string, binaries: Binaries, account: Account | undefined,
   throw new Error(`initdb could not make a Postgres cluster in ${path.dirname(fresh)}: ${reason}`);
 }
 
-function openCluster(files: ClusterFiles): string {
+/** What root has made, another user cannot use. */
+function refuseForeign(dataDir: string): void {
   const uid = process.getuid?.();
-  const owner = statSync(files.clusterDir).uid;
+  const owner = statSync(dataDir).uid;
+  if (uid === undefined || uid === 0 || owner === uid) return;
+  throw new Error(
+    `The Postgres in ${dataDir} belongs to user ${owner}, not to you (${uid}). Name another folder, or let its owner remove it.`,
+  );
+}
+
+function openCluster(files: ClusterFiles): string {
   const remedy = `Remove ${files.dataDir} to begin anew, or name another folder`;
-  if (uid !== undefined && uid !== 0 && owner !== uid) {
-    throw new Error(
-      `The Postgres cluster in ${files.dataDir} belongs to user ${owner}, not to you (${uid}). ${remedy}.`,
-    );
-  }
   const version = readFileSync(path.join(files.clusterDir, "PG_VERSION"), "utf8").trim();
   if (version !== majorVersion) {
     throw new Error(

@@ -18,8 +18,9 @@ export async function stopLeftover(
   const pid = recordedPid(clusterDir);
   if (pid === undefined) return undefined;
   if (!isServerOf(pid, clusterDir)) {
-    // The number was given to another process since: Postgres would take that one for a server and refuse to start.
-    rmSync(path.join(clusterDir, "postmaster.pid"), { force: true });
+    // The number was given to another process since: Postgres would take that one for a server and refuse to start. Where
+    // the process is simply gone the file stays, for by it Postgres finds backends that have not noticed yet.
+    if (isAlive(pid)) rmSync(path.join(clusterDir, "postmaster.pid"), { force: true });
     return undefined;
   }
   // Interrupt is Postgres' fast shutdown. Quit drops everything at once, and the next start replays the log.
@@ -63,6 +64,15 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
         cause: error,
       },
     );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isCode(error, "EPERM");
   }
 }
 

@@ -36,7 +36,8 @@ export interface PostgresOptions {
 
 const startPatienceMs = 60_000;
 const stopPatienceMs = 1_500;
-const portAttemptsMax = 5;
+const attemptsMax = 5;
+const retryMs = 100;
 const pollMs = 5;
 
 /** Starts a Postgres from the binaries that npm installed, on a free port of the loopback interface. */
@@ -58,8 +59,11 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       log.info("postgres.up", { port, ms: clock.now().getTime() - startedAt });
       return running(child, port, password);
     }
-    // Somebody else may take the port between our look and the server's start.
-    if (outcome.includes("in use") && attempt < portAttemptsMax) continue;
+    // Somebody may take the port between our look and the server's start; backends of a killed server may need a moment to go.
+    if (outcome.includes("in use") && attempt < attemptsMax) {
+      await clock.sleep(retryMs * attempt);
+      continue;
+    }
     throw new Error(`Postgres did not start in ${files.dataDir}: ${outcome}`);
   }
 }
