@@ -1,0 +1,86 @@
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import {
+  type Migration,
+  migrate,
+  migrationsDirectory,
+  NewerDatabase,
+  readMigrations,
+} from "../../lib/db/migrate.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { schemaDump } from "../support/schema-dump.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeEach(async () => {
+  database = await testDatabase({ migrated: false });
+  sql = connect({ DATABASE_URL: database.url }, { max: 2 });
+});
+
+afterEach(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const all = () => readMigrations(migrationsDirectory);
+const applied = () => sql`select number from carillon.migrations order by number`;
+const step = (number: number, text: string): Migration => ({ number, name: `step-${number}`, text });
+
+describe("the migrations", () => {
+  test("are applied in order, and a second time do nothing", async () => {
+    const migrations = await all();
+    expect((await migrate(sql, migrations, silentLog)).applied).toEqual(migrations.map(({ name }) => name));
+    const before = await schemaDump(sql);
+    expect(await migrate(sql, migrations, silentLog)).toEqual({ applied: [] });
+    expect(await schemaDump(sql)).toBe(before);
+    expect(await applied()).toEqual(migrations.map(({ number }) => ({ number })));
+  });
+
+  test("are applied once from several places at once", async () => {
+    const migrations = await all();
+    const others = Array.from({ length: 3 }, () => connect({ DATABASE_URL: database.url }));
+    try {
+      const runs = await Promise.all([sql, ...others].map((each) => migrate(each, migrations, silentLog)));
+      expect(runs.flatMap((run) => run.applied).sort()).toEqual(migrations.map(({ name }) => name).sort());
+    } finally {
+      for (const other of others) await other.end();
+    }
+  });
+
+  test("are refused by a release that is older than the database, which stays as it is", async () => {
+    const migrations = await all();
+    await migrate(sql, migrations, silentLog);
+    await expect(migrate(sql, migrations.slice(0, -1), silentLog)).rejects.toThrow(NewerDatabase);
+    expect(await applied()).toHaveLength(migrations.length);
+  });
+
+  test("are each a transaction: one that fails leaves nothing of itself, and those before it stand", async () => {
+    const steps = [
+      step(1, "create table carillon.one (n int)"),
+      step(2, "create table carillon.two (n int); select 1 / 0"),
+      step(3, "create table carillon.three (n int)"),
+    ];
+    await expect(migrate(sql, steps, silentLog)).rejects.toThrow("division by zero");
+    const tables = await sql`select tablename from pg_tables where schemaname = 'carillon' order by 1`;
+    expect(tables.map(({ tablename }) => tablename)).toEqual(["migrations", "one"]);
+    expect(await applied()).toEqual([{ number: 1 }]);
+    const mended = steps.map((each) =>
+      each.number === 2 ? step(2, "create table carillon.two (n int)") : each,
+    );
+    expect(await migrate(sql, mended, silentLog)).toEqual({ applied: ["step-2", "step-3"] });
+  });
+
+  test("make the schema that is on record: `npm run schema` writes it anew", async () => {
+    await migrate(sql, await all(), silentLog);
+    const recorded = await readFile(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
+    expect(await schemaDump(sql)).toBe(recorded);
+  });
+
+  test("are numbered without a gap", async () => {
+    const numbers = (await all()).map(({ number }) => number);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  });
+});

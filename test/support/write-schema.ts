@@ -1,0 +1,21 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { connect } from "../../lib/db/connect.ts";
+import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
+import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { schemaDump } from "./schema-dump.ts";
+
+/** `npm run schema`: migrates a database of its own and writes down what came of it, for a reader and for the test on drift. */
+const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-schema-"));
+const server = await startPostgres({ dataDir, settings: { fsync: "off" } });
+const sql = connect({ DATABASE_URL: server.url });
+try {
+  await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
+  await writeFile(new URL("../fixtures/schema.sql", import.meta.url), await schemaDump(sql));
+} finally {
+  await sql.end();
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
