@@ -45,6 +45,6 @@ grant execute on function carillon.attach_days(date, date) to carillon_api;
 grant select on all tables in schema carillon to carillon_api;
 grant insert on carillon.schedules, carillon.schedule_versions, carillon.cadences, carillon.holds, carillon.plan, carillon.plan_far,
   carillon.jobs, carillon.parcels, carillon.passed_over, carillon.audit, carillon.tokens to carillon_api;
-grant update on carillon.schedules, carillon.holds, carillon.jobs, carillon.parcels, carillon.shards, carillon.tokens to carillon_api;
+grant update on carillon.schedules, carillon.holds, carillon.jobs, carillon.parcels, carillon.tokens to carillon_api;
 grant delete on carillon.jobs, carillon.parcels, carillon.holds, carillon.tokens to carillon_api;
 grant usage on all sequences in schema carillon to carillon_tick, carillon_api;

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sql } from "../../lib/db/connect.ts";
+import { readJob } from "../../lib/job/read-job.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { jobsOf } from "../../lib/plan/job-history.ts";
+import { listSchedules, nextOccurrences, readSchedule } from "../../lib/plan/read-schedule.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { findToken } from "../../lib/token/token.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+
+let world: Carillon;
+let roles: { tick: Sql; worker: Sql; api: Sql };
+
+beforeAll(async () => {
+  world = await carillon({
+    roles: async (owner, url) => {
+      roles = await functionRoles(owner, url);
+      return roles;
+    },
+  });
+});
+
+afterAll(() => world.stop());
+
+describe("with its own rights and no more", () => {
+  test("each function goes the whole way: plan, fire, send, claim, fail, retry, settle", async () => {
+    await world.tick();
+    await world.put("soon", { when: "in 10s", retry: { attempts: 2, base: "1s", max: "1s" } });
+    await world.put("often", { when: "*/10 * * * *" });
+    await world.put("dies", { when: "every 1h", retry: { attempts: 1 } });
+    world.outcome = ({ key, attempt }) => (key === "dies" || attempt === 0 ? failed("no") : { kind: "done" });
+    for (let passed = 0; passed <= 62; passed += 2) {
+      await world.clock.setNow(at(passed * minute));
+      await world.tick();
+      await world.work();
+      await world.clock.advance(10 * second);
+      await world.work();
+      await world.clock.advance(10 * second);
+      await world.work();
+    }
+    expect((await world.jobs("soon")).map(({ state, attempt }) => [state, attempt])).toEqual([
+      ["succeeded", 2],
+    ]);
+    expect((await world.jobs("often")).filter(({ state }) => state === "succeeded")).toHaveLength(6);
+    expect((await world.jobs("dies")).map(({ state }) => state)).toEqual(["dead"]);
+  });
+
+  test("the API edits, holds and deletes, and reads it all back", async () => {
+    await world.tick();
+    await world.put("edited", { when: "every 1m" });
+    await world.tick();
+    await world.clock.advance(90 * second);
+    await world.patch("edited", { when: "* * * * *", payload: 1 });
+    await world.pause("edited");
+    await world.clock.advance(day);
+    await world.resume("edited");
+    await world.put("edited", { when: "0 0 1 1 *" });
+    const schedule = await readSchedule(roles.api, "edited");
+    expect(schedule).toMatchObject({ version: 5 });
+    expect((await listSchedules(roles.api, { limit: 10 })).items.length).toBeGreaterThan(0);
+    expect(await nextOccurrences(roles.api, { key: "edited", n: 2 })).toHaveLength(2);
+    const [job] = (await jobsOf(roles.api, { id: schedule?.id ?? "" }, { limit: 5 })).items;
+    expect(await readJob(roles.api, job?.id ?? "")).toMatchObject({ key: "edited", payload: 1 });
+    await world.remove("edited");
+    expect(await findToken(roles.api, "nobody's")).toBeNull();
+  });
+
+  test("the tick sweeps what a crash left, lets go of holds, brings near what is far, and drops days", async () => {
+    await world.put("crashes", { when: "in 1m" });
+    await world.put("far", { when: "in 10d" });
+    await world.put("held", { when: "every 1h" });
+    await world.pause("held", { until: new Date(world.clock.now().getTime() + hour) });
+    await world.tick();
+    await world.clock.advance(minute);
+    const [job] = await world.jobs("crashes");
+    expect(await claimParcel(roles.worker, job?.parcelId ?? "", second)).toMatchObject({
+      outcome: "claimed",
+    });
+    await world.clock.advance(2 * minute);
+    await world.tick();
+    expect(await world.jobs("crashes")).toMatchObject([{ attempt: 1, state: "waiting" }]);
+    await world.clock.advance(10 * day);
+    world.outcome = () => ({ kind: "done" });
+    await world.tick({ retentionDays: 2 });
+    await world.work();
+    expect(await world.jobs("far")).toMatchObject([{ state: "succeeded" }]);
+    expect(await readSchedule(roles.api, "held")).toMatchObject({ state: "active" });
+    await world.tick({ retentionDays: 2 });
+    expect(world.log.lines.map(({ event }) => event)).toContain("tick.days-dropped");
+  });
+});
+
+describe("what is not for a function is refused", () => {
+  const refused: [keyof typeof roles, string][] = [
+    ["tick", "select from carillon.tokens"],
+    ["tick", "create table carillon.mine (n int)"],
+    ["tick", "drop table carillon.jobs"],
+    ["tick", "alter table carillon.plan detach partition carillon.plan_20260302"],
+    ["tick", "update carillon.plan set due_at = due_at"],
+    ["tick", "delete from carillon.plan"],
+    ["tick", "delete from carillon.schedules"],
+    ["tick", "update carillon.schedule_versions set payload = null"],
+    ["tick", "insert into carillon.schedules (id) values (1)"],
+    ["tick", "select carillon.claim_parcel(1, 1)"],
+    ["worker", "select from carillon.schedules"],
+    ["worker", "select from carillon.schedule_versions"],
+    ["worker", "select from carillon.tokens"],
+    ["worker", "select from carillon.jobs"],
+    ["worker", "update carillon.jobs set state = 'succeeded'"],
+    ["worker", "update carillon.parcels set fence = 0"],
+    ["worker", "delete from carillon.parcels"],
+    ["worker", "select carillon.attach_days('2026-01-01', '2026-01-01')"],
+    ["worker", "select carillon.drop_days('1 day')"],
+    ["api", "select carillon.drop_days('1 day')"],
+    ["api", "select carillon.claim_parcel(1, 1)"],
+    ["api", "select carillon.set_aside(p, carillon.clock()) from carillon.parcels p"],
+    ["api", "delete from carillon.schedules"],
+    ["api", "delete from carillon.plan"],
+    ["api", "update carillon.schedule_versions set payload = null"],
+    ["api", "update carillon.shards set watermark_at = carillon.clock()"],
+    ["api", "update carillon.attempts set error = null"],
+    ["api", "drop table carillon.jobs"],
+    ["api", "insert into carillon.migrations (number, name) values (99, 'x')"],
+    ...(["tick", "worker", "api"] as const).flatMap((role): [keyof typeof roles, string][] => [
+      [role, "update carillon.audit set actor = 'somebody else'"],
+      [role, "delete from carillon.audit"],
+      [role, "truncate carillon.audit"],
+    ]),
+  ];
+
+  test.each(refused)("%s: %s", async (role, statement) => {
+    await expect(roles[role].unsafe(statement)).rejects.toMatchObject({ code: "42501" });
+  });
+});
