@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { handlers } from "../functions/handlers.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** What may be imported by what comes later in the list, and never the other way round. Those of one line know nothing of each other. */
+const order = [
+  ["refusal", "clock", "log"],
+  ["config"],
+  ["db"],
+  ["cadence"],
+  ["schedule", "token"],
+  ["job"],
+  ["parcel"],
+  ["plan"],
+  ["target"],
+  ["tick", "worker", "api"],
+  ["functions"],
+  ["local", "infra"],
+];
+
+/** Each says why it may stand where the order forbids it. */
+const exceptions = new Set([
+  // The log's form is a setting, and settings are read from the environment.
+  "log → config",
+]);
+
+const sources = ["lib", "functions", "infra"].flatMap(filesIn);
+const tests = filesIn("test");
+
+function filesIn(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
+}
+
+const textOf = (file: string) => readFileSync(path.join(root, file), "utf8");
+
+/** `lib/plan/fire.ts` belongs to `plan`, `lib/clock.ts` to `clock`, `functions/jobs/greet.ts` to `functions`. */
+function unitOf(file: string): string {
+  const [top = "", second = ""] = file.split(path.sep);
+  return top === "lib" ? second.replace(/\.ts$/, "") : top;
+}
+
+interface Import {
+  from: string;
+  to: string;
+  typeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+  const found = textOf(file).matchAll(
+    /(?:^|\n)(?:import|export)\s+(type\s)?[^"';]*?from\s+"(\.[^"]+)"|import\("(\.[^"]+)"\)|(?:^|\n)import\s+"(\.[^"]+)"/g,
+  );
+  return [...found].map(([, type, from, lazy, bare]) => ({
+    from: file,
+    to: path.relative(root, path.resolve(root, path.dirname(file), from ?? lazy ?? bare ?? "")),
+    typeOnly: type !== undefined,
+  }));
+}
+
+const rank = (unit: string) => order.findIndex((line) => line.includes(unit));
+
+describe("the layout", () => {
+  test("has a place in the order for every folder", () => {
+    expect([...new Set(sources.map(unitOf))].filter((unit) => rank(unit) < 0)).toEqual([]);
+  });
+
+  test("lets imports run one way", () => {
+    const wrong = sources
+      .flatMap(importsOf)
+      .map((each) => ({ ...each, units: [unitOf(each.from), unitOf(each.to)] as const }))
+      .filter(
+        ({ units: [from, to] }) =>
+          from !== to && rank(to) >= rank(from) && !exceptions.has(`${from} → ${to}`),
+      );
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  test("keeps code of the program out of what describes its deployment: that names it by path, or its types", () => {
+    const taken = sources.filter((file) => unitOf(file) === "infra").flatMap(importsOf);
+    expect(taken.filter(({ to, typeOnly }) => unitOf(to) !== "infra" && !typeOnly)).toEqual([]);
+  });
+
+  test("lets tests import the program and the program no tests", () => {
+    expect(sources.flatMap(importsOf).filter(({ to }) => unitOf(to) === "test")).toEqual([]);
+  });
+});
+
+describe("a file", () => {
+  test("has at most 300 lines", () => {
+    const long = sources.filter((file) => textOf(file).split("\n").length - 1 > 300);
+    expect(long).toEqual([]);
+  });
+
+  test("is named for what it holds: there are no barrels and no drawers", () => {
+    const drawers = /(^|\/)(index|utils?|helpers?|misc|common|shared|types|constants)(\.ts|\/)/;
+    expect([...sources, ...tests].filter((file) => drawers.test(file))).toEqual([]);
+    expect(sources.filter((file) => /\nexport \* from/.test(textOf(file)))).toEqual([]);
+  });
+
+  test("is named in small letters and hyphens", () => {
+    const odd = [...sources, ...tests].filter(
+      (file) => !/^[a-z0-9-]+(\.test)?\.ts$/.test(path.basename(file)),
+    );
+    expect(odd).toEqual([]);
+  });
+
+  test("of functions/jobs is a handler of that name, and stands in functions/handlers.ts", () => {
+    const files = sources.filter((file) => file.startsWith(path.join("functions", "jobs")));
+    const names = files.map((file) => path.basename(file, ".ts")).sort();
+    expect(handlers.map(({ name }) => name).sort()).toEqual(names);
+  });
+});
