@@ -26,7 +26,6 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     queue: queueTarget({
       sqs: queue.sqs,
       clock,
-      createMissing: env["CREATE_MISSING_QUEUES"] === "true",
       ownUrls: Object.values(queue.urls),
     }),
     event: eventTarget({ events, clock }),

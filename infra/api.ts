@@ -4,6 +4,7 @@ import { HttpApi, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apig
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
@@ -19,7 +20,7 @@ export interface ApiProps {
 }
 
 /** The gateway gives up after 30 s; the function's own error, a second earlier, says more. */
-const TIMEOUT = Duration.seconds(29);
+const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
 
 /** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
 export class Api extends Construct {

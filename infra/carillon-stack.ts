@@ -1,5 +1,6 @@
 import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Database } from "./database.ts";
@@ -11,9 +12,8 @@ import { TargetAllowList } from "./target-allow-list.ts";
 import { Tick } from "./tick.ts";
 import { Worker } from "./worker.ts";
 
-const FAST_TIMEOUT = Duration.seconds(60);
-/** A handler may take ten minutes; the rest is for claiming and settling. */
-const SLOW_TIMEOUT = Duration.minutes(11);
+const FAST_TIMEOUT = Duration.seconds(functionTimeoutSeconds.fastWorker);
+const SLOW_TIMEOUT = Duration.seconds(functionTimeoutSeconds.slowWorker);
 
 /** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
 export class CarillonStack extends Stack {

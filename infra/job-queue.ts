@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { receivesMax, visibilityInTimeouts } from "../lib/config/function-limits.ts";
 import type { Alarms } from "./alarms.ts";
 
 export interface JobQueueProps {
@@ -11,11 +12,6 @@ export interface JobQueueProps {
   readonly variable: "FAST_QUEUE_URL" | "SLOW_QUEUE_URL";
   readonly alarms: Alarms;
 }
-
-/** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
-const VISIBILITY_IN_TIMEOUTS = 6;
-/** Throttled polls count as receives too. How often a job is tried is counted in the database. */
-const RECEIVES_MAX = 10;
 
 /** The queue that parcels travel through. It may lose them all: what counts stands in the database and is sent again. */
 export class JobQueue extends Construct {
@@ -35,12 +31,12 @@ export class JobQueue extends Construct {
       redriveAllowPolicy: { redrivePermission: RedrivePermission.ALLOW_ALL },
     });
     this.queue = new Queue(this, "Queue", {
-      visibilityTimeout: Duration.seconds(VISIBILITY_IN_TIMEOUTS * props.workerTimeout.toSeconds()),
+      visibilityTimeout: Duration.seconds(visibilityInTimeouts * props.workerTimeout.toSeconds()),
       retentionPeriod: Duration.days(1),
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       removalPolicy: RemovalPolicy.DESTROY,
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: RECEIVES_MAX },
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: receivesMax },
     });
     props.alarms.whenNotEmpty(this, "DeadLettersNotEmpty", this.deadLetters);
   }

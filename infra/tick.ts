@@ -3,6 +3,7 @@ import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import type { LogEvent } from "../lib/log/wording.ts";
 import type { Alarms } from "./alarms.ts";
 import { CarillonFunction } from "./carillon-function.ts";
@@ -18,8 +19,7 @@ export interface TickProps {
   readonly logRetention: RetentionDays;
 }
 
-/** Ends before the next tick starts, so that a tick that hangs does not pile up. */
-const TIMEOUT = Duration.seconds(55);
+const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
 /** Jobs are made 180 s ahead: after two ticks have been missed, the third is the last that can still be on time. */
 const MISSED_TICKS_MAX = 2;
 

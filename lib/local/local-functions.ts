@@ -4,6 +4,11 @@ import { assemble as assembleTick } from "../../functions/tick.ts";
 import { assemble as assembleWorker } from "../../functions/worker.ts";
 import type { Clock } from "../clock.ts";
 import type { Environment } from "../config/environment.ts";
+import {
+  functionTimeoutSeconds as limits,
+  receivesMax,
+  visibilityInTimeouts,
+} from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
 import type { ScheduledEvent } from "./lambda/each-minute.ts";
 import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
@@ -11,20 +16,18 @@ import { functionsKeyId, localRegion } from "./local-account.ts";
 import type { DatabaseUrls } from "./local-database.ts";
 import type { QueueSpec } from "./queue/start-queues.ts";
 
-/** Times and numbers as in infra/, so that what fits here fits there. */
-const fastTimeoutSeconds = 60;
-const slowTimeoutSeconds = 660;
-const receivesMax = 10;
-
 export const jobQueues = {
-  fast: jobQueue("carillon-fast", fastTimeoutSeconds),
-  slow: jobQueue("carillon-slow", slowTimeoutSeconds),
+  fast: jobQueue("carillon-fast", limits.fastWorker),
+  slow: jobQueue("carillon-slow", limits.slowWorker),
 } as const;
 
 function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
   return {
     name,
-    attributes: { VisibilityTimeout: String(6 * workerTimeoutSeconds), MessageRetentionPeriod: "86400" },
+    attributes: {
+      VisibilityTimeout: String(visibilityInTimeouts * workerTimeoutSeconds),
+      MessageRetentionPeriod: "86400",
+    },
     deadLetters: { name: `${name}-dead`, maxReceiveCount: receivesMax },
   };
 }
@@ -63,11 +66,17 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
   const seconds = (timeout: number) => timeout * 1_000;
   return {
     api: localFunction(
-      { name: "api", assemble: assembleApi, env: as("api"), timeoutMs: seconds(29), concurrency: 10 },
+      { name: "api", assemble: assembleApi, env: as("api"), timeoutMs: seconds(limits.api), concurrency: 10 },
       parts,
     ),
     tick: localFunction(
-      { name: "tick", assemble: assembleTick, env: as("tick"), timeoutMs: seconds(55), concurrency: 2 },
+      {
+        name: "tick",
+        assemble: assembleTick,
+        env: as("tick"),
+        timeoutMs: seconds(limits.tick),
+        concurrency: 2,
+      },
       parts,
     ),
     fastWorker: localFunction(
@@ -75,7 +84,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         name: "fast",
         assemble: assembleWorker,
         env: worker,
-        timeoutMs: seconds(fastTimeoutSeconds),
+        timeoutMs: seconds(limits.fastWorker),
         concurrency: 4,
       },
       parts,
@@ -85,7 +94,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         name: "slow",
         assemble: assembleWorker,
         env: worker,
-        timeoutMs: seconds(slowTimeoutSeconds),
+        timeoutMs: seconds(limits.slowWorker),
         concurrency: 10,
       },
       parts,

@@ -1,10 +1,4 @@
-import {
-  CreateQueueCommand,
-  GetQueueUrlCommand,
-  QueueDoesNotExist,
-  SendMessageBatchCommand,
-  type SQSClient,
-} from "@aws-sdk/client-sqs";
+import { GetQueueUrlCommand, SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
@@ -15,8 +9,6 @@ import { envelope } from "./envelope.ts";
 export interface QueueTargetDeps {
   sqs: SQSClient;
   clock: Clock;
-  /** Locally a queue that a schedule names and nobody has made yet is made. */
-  createMissing: boolean;
   /** The queues in which Carillon's own parcels travel: no schedule may write there. */
   ownUrls: readonly string[];
 }
@@ -37,7 +29,7 @@ export function queueTarget(
   const urlOf = (queue: string) => {
     const known = urls.get(queue);
     if (known !== undefined) return known;
-    const finding = findUrl(deps, queue);
+    const finding = findUrl(deps.sqs, queue);
     urls.set(queue, finding);
     finding.catch(() => urls.delete(queue));
     return finding;
@@ -114,20 +106,11 @@ function stringAttributes(attributes: Readonly<Record<string, string>>) {
   );
 }
 
-async function findUrl({ sqs, createMissing }: QueueTargetDeps, queue: string): Promise<string> {
+async function findUrl(sqs: SQSClient, queue: string): Promise<string> {
   if (/^https?:/.test(queue)) return queue;
   const [, account, name = queue] = /^arn:[^:]+:sqs:[^:]+:(\d{12}):(.+)$/.exec(queue) ?? [];
-  try {
-    const owner = account === undefined ? {} : { QueueOwnerAWSAccountId: account };
-    return urlIn(await sqs.send(new GetQueueUrlCommand({ QueueName: name, ...owner })), queue);
-  } catch (error) {
-    if (!createMissing || !(error instanceof QueueDoesNotExist)) throw error;
-    const fifo = name.endsWith(".fifo") ? { Attributes: { FifoQueue: "true" } } : {};
-    return urlIn(await sqs.send(new CreateQueueCommand({ QueueName: name, ...fifo })), queue);
-  }
-}
-
-function urlIn({ QueueUrl }: { QueueUrl?: string | undefined }, queue: string): string {
+  const owner = account === undefined ? {} : { QueueOwnerAWSAccountId: account };
+  const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: name, ...owner }));
   if (QueueUrl === undefined) throw new Error(`SQS knows the queue ${queue} but gave no URL for it.`);
   return QueueUrl;
 }

@@ -1,0 +1,16 @@
+/** What the deployed functions and the local stack share: a job that fits into one fits into the other. */
+export const functionTimeoutSeconds = {
+  /** API Gateway gives up after 30. */
+  api: 29,
+  /** Ends before the next tick starts, so that a tick that hangs does not pile up. */
+  tick: 55,
+  fastWorker: 60,
+  /** A handler may take ten minutes; the rest is for claiming and settling. */
+  slowWorker: 660,
+} as const;
+
+/** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
+export const visibilityInTimeouts = 6;
+
+/** Throttled polls count as receives too. How often a job is tried is counted in the database. */
+export const receivesMax = 10;
