@@ -64,7 +64,19 @@ export function queueTarget(
 
 function entry(job: ClaimedJob & { target: QueueTarget }, index: number, now: Date): Entry {
   const body = envelope(job, now);
-  return { index, id: jobId(job), body, bytes: Buffer.byteLength(body), target: job.target };
+  return {
+    index,
+    id: jobId(job),
+    body,
+    bytes: Buffer.byteLength(body) + attributeBytes(job.target),
+    target: job.target,
+  };
+}
+
+/** SQS counts them too: names, types and values. */
+function attributeBytes({ attributes = {} }: QueueTarget): number {
+  const texts = Object.entries(attributes).flatMap(([name, value]) => [name, "String", value]);
+  return Buffer.byteLength(texts.join(""));
 }
 
 async function sendBatch(

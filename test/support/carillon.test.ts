@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Carillon, carillon, monday } from "./carillon.ts";
+import { type Carillon, carillon } from "./carillon.ts";
+import { monday } from "./instants.ts";
 
 let world: Carillon;
 

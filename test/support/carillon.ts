@@ -15,6 +15,7 @@ import { type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/ti
 import { workMessages } from "../../lib/worker/worker.ts";
 import { testDatabase } from "./database.ts";
 import { type DatabaseClock, databaseClock } from "./database-clock.ts";
+import { monday } from "./instants.ts";
 import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
 import { type RecordedLog, recordedLog } from "./recorded-log.ts";
 
@@ -65,7 +66,6 @@ export interface Carillon {
   stop(): Promise<void>;
 }
 
-export const monday = "2026-03-02T10:00:00.000Z";
 const author = "ann";
 
 export async function carillon({

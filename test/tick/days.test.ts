@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bringNear } from "../../lib/tick/days.ts";
-import { type Carillon, carillon, monday } from "../support/carillon.ts";
-import { at, day, hour, minute } from "../support/instants.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute, monday } from "../support/instants.ts";
 
 let world: Carillon;
 

@@ -1,0 +1,25 @@
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { Target } from "../../lib/schedule/target-shape.ts";
+import { at } from "./instants.ts";
+
+/** A job as a claim gives it, for the schedule `7`. */
+export function claimedJob<Own extends Target>(
+  target: Own,
+  parts: Partial<Omit<ClaimedJob, "target">> = {},
+): ClaimedJob & { target: Own } {
+  return {
+    scheduleId: "7",
+    occurrence: at(0),
+    kind: "cadence",
+    n: 0,
+    dueAt: at(0),
+    attempt: 0,
+    key: "order:1",
+    group: null,
+    target,
+    payload: { n: 1 },
+    retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h" },
+    timeout: "30s",
+    ...parts,
+  };
+}

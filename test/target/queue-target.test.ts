@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import {
+  CreateQueueCommand,
+  DeleteQueueCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { functionsKeyId, localQueueArn } from "../../lib/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { done } from "../../lib/target/delivery.ts";
+import { queueTarget } from "../../lib/target/queue-target.ts";
+import { claimedJob } from "../support/claimed-job.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { manualClock } from "../support/manual-clock.ts";
+
+let dataDir: string;
+let emulator: QueueEmulator;
+let functions: SQSClient;
+let stranger: SQSClient;
+
+const clientAs = (accessKeyId: string) =>
+  new SQSClient({
+    endpoint: emulator.url,
+    region: "us-east-1",
+    credentials: { accessKeyId, secretAccessKey: "secret" },
+    useQueueUrlAsEndpoint: false,
+    maxAttempts: 1,
+  });
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), "carillon-target-"));
+  emulator = await startQueues({ dataDir, port: 0, queues: [{ name: "carillon-fast", attributes: {} }] });
+  functions = clientAs(functionsKeyId);
+  stranger = clientAs("stranger");
+});
+
+afterEach(async () => {
+  functions.destroy();
+  stranger.destroy();
+  await emulator.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const target = (sqs = functions) =>
+  queueTarget({
+    sqs,
+    clock: manualClock(at(3 * second).toISOString()),
+    ownUrls: [emulator.queueUrl("carillon-fast")],
+  });
+
+const job = (
+  queue: string,
+  parts: Parameters<typeof claimedJob>[1] & { groupId?: string; attributes?: Record<string, string> } = {},
+) => {
+  const { groupId, attributes, ...rest } = parts;
+  return claimedJob(
+    {
+      queue,
+      ...(groupId === undefined ? {} : { groupId }),
+      ...(attributes === undefined ? {} : { attributes }),
+    },
+    rest,
+  );
+};
+
+async function received(queue: string, wanted: number): Promise<Message[]> {
+  const all: Message[] = [];
+  for (let poll = 0; poll < 20 && all.length < wanted; poll++) {
+    const { Messages = [] } = await functions.send(
+      new ReceiveMessageCommand({
+        QueueUrl: emulator.queueUrl(queue),
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: 1,
+        MessageSystemAttributeNames: ["All"],
+        MessageAttributeNames: ["All"],
+      }),
+    );
+    all.push(...Messages);
+  }
+  return all;
+}
+
+test("a message is the CloudEvents envelope, and nothing else", async () => {
+  expect(await target()([job("demo", { dueAt: at(second), attempt: 1, key: "order:1 ü" })])).toEqual([done]);
+  const [message] = await received("demo", 1);
+  expect(JSON.parse(message?.Body ?? "")).toEqual({
+    specversion: "1.0",
+    type: "carillon.job.due",
+    source: "carillon",
+    id: `7-${at(0).getTime()}-c0`,
+    subject: "order:1 ü",
+    time: "2026-03-02T10:00:01.000Z",
+    datacontenttype: "application/json",
+    data: { n: 1 },
+    schedulekey: "order:1 ü",
+    scheduleid: "7",
+    attempt: 2,
+    generatedat: "2026-03-02T10:00:03.000Z",
+  });
+});
+
+test("a queue is found by its name, its ARN and its URL", async () => {
+  const names = ["demo", localQueueArn("demo"), emulator.queueUrl("demo")];
+  expect(await target()(names.map((name) => job(name)))).toEqual([done, done, done]);
+  expect(await received("demo", 3)).toHaveLength(3);
+});
+
+test("many messages go in requests of ten, and every one arrives once", async () => {
+  const jobs = Array.from({ length: 34 }, (_, n) => job(n % 2 === 0 ? "even" : "odd", { payload: n, n }));
+  expect(await target()(jobs)).toEqual(jobs.map(() => done));
+  const payloads = async (queue: string) =>
+    (await received(queue, 17)).map(({ Body }) => JSON.parse(Body ?? "").data).sort((a, b) => a - b);
+  expect(await payloads("even")).toEqual(Array.from({ length: 17 }, (_, n) => 2 * n));
+  expect(await payloads("odd")).toEqual(Array.from({ length: 17 }, (_, n) => 2 * n + 1));
+});
+
+test("large payloads go in requests of a quarter of a megabyte, their attributes counted", async () => {
+  const payload = "x".repeat(240 * 1024 - 2);
+  expect(await target()([1, 2, 3].map((n) => job("large", { payload, n })))).toEqual([done, done, done]);
+  const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "y".repeat(1_000)]));
+  const requests: number[] = [];
+  functions.middlewareStack.add(
+    (next) => (args) => {
+      if ("Entries" in args.input && Array.isArray(args.input.Entries))
+        requests.push(args.input.Entries.length);
+      return next(args);
+    },
+    { step: "initialize" },
+  );
+  const heavy = Array.from({ length: 10 }, (_, n) =>
+    job("large", { payload: "x".repeat(20_000), n, attributes }),
+  );
+  expect(await target()(heavy)).toEqual(heavy.map(() => done));
+  // Each has 20 KB in its body and 10 KB in its attributes: of these, eight fit into 250,000 bytes.
+  expect(requests).toEqual([8, 2]);
+});
+
+test("attributes travel as text", async () => {
+  await target()([job("demo", { attributes: { tenant: "a ü", "x.y": "2" } })]);
+  const [message] = await received("demo", 1);
+  expect(message?.MessageAttributes).toMatchObject({
+    tenant: { DataType: "String", StringValue: "a ü" },
+    "x.y": { DataType: "String", StringValue: "2" },
+  });
+});
+
+test("a FIFO queue gets the job's id for its deduplication, so that a second attempt is not a second message", async () => {
+  const first = job("orders.fifo", { groupId: "eu" });
+  expect(await target()([first, job("orders.fifo", { n: 1 })])).toEqual([done, done]);
+  expect(await target()([{ ...first, attempt: 1 }])).toEqual([done]);
+  const messages = await received("orders.fifo", 2);
+  const id = `7-${at(0).getTime()}-c`;
+  expect(
+    messages.map(({ Attributes }) => [Attributes?.MessageGroupId, Attributes?.MessageDeduplicationId]).sort(),
+  ).toEqual(
+    [
+      ["eu", `${id}0`],
+      [`${id}1`, `${id}1`],
+    ].sort(),
+  );
+  expect(messages).toHaveLength(2);
+});
+
+test("a queue that is missing fails its own jobs, is looked for again each time, and harms no other", async () => {
+  const deliver = target(stranger);
+  await functions.send(new CreateQueueCommand({ QueueName: "there" }));
+  const jobs = [job("nowhere"), job("there"), job(localQueueArn("nowhere"))];
+  const [missing, other, byArn] = await deliver(jobs);
+  expect(missing).toMatchObject({
+    kind: "failed",
+    giveUp: false,
+    error: expect.stringContaining("QueueDoesNotExist"),
+  });
+  expect(byArn).toMatchObject({ kind: "failed" });
+  expect(other).toEqual(done);
+  await functions.send(new CreateQueueCommand({ QueueName: "nowhere" }));
+  expect(await deliver(jobs)).toEqual([done, done, done]);
+  await functions.send(new DeleteQueueCommand({ QueueUrl: emulator.queueUrl("nowhere") }));
+  expect((await deliver(jobs)).map(({ kind }) => kind)).toEqual(["failed", "done", "failed"]);
+});
+
+test.each(["carillon-fast", "arn", "url"])("Carillon's own queues are no target (%s)", async (form) => {
+  const queue =
+    { arn: localQueueArn("carillon-fast"), url: emulator.queueUrl("carillon-fast") }[form] ?? form;
+  expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
+});
+
+test("what SQS refuses or does not mention fails alone", async () => {
+  functions.middlewareStack.add(
+    (next, context) => async (args) => {
+      if (context["commandName"] !== SendMessageBatchCommand.name) return next(args);
+      const output = {
+        Successful: [{ Id: "2", MessageId: "m", MD5OfMessageBody: "" }],
+        Failed: [{ Id: "0", Code: "InternalError", Message: "later", SenderFault: false }],
+        $metadata: {},
+      };
+      return { output, response: {} };
+    },
+    { step: "initialize" },
+  );
+  expect(await target()([0, 1, 2].map((n) => job("demo", { n })))).toEqual([
+    { kind: "failed", giveUp: false, error: "SQS refused the message: InternalError later" },
+    { kind: "failed", giveUp: false, error: "SQS did not say what became of the message." },
+    done,
+  ]);
+});
+
+test("an SQS that is away fails every job, each to be tried again", async () => {
+  const deliver = target();
+  await emulator.stop();
+  const deliveries = await deliver([job("demo"), job("http://127.0.0.1:9/000000000000/demo")]);
+  expect(deliveries).toMatchObject(Array(2).fill({ kind: "failed", giveUp: false }));
+  emulator = await startQueues({ dataDir, port: 0, queues: [] });
+});
+
+test("text that SQS does not take in a message reaches the queue all the same", async () => {
+  const payload = { text: "a\uFFFEb\uFFFFc\u0001" };
+  expect(await target()([job("demo", { payload, dueAt: at(minute) })])).toEqual([done]);
+  const [message] = await received("demo", 1);
+  expect(JSON.parse(message?.Body ?? "").data).toEqual(payload);
+});
