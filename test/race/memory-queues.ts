@@ -68,7 +68,7 @@ function clientOver(put: Put, fateOf: FateOf): SQSClient {
       async ({ input }) => ({ response: {}, output: take(input, put, fateOf) }),
     {
       step: "initialize",
-      priority: "high",
+      priority: "low",
       name: "answerFromMemory",
     },
   );

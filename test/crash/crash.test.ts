@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import type { Fuse, Moment } from "./fuse.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+import { crashWorld, shard } from "./world.ts";
+
+const atOnce = 4;
+
+/** Once without a death, to count what is done to the world outside. */
+async function operationsOf(scenario: Scenario): Promise<Fuse["operations"]> {
+  const world = await crashWorld();
+  await scenario.prepare(world);
+  world.light();
+  await scenario.act(world);
+  expect(await world.heal(), "healing without a death").not.toBeNull();
+  expect(await world.verdict(false)).toEqual([]);
+  await world.close();
+  return world.fuse.operations;
+}
+
+/** Just before each operation, and just after each that lasts by itself: inside a transaction the two are one. */
+function momentsOf(operations: Fuse["operations"]): Moment[] {
+  const ofOthers = new RegExp(`of shard (?!${shard}$)`);
+  return operations
+    .filter(({ label }) => !ofOthers.test(label))
+    .flatMap((operation): Moment[] => [
+      { ...operation, side: "before" },
+      ...(operation.lasts ? [{ ...operation, side: "after" } as const] : []),
+    ]);
+}
+
+async function dieAt(scenario: Scenario, moment: Moment): Promise<string[]> {
+  const world = await crashWorld(moment);
+  await scenario.prepare(world);
+  world.light();
+  await scenario.act(world);
+  if (!world.fuse.isBlown()) return ["the moment never came"];
+  const healed = await world.heal();
+  const { label, side } = moment;
+  const betweenEffectAndSettle =
+    (label.includes("deliver") && side === "after") || (label.includes("settle_parcel") && side === "before");
+  const violations = await world.verdict(betweenEffectAndSettle);
+  await world.close();
+  return healed === null ? ["not healed", ...violations] : violations;
+}
+
+describe.each(scenarios)("$name", (scenario) => {
+  test("whatever operation a process dies at, every owed job runs and settles once", async () => {
+    const moments = momentsOf(await operationsOf(scenario));
+    const broken: string[] = [];
+    const waiting = moments.values();
+    const lane = async () => {
+      for (const moment of waiting) {
+        const found = await dieAt(scenario, moment);
+        broken.push(...found.map((each) => `${moment.side} ${moment.label} (${moment.nth}): ${each}`));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+    process.stdout.write(`${scenario.name}: died at ${moments.length} moments\n`);
+    expect(broken).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,163 @@
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import type { Line } from "../../lib/db/line.ts";
+import type { Statement } from "../../lib/db/statement.ts";
+import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
+import type { Deliver } from "../../lib/target/delivery.ts";
+import { holdAnswer, textOf, valuesOf, type WrapLine } from "../race/lines.ts";
+
+/** One thing that a process did to the world outside, told apart from others of its kind by how often that was done before. */
+export interface Operation {
+  label: string;
+  nth: number;
+  /** True where the process dying just after it differs from dying just before the next: it has taken effect by itself. */
+  lasts: boolean;
+}
+
+/** The moment at which a process dies. */
+export interface Moment extends Operation {
+  side: "before" | "after";
+}
+
+export class Killed extends ConnectionLost {
+  constructor() {
+    super("the process was killed");
+  }
+}
+
+/**
+ * Counts what processes do to the world outside, and kills one at a given moment. Killed means: nothing that it does from
+ * then on reaches anybody, and no answer reaches it; its connections are closed, which ends what they had open.
+ */
+export interface Fuse {
+  operations: Operation[];
+  isBlown(): boolean;
+  /** The world of one process, which shares its fate with no other. */
+  process(name: string): FusedProcess;
+}
+
+export interface FusedProcess {
+  isDead(): boolean;
+  /** Resolves when the server has seen its connections go. */
+  closed(): Promise<void>;
+  wrap: WrapLine;
+  queue(queue: ParcelQueue): ParcelQueue;
+  deliver(deliver: Deliver): Deliver;
+  /** Anything else, such as taking a message off its queue. */
+  operation<T>(label: string, act: () => Promise<T>): Promise<T>;
+}
+
+export function fuse(moment?: Moment): Fuse {
+  const operations: Operation[] = [];
+  const seen = new Map<string, number>();
+  let blown = false;
+
+  const count = (label: string, lasts: boolean): Operation => {
+    const nth = (seen.get(label) ?? 0) + 1;
+    seen.set(label, nth);
+    const operation = { label, nth, lasts };
+    operations.push(operation);
+    return operation;
+  };
+  const isNow = ({ label, nth }: Operation, side: Moment["side"]) =>
+    moment !== undefined && moment.label === label && moment.nth === nth && moment.side === side;
+
+  const process = (name: string): FusedProcess => {
+    let dead = false;
+    const closing: Promise<void>[] = [];
+    const die = () => {
+      dead = true;
+      blown = true;
+    };
+    const operation = async <T>(label: string, act: () => Promise<T>): Promise<T> => {
+      if (dead) throw new Killed();
+      const counted = count(`${name}: ${label}`, true);
+      if (isNow(counted, "before")) die();
+      if (dead) throw new Killed();
+      if (isNow(counted, "after")) {
+        die();
+        await act();
+      } else {
+        const result = await act();
+        if (!dead) return result;
+      }
+      throw new Killed();
+    };
+    const hangUp = (line: Line, onLost: () => void) => {
+      // What is under way ends first; then the server sees the connection go.
+      closing.push(line.close());
+      onLost();
+    };
+    const runOn = (line: Line, scope: Scope, statement: Statement) => {
+      if (dead) return statement.reject(new Killed());
+      const counted = count(`${name}: ${labelOf(statement, scope)}`, scope.lasting());
+      if (isNow(counted, "before")) {
+        die();
+        return statement.reject(new Killed());
+      }
+      if (isNow(counted, "after")) {
+        die();
+        holdAnswer(statement, () => statement.reject(new Killed()));
+      }
+      line.run(statement);
+    };
+    return {
+      isDead: () => dead,
+      wrap: (line, onLost) => {
+        const scope = scopeOf();
+        return {
+          run: (statement) => {
+            scope.enter(statement);
+            runOn(line, scope, statement);
+            if (dead) hangUp(line, onLost);
+          },
+          isLost: () => dead || line.isLost(),
+          close: line.close,
+        };
+      },
+      closed: async () => {
+        await Promise.all(closing);
+      },
+      queue: (queue) => {
+        queue.sqs.middlewareStack.add((next) => (args) => operation("send", () => next(args)), {
+          step: "initialize",
+          priority: "high",
+          name: "fuse",
+        });
+        return queue;
+      },
+      deliver: (deliver) => (jobs) => operation("deliver", () => deliver(jobs)),
+      operation,
+    };
+  };
+  return { operations, isBlown: () => blown, process };
+}
+
+/** Where a connection stands: in a transaction or not, and whose shard it has locked. */
+interface Scope {
+  enter(statement: Statement): void;
+  lasting(): boolean;
+  shard(): string;
+}
+
+function scopeOf(): Scope {
+  let inside = false;
+  let committing = false;
+  let shard = "";
+  return {
+    enter: (statement) => {
+      const text = textOf(statement).trim();
+      if (text === "begin") [inside, committing, shard] = [true, false, ""];
+      else if (committing) [inside, committing, shard] = [false, false, ""];
+      if (text === "commit" || text === "rollback") committing = true;
+      if (text.includes("pg_advisory_xact_lock")) shard = ` of shard ${valuesOf(statement)[1]}`;
+    },
+    lasting: () => !inside || committing,
+    shard: () => shard,
+  };
+}
+
+function labelOf(statement: Statement, scope: Scope): string {
+  const text = textOf(statement).replaceAll(/\s+/g, " ").trim();
+  const called = /from carillon\.(\w+_parcel)\(/.exec(text)?.[1];
+  return `${called ?? text.slice(0, 70)}${scope.shard()}`;
+}

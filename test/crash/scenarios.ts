@@ -1,0 +1,142 @@
+import {
+  deleteSchedule,
+  patchSchedule,
+  pauseSchedule,
+  putSchedule,
+  resumeSchedule,
+} from "../../lib/plan/schedule-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import type { CrashWorld } from "./world.ts";
+
+/** What stands before the counted part, and the part in which something dies at each operation. */
+export interface Scenario {
+  name: string;
+  prepare(world: CrashWorld): Promise<void>;
+  act(world: CrashWorld): Promise<void>;
+}
+
+const caller = { name: "ann" };
+let edits = 0;
+
+function put(
+  world: CrashWorld,
+  key: string,
+  when: string,
+  target: { queue: string } | { handler: string } = { queue: "demo" },
+) {
+  const retry = { attempts: 100, base: "5s", max: "5s" };
+  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry });
+  return world.edit(`put ${key}`, (deps) => putSchedule(deps, { key, caller, body }));
+}
+
+function pause(world: CrashWorld, key: string, until?: Date) {
+  return world.edit(`pause ${key}`, (deps) => pauseSchedule(deps, { key, caller, until }));
+}
+
+const slow = { handler: "demo" };
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "a tick that makes jobs",
+    prepare: async (world) => {
+      await put(world, "steps", "every 40s");
+      await put(world, "cron", "* * * * *");
+      await put(world, "twin", "* * * * *");
+      await put(world, "once", "in 30s", slow);
+    },
+    act: (world) => world.tick(),
+  },
+  {
+    name: "a tick that comes late",
+    prepare: async (world) => {
+      await put(world, "steps", "every 40s");
+      await put(world, "cron", "* * * * *");
+      await world.clock.advance(20 * 60_000);
+    },
+    act: (world) => world.tick(),
+  },
+  {
+    name: "a tick that sweeps up after dead workers and lost messages, and lets a pause end",
+    prepare: async (world) => {
+      for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
+      await put(world, "alone", "in 5s", slow);
+      await put(world, "lost", "in 20s");
+      await put(world, "held", "every 10s", slow);
+      await world.tick();
+      await world.clock.advance(5_000);
+      await pause(world, "held", new Date(world.clock.now().getTime() + 30_000));
+      await world.work({ dies: true });
+      await world.clock.advance(70_000);
+      world.queues.purge();
+    },
+    act: (world) => world.tick(),
+  },
+  {
+    name: "workers whose target takes some, refuses some",
+    prepare: async (world) => {
+      for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
+      await put(world, "alone", "in 5s", slow);
+      await put(world, "later", "in 90s");
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work({
+        refuses: new Map([
+          ["two", 1],
+          ["alone", 1],
+        ]),
+      });
+      await world.clock.advance(6_000);
+      await world.work();
+    },
+  },
+  {
+    name: "edits of every kind",
+    prepare: async (world) => {
+      await put(world, "steps", "every 40s");
+      await put(world, "doomed", "every 15s", slow);
+      await world.tick();
+      await world.clock.advance(35_000);
+    },
+    act: async (world) => {
+      await put(world, "new", "every 20s");
+      await world.edit("patch steps", (deps) =>
+        patchSchedule(deps, {
+          key: "steps",
+          caller,
+          patch: { when: "every 25s", payload: { edit: ++edits } },
+        }),
+      );
+      await pause(world, "steps");
+      await pause(world, "doomed");
+      await world.clock.advance(60_000);
+      await world.work();
+      await world.edit("resume steps", (deps) => resumeSchedule(deps, { key: "steps", caller }));
+      await world.edit("delete doomed", (deps) =>
+        deleteSchedule(deps, { key: "doomed", caller }).then(() => undefined),
+      );
+      await put(world, "doomed", "in 10s");
+    },
+  },
+  {
+    name: "edits while no tick has come for minutes",
+    prepare: async (world) => {
+      await put(world, "steps", "every 40s");
+      await put(world, "cron", "* * * * *", slow);
+      await world.tick();
+      await world.clock.advance(10 * 60_000);
+    },
+    act: async (world) => {
+      await world.edit("patch steps", (deps) =>
+        patchSchedule(deps, {
+          key: "steps",
+          caller,
+          patch: { when: "every 25s", payload: { edit: ++edits } },
+        }),
+      );
+      await pause(world, "cron");
+      await world.work();
+    },
+  },
+];

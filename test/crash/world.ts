@@ -1,0 +1,195 @@
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
+import type { EditDeps, EditDone } from "../../lib/plan/schedule-edits.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { tick } from "../../lib/tick/tick.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import { type ClaimRecorder, claimRecorder, nameOf } from "../race/claims.ts";
+import { type Acknowledged, judge } from "../race/judge.ts";
+import { readLedger } from "../race/ledger.ts";
+import { connectThrough, type WrapLine } from "../race/lines.ts";
+import { type MemoryQueues, memoryQueues, recordOf } from "../race/memory-queues.ts";
+import { testDatabase } from "../support/database.ts";
+import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
+import { type Fuse, type FusedProcess, fuse, type Moment } from "./fuse.ts";
+
+/** The shard of every schedule here; the other fifteen are planned far ahead, so that a tick passes them by. */
+export const shard = 1;
+const start = "2027-03-01T10:00:07.250Z";
+const timeLeftMs = 20_000;
+
+export interface Worker {
+  /** Keys whose delivery the target refuses, as often as it is asked before it gives in. */
+  refuses?: ReadonlyMap<string, number>;
+  /** Dies as soon as it has claimed. */
+  dies?: boolean;
+}
+
+export interface CrashWorld {
+  clock: DatabaseClock;
+  queues: MemoryQueues;
+  /** From here on operations are counted, and the moment of death may come. */
+  fuse: Fuse;
+  light(): void;
+  edit(name: string, change: (deps: EditDeps) => Promise<EditDone | undefined>): Promise<void>;
+  tick(): Promise<void>;
+  work(worker?: Worker): Promise<void>;
+  /** Ordinary ticks and workers until everything due is settled. Returns how many minutes that took, or null. */
+  heal(): Promise<number | null>;
+  /** What the oracle finds broken. */
+  verdict(effectMayRepeat: boolean): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+interface Process extends FusedProcess {
+  sql: Sql;
+  sender: ParcelQueue;
+}
+
+export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
+  const database = await testDatabase();
+  const side = connect({ DATABASE_URL: database.url });
+  const clock = await databaseClock(side, start);
+  await onlyOneShard(side);
+  const queues = memoryQueues(clock, 30_000);
+  const recorder = claimRecorder(clock);
+  const acknowledged: Acknowledged[] = [];
+  const effects = new Map<string, number>();
+  const refusals = new Map<string, number>();
+  const unlit = fuse();
+  const lit = fuse(moment);
+  let current = unlit;
+
+  const process = (of: Fuse, name: string): Process => {
+    const fused = of.process(name);
+    const wrap: WrapLine = (line, onLost) => recorder.wrap(fused.wrap(line, onLost), onLost);
+    return { ...fused, sql: connectThrough(database.url, wrap), sender: fused.queue(queues.sender()) };
+  };
+  // What is not counted need not be told apart: one process does it all.
+  const ordinary = process(unlit, "ordinary");
+
+  const inProcess = async (name: string, act: (process: Process) => Promise<void>) => {
+    if (current === unlit) return act(ordinary);
+    const own = process(current, name);
+    try {
+      await act(own);
+    } catch (error) {
+      if (!own.isDead()) throw error;
+    } finally {
+      await Promise.all([own.sql.end(), own.closed()]);
+    }
+  };
+
+  const world: CrashWorld = {
+    clock,
+    queues,
+    fuse: lit,
+    light: () => {
+      current = lit;
+    },
+    edit: (name, change) =>
+      inProcess(name, async ({ sql, sender }) => {
+        const made = await change({ sql, queue: sender });
+        if (made !== undefined)
+          acknowledged.push({ scheduleId: made.schedule.id, version: made.schedule.version });
+      }),
+    tick: () =>
+      inProcess("tick", async ({ sql, sender }) => {
+        const settings = { batchMax: 3, lanes: 1, retentionDays: 30 };
+        await tick({ sql, queue: sender, log: silentLog }, settings, () => false);
+      }),
+    work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals }, worker),
+    heal: () => {
+      current = unlit;
+      return heal(side, world);
+    },
+    verdict: async (effectMayRepeat) => {
+      const end = clock.now();
+      const ledger = await readLedger(side, end);
+      const { violations } = judge(ledger, { claims: recorder.claims, acknowledged }, end.getTime(), 0);
+      for (const { scheduleId, occurrence, state } of ledger.jobs) {
+        const name = nameOf(scheduleId, occurrence);
+        const count = effects.get(name) ?? 0;
+        if (state === "succeeded" && count === 0) violations.push(`succeeded without an effect: ${name}`);
+        if (count > 1 && !effectMayRepeat) violations.push(`${count} effects: ${name}`);
+      }
+      return violations;
+    },
+    close: async () => {
+      await Promise.all([ordinary.sql.end(), side.end()]);
+      await database.drop();
+    },
+  };
+  return world;
+}
+
+async function onlyOneShard(sql: Sql): Promise<void> {
+  await sql`alter table carillon.schedules alter column id set increment by 16`;
+  await sql`update carillon.shards set watermark_at = '2099-01-01', near_until = '2099-01-01' where id <> ${shard}`;
+}
+
+type InProcess = (name: string, act: (process: Process) => Promise<void>) => Promise<void>;
+
+interface WorkParts {
+  clock: DatabaseClock;
+  queues: MemoryQueues;
+  recorder: ClaimRecorder;
+  effects: Map<string, number>;
+  refusals: Map<string, number>;
+}
+
+/** One invocation per message, as long as there are any. */
+async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): Promise<void> {
+  const { clock, queues, recorder, effects, refusals } = parts;
+  for (let [message] = queues.receive(1); message !== undefined; [message] = queues.receive(1)) {
+    const received = message;
+    await inProcess("worker", async ({ sql, sender, deliver, operation, isDead }) => {
+      const deps = {
+        sql,
+        queue: sender,
+        log: silentLog,
+        random: () => 0,
+        // Time goes on while it waits.
+        clock: { now: clock.now, sleep: (ms: number) => clock.advance(ms) },
+        deliver: deliver(async (jobs) => {
+          if (worker.dies === true) throw new Error("This worker dies.");
+          return jobs.map((job) => {
+            const refused = refusals.get(job.key) ?? 0;
+            if (refused < (worker.refuses?.get(job.key) ?? 0)) {
+              refusals.set(job.key, refused + 1);
+              return failed("The target refused.");
+            }
+            recorder.tookDelivery(job);
+            const name = nameOf(job.scheduleId, job.occurrence.getTime());
+            effects.set(name, (effects.get(name) ?? 0) + 1);
+            return done;
+          });
+        }),
+      };
+      const { batchItemFailures } = await workMessages(deps, [recordOf(received)], () => timeLeftMs);
+      if (isDead() || batchItemFailures.length > 0) return;
+      await operation("delete message", async () => {
+        queues.remove(received);
+      });
+    });
+  }
+}
+
+const healStepMs = 15_000;
+const healMinutesMax = 30;
+
+async function heal(sql: Sql, world: CrashWorld): Promise<number | null> {
+  const until = world.clock.now();
+  for (let step = 0; step < healMinutesMax * 4; step++) {
+    if (step % 4 === 0) await world.tick();
+    await world.work();
+    const [row] = await sql<{ healed: boolean }[]>`
+      select not exists (
+        select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+        where j.state = 'waiting' and j.due_at <= ${until} and (s.held_since is null or s.deleted_at is not null)) as healed`;
+    if (row?.healed === true) return step / 4;
+    await world.clock.advance(healStepMs);
+  }
+  return null;
+}

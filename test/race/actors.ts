@@ -1,0 +1,222 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../../lib/clock.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import { sqlState } from "../../lib/db/sql-state.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { handOver } from "../../lib/parcel/hand-over.ts";
+import { sweep } from "../../lib/parcel/sweep.ts";
+import {
+  deleteSchedule,
+  type EditDone,
+  patchSchedule,
+  pauseSchedule,
+  putSchedule,
+  resumeSchedule,
+} from "../../lib/plan/schedule-edits.ts";
+import { Refusal } from "../../lib/refusal.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { tick } from "../../lib/tick/tick.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import type { ClaimRecorder } from "./claims.ts";
+import type { Acknowledged } from "./judge.ts";
+import { type MemoryQueues, recordOf, type SendFate } from "./memory-queues.ts";
+import type { Dice } from "./seeded.ts";
+
+/** What all actors share; `faults` is turned off when the healing begins. */
+export interface World {
+  clock: Clock;
+  dice: Dice;
+  queues: MemoryQueues;
+  recorder: ClaimRecorder;
+  shards: readonly number[];
+  keys: readonly string[];
+  acknowledged: Acknowledged[];
+  unexpected: string[];
+  state: { editing: boolean; faults: boolean; ticksStalled: boolean; over: boolean };
+  counts: { ticks: number; edits: number; unknownEdits: number; deaths: number };
+}
+
+class Died extends Error {
+  override readonly name = "Died";
+}
+
+/** What a killed connection and a killed process look like from inside; anything else is a fault of the product. */
+function isExpected(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isExpected);
+  if (error instanceof Died || error instanceof ConnectionLost) return true;
+  return sqlState(error) === "shutdown";
+}
+
+async function enduring(world: World, who: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!isExpected(error))
+      world.unexpected.push(`${who}: ${error instanceof Error ? (error.stack ?? error) : error}`);
+  }
+}
+
+function fate({ state, dice }: World): SendFate {
+  if (!state.faults) return "arrives";
+  if (dice.chance(0.04)) return "lost";
+  if (dice.chance(0.06)) return "doubled";
+  if (dice.chance(0.02)) return "refused";
+  return dice.chance(0.01) ? "unanswered" : "arrives";
+}
+
+/** Ticks: whole ones, and single batches of any size, of which some die between the commit and the send. */
+export async function ticker(world: World, sql: Sql): Promise<void> {
+  const { dice, queues, shards, state, counts } = world;
+  const queue = queues.sender(() => fate(world));
+  const batch = async () => {
+    const fired = await fireShardBatch(sql, dice.pick(shards), dice.between(1, 12));
+    if (state.faults && dice.chance(0.1)) throw new Died("before the send");
+    await handOver(sql, queue, fired.parcels);
+  };
+  const sweeping = async () => {
+    const swept = await sweep(sql, silentLog);
+    await handOver(sql, queue, swept.outgoing);
+  };
+  const whole = async () => {
+    let batches = state.faults ? dice.between(4, 200) : Number.POSITIVE_INFINITY;
+    await tick(
+      { sql, queue, log: silentLog },
+      { batchMax: dice.between(1, 50), lanes: 2, retentionDays: 30 },
+      () => state.over || --batches < 0,
+    );
+  };
+  while (!state.over) {
+    if (state.ticksStalled) {
+      await pause(20);
+      continue;
+    }
+    counts.ticks += 1;
+    const act = dice.chance(0.15) ? whole : dice.chance(0.3) ? sweeping : batch;
+    await enduring(world, "ticker", act);
+    await pause(dice.between(1, 30));
+  }
+}
+
+/** A worker environment: receives, works, removes what is proven; some die in the middle, some outlive their lease. */
+export async function worker(world: World, sql: Sql): Promise<void> {
+  const { dice, queues, recorder, state, counts, clock } = world;
+  const queue = queues.sender(() => fate(world));
+  while (!state.over) {
+    const messages = queues.receive(dice.between(1, 6), (count) => dice.between(0, count - 1));
+    if (messages.length === 0) {
+      await pause(5);
+      continue;
+    }
+    const until = clock.now().getTime() + dice.between(8_000, 20_000);
+    const deliver: Parameters<typeof workMessages>[0]["deliver"] = async (jobs) => {
+      if (state.faults && dice.chance(0.03)) return perish("before delivery");
+      await clock.sleep(dice.between(0, 400));
+      const deliveries = jobs.map((job) => {
+        if (state.faults && dice.chance(0.12)) return failed(new Error("The target refused."));
+        recorder.tookDelivery(job);
+        return done;
+      });
+      if (state.faults && dice.chance(0.02)) return perish("after delivery");
+      if (state.faults && dice.chance(0.02))
+        await clock.sleep(until - clock.now().getTime() + dice.between(0, 60_000));
+      return deliveries;
+    };
+    const perish = (when: string): never => {
+      counts.deaths += 1;
+      throw new Died(when);
+    };
+    await enduring(world, "worker", async () => {
+      const deps = { sql, queue, deliver, clock, log: silentLog, random: () => dice.between(0, 999) / 1_000 };
+      const { batchItemFailures } = await workMessages(
+        deps,
+        messages.map(recordOf),
+        () => until - clock.now().getTime(),
+      );
+      const kept = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      for (const message of messages) if (!kept.has(String(message.id))) queues.remove(message);
+    });
+  }
+}
+
+const whens = (dice: Dice, now: Date): string =>
+  dice.pick([
+    `every ${dice.between(1, 20)}s`,
+    `every ${dice.between(1, 5)}s`,
+    "*/5 * * * * *",
+    "*/2 * * * * *",
+    "* * * * *",
+    `in ${dice.between(1, 400)}s`,
+    `at ${new Date(Math.floor(now.getTime() / 1_000) * 1_000 + dice.between(-10, 300) * 1_000).toISOString()}`,
+  ]);
+
+let edits = 0;
+
+/** Somebody who changes their mind all the time. */
+export async function admin(world: World, sql: Sql, name: string): Promise<void> {
+  const { dice, queues, keys, state, counts, clock } = world;
+  const deps = { sql, queue: queues.sender(() => fate(world)) };
+  const target = () => (dice.chance(0.5) ? { queue: "race" } : { handler: "race" });
+  const retry = { attempts: 100, base: "1s", max: "5s" };
+  const body = () =>
+    parseScheduleBody({
+      when: whens(dice, clock.now()),
+      target: target(),
+      payload: { edit: ++edits },
+      retry,
+    });
+
+  const change = (key: string): Promise<EditDone | undefined> => {
+    const wish = { key, caller: { name } };
+    const lot = dice.between(1, 100);
+    if (lot <= 40) return putSchedule(deps, { ...wish, body: body() });
+    if (lot <= 55) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
+    if (lot <= 65) {
+      const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
+      return patchSchedule(deps, { ...wish, patch });
+    }
+    if (lot <= 77) return pauseSchedule(deps, wish);
+    if (lot <= 92) return resumeSchedule(deps, wish);
+    return deleteSchedule(deps, wish).then(() => undefined);
+  };
+
+  while (state.editing) {
+    counts.edits += 1;
+    try {
+      const made = await change(dice.pick(keys));
+      if (made !== undefined)
+        world.acknowledged.push({ scheduleId: made.schedule.id, version: made.schedule.version });
+    } catch (error) {
+      if (isExpected(error)) counts.unknownEdits += 1;
+      else if (!(error instanceof Refusal))
+        world.unexpected.push(`admin: ${error instanceof Error ? error.stack : error}`);
+    }
+    await pause(dice.between(1, 60));
+  }
+}
+
+/** Cuts a connection every now and then, whoever's it is and whatever it is doing. */
+export async function killer(world: World, sql: Sql): Promise<number> {
+  let killed = 0;
+  while (world.state.faults) {
+    await pause(world.dice.between(60, 150));
+    const victims = await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'race' order by random() limit 1`;
+    killed += victims.length;
+  }
+  return killed;
+}
+
+/** Now and then no tick comes for so long that occurrences are missed. */
+export async function staller(world: World, everyMs: number, stallMs: number): Promise<void> {
+  const { state } = world;
+  while (state.faults) {
+    for (let waited = 0; waited < everyMs && state.faults; waited += 50) await pause(50);
+    state.ticksStalled = true;
+    for (let waited = 0; waited < stallMs && state.faults; waited += 50) await pause(50);
+    state.ticksStalled = false;
+  }
+}

@@ -1,0 +1,85 @@
+import { type Claim, type ClaimedMark, nameOf } from "./claims.ts";
+import { noteOwner, type Segment, type VersionRead } from "./owed.ts";
+
+export interface Known {
+  segments: ReadonlyMap<string, Segment[]>;
+  versions: ReadonlyMap<string, VersionRead[]>;
+  /** Of what falls due later nothing is known. */
+  end: number;
+}
+
+/** Nothing starts early, under a pause, after a delete, from a version that was taken back, or with what an older edit said. */
+export function judgeClaims(claims: readonly Claim[], known: Known): string[] {
+  const started = claims.flatMap(({ claimedAt, jobs }) =>
+    jobs.flatMap((job) => judgeStart(job, claimedAt, known)),
+  );
+  const taken = claims.flatMap(({ settled, done }) => (settled === "held" ? [...done] : []));
+  const doubled = [...Map.groupBy(taken, (name) => name)].filter(([, times]) => times.length > 1);
+  return [
+    ...started,
+    ...doubled.map(([name, times]) => `doubled: ${name} was delivered and settled ${times.length} times`),
+  ];
+}
+
+function judgeStart(
+  { scheduleId, occurrence, dueAt, edit }: ClaimedMark,
+  at: number,
+  known: Known,
+): string[] {
+  const violations: string[] = [];
+  const name = nameOf(scheduleId, occurrence);
+  const versions = known.versions.get(scheduleId) ?? [];
+  const segments = known.segments.get(scheduleId) ?? [];
+  if (at < dueAt) violations.push(`early: ${name} by ${dueAt - at} ms`);
+  const isOwed = segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
+  if (occurrence <= known.end && !isOwed) violations.push(`withdrawn, and started: ${name}`);
+  // Two things within one millisecond may stand in either order.
+  const inForce = [
+    versions.findLast(({ changedAt }) => changedAt <= at),
+    versions.findLast(({ changedAt }) => changedAt < at),
+  ];
+  if (!inForce.some((version) => version?.edit === edit))
+    violations.push(`started with what an older edit said: ${name}, edit ${edit}`);
+  const stop = stoppedAt(versions, at);
+  if (stop !== null) violations.push(`started after ${stop}: ${name} at ${new Date(at).toISOString()}`);
+  return violations;
+}
+
+/** What kept a schedule from starting anything at an instant, or null. On the very millisecond of a change either order may be true. */
+function stoppedAt(versions: readonly VersionRead[], at: number): string | null {
+  const owners = new Set<string>();
+  for (const version of versions) {
+    if (version.changedAt > at) break;
+    if (version.changedAt === at && version.change !== "resumed") continue;
+    if (version.change === "deleted") return "its delete";
+    noteOwner(owners, version);
+  }
+  return owners.size > 0 ? "its pause" : null;
+}
+
+/** No job under two live leases; no settling by a worker whose parcel another has claimed since. */
+export function judgeLeases(claims: readonly Claim[], grainMs: number): string[] {
+  const violations: string[] = [];
+  const byJob = new Map<string, Claim[]>();
+  for (const claim of claims) {
+    for (const { scheduleId, occurrence } of claim.jobs) {
+      const name = nameOf(scheduleId, occurrence);
+      byJob.set(name, [...(byJob.get(name) ?? []), claim]);
+    }
+  }
+  for (const [name, own] of byJob) {
+    for (const [index, claim] of own.entries()) {
+      const liveUntil = Math.min(claim.leaseUntil, claim.settleSentAt ?? claim.leaseUntil);
+      for (const later of own.slice(index + 1)) {
+        if (later.claimedAt < liveUntil - grainMs) violations.push(`two live leases: ${name}`);
+        if (
+          claim.settled === "held" &&
+          claim.settleSentAs !== undefined &&
+          later.claimedAs < claim.settleSentAs
+        )
+          violations.push(`settled by a worker that had lost its lease: ${name}`);
+      }
+    }
+  }
+  return violations;
+}

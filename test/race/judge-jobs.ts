@@ -1,0 +1,77 @@
+import { nameOf } from "./claims.ts";
+import type { JobRow, RangeRow } from "./ledger.ts";
+import type { Segment, VersionRead } from "./owed.ts";
+
+/** What the ledger says of one schedule, beside what the schedule owed. */
+export interface Told {
+  segments: readonly Segment[];
+  versions: readonly VersionRead[];
+  jobs: readonly JobRow[];
+  ranges: readonly RangeRow[];
+}
+
+const missedAfterMs = 120_000;
+
+/** Nothing lost, nothing told twice, nothing from nowhere, nothing stuck, and what was passed over was so by the rule. */
+export function judgeJobs(told: Told): string[] {
+  return [...judgeOwed(told), ...told.jobs.flatMap((job) => judgeJob(job, told)), ...judgePassedOver(told)];
+}
+
+function judgeOwed({ segments, jobs, ranges }: Told): string[] {
+  const occurrences = new Set(jobs.map(({ occurrence }) => occurrence));
+  return segments.flatMap(({ kind, owed, scheduleId, edit }) => {
+    if (kind !== "active" && kind !== "held") return [];
+    return owed.flatMap((at) => {
+      const inRanges = ranges.filter(({ from, to }) => from <= at && at <= to).length;
+      const times = (occurrences.has(at) ? 1 : 0) + inRanges;
+      if (times === 0) return [`lost: ${nameOf(scheduleId, at)} (${kind}, edit ${edit})`];
+      return times > 1 ? [`told twice: ${nameOf(scheduleId, at)} (${inRanges} ranges)`] : [];
+    });
+  });
+}
+
+function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
+  const { scheduleId, occurrence, state, version, attempt } = job;
+  const name = nameOf(scheduleId, occurrence);
+  const isOwed = segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
+  if (!isOwed) return [`from nowhere: ${name} in version ${version} (${state})`];
+  if (state === "dead") return [`dead: ${name}`];
+  const isHeld = segments.at(-1)?.kind === "held for good";
+  if (state === "waiting") return isHeld ? [] : [`stuck: ${name} after attempt ${attempt}`];
+  const deletedAt = versions.find(({ change }) => change === "deleted")?.changedAt;
+  const mayBeCancelled = deletedAt !== undefined && occurrence <= deletedAt;
+  return state === "cancelled" && !mayBeCancelled ? [`cancelled without a reason: ${name}`] : [];
+}
+
+/** Only what is older than two minutes when it is planned, and only if a newer one of that age runs. */
+function judgePassedOver({ segments, jobs, ranges, versions }: Told): string[] {
+  const ran = jobs.filter(({ state }) => state !== "skipped").map(({ occurrence }) => occurrence);
+  const passed = [
+    ...jobs
+      .filter(({ state }) => state === "skipped")
+      .map(({ scheduleId, occurrence: at, finishedAt }) => ({
+        scheduleId,
+        from: at,
+        to: at,
+        notedAt: finishedAt ?? 0,
+      })),
+    ...ranges,
+  ];
+  return passed.flatMap(({ scheduleId, from, to, notedAt }) => {
+    if (isCadenceLeftUnderPause(notedAt, segments, versions)) return [];
+    const name = nameOf(scheduleId, from);
+    if (to >= notedAt - missedAfterMs) return [`passed over too young: ${name}, ${notedAt - to} ms old`];
+    const newerRan = ran.some((at) => at > to && at < notedAt - missedAfterMs);
+    return newerRan ? [] : [`passed over without a newer one that runs: ${name}`];
+  });
+}
+
+/** An edit under a pause that brings another cadence passes everything over that the old one had meanwhile: nothing of it runs. */
+function isCadenceLeftUnderPause(
+  at: number,
+  segments: readonly Segment[],
+  versions: readonly VersionRead[],
+): boolean {
+  const isEdit = versions.some(({ specified, changedAt }) => specified && changedAt === at);
+  return isEdit && segments.some(({ kind, to }) => kind === "held" && to === at);
+}

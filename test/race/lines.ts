@@ -1,0 +1,66 @@
+import { type Line, openLine } from "../../lib/db/line.ts";
+import { makePool } from "../../lib/db/pool.ts";
+import { makeSql, type Sql } from "../../lib/db/sql.ts";
+import { isStatement, type Statement } from "../../lib/db/statement.ts";
+
+/** `onLost` tells the pool that the connection is gone; whoever cuts it off without the driver must say so. */
+export type WrapLine = (line: Line, onLost: () => void) => Line;
+
+/**
+ * Connects as the functions do, with every connection wrapped. Whatever goes to the server passes here one statement at a
+ * time, `begin` and `commit` included: here it is counted, recorded, cut off or changed, and the product knows nothing of it.
+ */
+export function connectThrough(
+  url: string,
+  wrap: WrapLine,
+  { max = 1, applicationName = "race" }: { max?: number; applicationName?: string } = {},
+): Sql {
+  const { hostname, port, pathname, username, password } = new URL(url);
+  const login = {
+    host: hostname,
+    port: Number(port),
+    database: pathname.slice(1),
+    user: decodeURIComponent(username),
+    password: () => decodeURIComponent(password),
+    tls: false,
+    applicationName,
+  };
+  return makeSql(makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }));
+}
+
+/** The statement as it was written, with its fragments and a `?` for each value. */
+export function textOf(statement: Statement): string {
+  const parts: unknown = Reflect.get(statement, "strings");
+  if (!Array.isArray(parts)) return "";
+  const values = valuesOf(statement);
+  return parts.map((part, index) => `${part}${between(values[index], index < parts.length - 1)}`).join("");
+}
+
+function between(value: unknown, exists: boolean): string {
+  if (!exists) return "";
+  return isStatement(value) ? textOf(value) : "?";
+}
+
+export function valuesOf(statement: Statement): unknown[] {
+  const values: unknown = Reflect.get(statement, "args");
+  return Array.isArray(values) ? values : [];
+}
+
+/** Ends a statement well without the server having seen it. */
+export function answer(statement: Statement, rows: unknown): void {
+  const resolve: unknown = Reflect.get(statement, "resolve");
+  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  Reflect.apply(resolve, statement, [rows]);
+}
+
+/** Calls `onAnswer` where the server's answer would have reached the caller; the function it returns lets the answer through. */
+export function holdAnswer(statement: Statement, onAnswer: () => void): () => void {
+  const resolve: unknown = Reflect.get(statement, "resolve");
+  if (typeof resolve !== "function") throw new Error("This version of the driver cannot be answered for.");
+  let rows: unknown;
+  Reflect.set(statement, "resolve", (answered: unknown) => {
+    rows = answered;
+    onAnswer();
+  });
+  return () => Reflect.apply(resolve, statement, [rows]);
+}

@@ -1,0 +1,127 @@
+import type { Sql } from "../../lib/db/connect.ts";
+import type { Line } from "../../lib/db/line.ts";
+import { type gate, planLock } from "../../lib/db/locks.ts";
+import { isStatement, type Statement } from "../../lib/db/statement.ts";
+import { answer, holdAnswer, textOf, valuesOf, type WrapLine } from "./lines.ts";
+
+/** Answers the locks of a kind without taking them. */
+export function withoutLock(kind: { lockClass: typeof planLock | typeof gate; shared: boolean }): WrapLine {
+  return (line) => ({
+    ...line,
+    run: (statement) => (isLock(statement, kind) ? answer(statement, []) : line.run(statement)),
+  });
+}
+
+function isLock(
+  statement: Statement,
+  { lockClass, shared }: { lockClass: number; shared: boolean },
+): boolean {
+  const name = shared ? "pg_advisory_xact_lock_shared(" : "pg_advisory_xact_lock(";
+  return textOf(statement).includes(name) && valuesOf(statement)[0] === lockClass;
+}
+
+/** Reads where the shard stands from a snapshot older than the tick's lock, as one statement that does both would. */
+export function watermarkBeforeLock(): WrapLine {
+  return (line) => {
+    let lock: Statement | undefined;
+    return {
+      ...line,
+      run: (statement) => {
+        if (isLock(statement, { lockClass: planLock, shared: false })) {
+          lock = statement;
+          answer(statement, []);
+        } else if (lock !== undefined && textOf(statement).includes("from carillon.shards where id")) {
+          readThenLock(line, statement, lock);
+          lock = undefined;
+        } else line.run(statement);
+      },
+    };
+  };
+}
+
+function readThenLock(line: Line, read: Statement, lock: Statement): void {
+  const answerRead = holdAnswer(read, () => {
+    holdAnswer(lock, () => answerRead());
+    // A connection that is cut while it waits for the lock ends the transaction, of which the read is now the open end.
+    lock.reject = (reason) => read.reject(reason);
+    line.run(lock);
+  });
+  line.run(read);
+}
+
+/** Raises the watermark in a transaction of its own instead of the one that inserts the jobs. */
+export function watermarkApart(side: Sql): WrapLine {
+  return (line) => ({
+    ...line,
+    run: (statement) => {
+      if (!textOf(statement).includes("set watermark_at")) return line.run(statement);
+      const [at, schedule, reached, shard] = valuesOf(statement);
+      side
+        .unsafe(
+          `update carillon.shards set watermark_at = $1, watermark_schedule = $2::text::bigint, reached_at = greatest(reached_at, $3) where id = $4::int`,
+          [instant(at), String(schedule), instant(reached), Number(shard)],
+        )
+        .then(
+          () => answer(statement, []),
+          (error: unknown) => statement.reject(error),
+        );
+    },
+  });
+}
+
+function instant(value: unknown): Date {
+  if (value instanceof Date) return value;
+  throw new Error("The tick no longer raises the watermark as this mutant thinks.");
+}
+
+/** Cuts a tick's batch off at a number of rows, also between two rows that share due and schedule. */
+export function limitInsteadOfTies(): WrapLine {
+  return (line) => ({
+    ...line,
+    run: (statement) => {
+      rewrite(statement, (text) => text.replaceAll("rows with ties", "rows only"));
+      line.run(statement);
+    },
+  });
+}
+
+function rewrite(statement: Statement, change: (text: string) => string): void {
+  const parts: unknown = Reflect.get(statement, "strings");
+  if (Array.isArray(parts))
+    Reflect.set(
+      statement,
+      "strings",
+      parts.map((part) => change(String(part))),
+    );
+  for (const value of valuesOf(statement)) if (isStatement(value)) rewrite(value, change);
+}
+
+/** Every transaction of a connection sees what was there when it began, and nothing later. */
+export function oneSnapshot(side: Sql): WrapLine {
+  return (line) => {
+    const setting: unknown = side.unsafe(
+      "set session characteristics as transaction isolation level repeatable read",
+    );
+    if (!isStatement(setting)) throw new Error("The driver makes statements of another kind.");
+    setting.handler = (statement) => line.run(statement);
+    setting.then(
+      () => {},
+      () => {},
+    );
+    return line;
+  };
+}
+
+/** Makes one of the worker's two functions anew in this database, with a piece of its text taken out or replaced. */
+export async function replaceIn(
+  sql: Sql,
+  name: "claim_parcel" | "settle_parcel",
+  piece: string,
+  instead: string,
+): Promise<void> {
+  const [row] = await sql<{ definition: string }[]>`
+    select pg_get_functiondef(oid) as definition from pg_proc where proname = ${name} and pronamespace = 'carillon'::regnamespace`;
+  if (row === undefined || !row.definition.includes(piece))
+    throw new Error(`carillon.${name} no longer says "${piece}".`);
+  await sql.unsafe(row.definition.replaceAll(piece, instead));
+}

@@ -1,0 +1,140 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Sql } from "../../lib/db/connect.ts";
+import { admin, killer, staller, ticker, type World, worker } from "./actors.ts";
+import { claimRecorder } from "./claims.ts";
+import { speedUp } from "./fast-clock.ts";
+import { judge, type Verdict } from "./judge.ts";
+import { readLedger } from "./ledger.ts";
+import { connectThrough, type WrapLine } from "./lines.ts";
+import { memoryQueues } from "./memory-queues.ts";
+import { diceOf, seeded } from "./seeded.ts";
+
+export interface RaceOptions {
+  databaseUrl: string;
+  seed: number;
+  /** For how long there are edits and faults, in real time; healing comes on top. */
+  ms: number;
+  tickers?: number;
+  workers?: number;
+  admins?: number;
+  schedules?: number;
+  factor?: number;
+  healMs?: number;
+  /** How a mutant changes what an actor's connection says. */
+  mutate?: { ticker?: WrapLine; worker?: WrapLine; admin?: WrapLine };
+}
+
+export interface RaceReport extends Verdict {
+  seed: number;
+  killed: number;
+  counts: World["counts"];
+  healedMs: number;
+}
+
+const plain: WrapLine = (line) => line;
+
+/** Ticks, workers and admins on one database, everything that can go wrong going wrong; then peace, and then the oracle. */
+export async function race(options: RaceOptions): Promise<RaceReport> {
+  const {
+    databaseUrl,
+    seed,
+    ms,
+    tickers = 3,
+    workers = 5,
+    admins = 4,
+    schedules = 30,
+    factor = 60,
+    mutate = {},
+  } = options;
+  const bystander = connectThrough(databaseUrl, plain, { max: 2, applicationName: "bystander" });
+  const clock = await speedUp(bystander, factor);
+  // Every eighth id: two shards of the sixteen, so that everybody is in everybody's way.
+  await bystander`alter table carillon.schedules alter column id set increment by 8`;
+  const recorder = claimRecorder(clock);
+  const world: World = {
+    clock,
+    recorder,
+    dice: diceOf(seeded(seed)),
+    queues: memoryQueues(clock, 30_000),
+    shards: [1, 9],
+    keys: Array.from({ length: schedules }, (_, index) => `race/${index}`.replace("/", ":")),
+    acknowledged: [],
+    unexpected: [],
+    state: { editing: true, faults: true, ticksStalled: false, over: false },
+    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
+  };
+  const own: Sql[] = [];
+  const connected = (wrap: WrapLine = plain, max = 1) => {
+    const sql = connectThrough(databaseUrl, (line, onLost) => recorder.wrap(wrap(line, onLost), onLost), {
+      max,
+      applicationName: "race",
+    });
+    own.push(sql);
+    return sql;
+  };
+  const many = (count: number, start: (index: number) => Promise<void>) =>
+    Array.from({ length: count }, (_, index) => start(index));
+  const editing = many(admins, (index) =>
+    admin(world, connected(mutate.admin), index % 2 === 0 ? "ann" : "bob"),
+  );
+  const running = [
+    ...many(tickers, () => ticker(world, connected(mutate.ticker, 2))),
+    ...many(workers, () => worker(world, connected(mutate.worker, 2))),
+  ];
+  const killing = killer(world, bystander);
+  const stalling = staller(world, 9_000, 7_000);
+
+  await pause(ms);
+  world.state.editing = false;
+  world.state.faults = false;
+  await Promise.all([...editing, stalling]);
+  const killed = await killing;
+  const end = clock.now();
+  const healedMs = await untilHealed(bystander, end, options.healMs ?? 30_000);
+  world.state.over = true;
+  await Promise.all(running);
+  const verdict = judge(
+    await readLedger(bystander, end),
+    { claims: recorder.claims, acknowledged: world.acknowledged },
+    end.getTime(),
+    5 * factor,
+  );
+  await Promise.all([...own, bystander].map((sql) => sql.end()));
+  verdict.violations.push(...world.unexpected.map((each) => `unexpected: ${each}`));
+  return { ...verdict, seed, killed, counts: world.counts, healedMs };
+}
+
+/** Waits until nothing that was due by the end waits any more (but for a hold), or until time is up: the oracle then says what is stuck. */
+async function untilHealed(sql: Sql, end: Date, healMs: number): Promise<number> {
+  const startedAt = Date.now();
+  while (Date.now() - startedAt < healMs) {
+    await pause(100);
+    const [row] = await sql<{ healed: boolean }[]>`
+      select not exists (select from carillon.shards where watermark_at <= ${end}) and not exists (
+        select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.deleted_at is not null)) as healed`;
+    if (row?.healed === true) break;
+  }
+  return Date.now() - startedAt;
+}
+
+/** A verdict in one line, with the seed that brings it back. */
+export function lineOf({
+  seed,
+  owed,
+  claims,
+  passedOver,
+  killed,
+  counts,
+  healedMs,
+  violations,
+}: RaceReport): string {
+  const kinds = [...Map.groupBy(violations, (each) => each.slice(0, each.indexOf(":")))].map(
+    ([kind, all]) => `${kind} ${all.length}`,
+  );
+  const { ticks, edits, unknownEdits, deaths } = counts;
+  return (
+    `seed ${seed}: ${owed} owed, ${claims} claims, ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
+    `${killed} connections killed, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
+  );
+}

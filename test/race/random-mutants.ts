@@ -1,0 +1,33 @@
+import type { Sql } from "../../lib/db/connect.ts";
+import { gate, planLock } from "../../lib/db/locks.ts";
+import { oneSnapshot, replaceIn, watermarkApart, watermarkBeforeLock, withoutLock } from "./mutants.ts";
+import type { RaceOptions } from "./race.ts";
+
+type Mutate = NonNullable<RaceOptions["mutate"]>;
+
+/** Safeguards that a race can run without, by name: the oracle must find what goes wrong then. */
+export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mutate>>> = {
+  "no-plan-lock": () => ({ admin: withoutLock({ lockClass: planLock, shared: true }) }),
+  "no-tick-lock": () => ({ ticker: withoutLock({ lockClass: planLock, shared: false }) }),
+  "watermark-before-lock": () => ({ ticker: watermarkBeforeLock() }),
+  "watermark-apart": (side) => ({ ticker: watermarkApart(side) }),
+  "no-gate-for-edits": () => ({ admin: withoutLock({ lockClass: gate, shared: false }) }),
+  "no-gate-for-claims": async (side) => {
+    await replaceIn(side, "claim_parcel", "perform pg_advisory_xact_lock_shared(2, v_shard);", "");
+    return {};
+  },
+  "one-snapshot": (side) => ({ worker: oneSnapshot(side) }),
+  "no-lease": async (side) => {
+    await replaceIn(side, "claim_parcel", "and p.lease_until is null", "");
+    return {};
+  },
+  "no-fence": async (side) => {
+    await replaceIn(side, "settle_parcel", "and p.fence = p_fence", "");
+    return {};
+  },
+  "no-parcel-test": async (side) => {
+    await replaceIn(side, "claim_parcel", "and j.parcel_id = p_parcel", "");
+    await replaceIn(side, "settle_parcel", "and j.parcel_id = p_parcel", "");
+    return {};
+  },
+};

@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { connect } from "../../lib/db/connect.ts";
+import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
+import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { lineOf, race } from "./race.ts";
+import { mutants } from "./random-mutants.ts";
+
+const help = `npm run race -- [options]
+
+  --minutes N     how long there are edits and faults; healing comes on top (1)
+  --seed N        of the first round; each round takes the next (a random one)
+  --rounds N      so many rounds, each on a database of its own; --minutes is for all of them together (1)
+  --mutant NAME   take a safeguard out and see the oracle notice: ${Object.keys(mutants).join(", ")}`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
+    rounds: { type: "string", default: "1" },
+    mutant: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+async function run(): Promise<void> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-race-"));
+  const settings = {
+    fsync: "off",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+    max_connections: "100",
+  };
+  const server = await startPostgres({ dataDir, settings });
+  try {
+    const rounds = Number(values.rounds);
+    for (let round = 0; round < rounds; round++) await runRound(server.url, round, rounds);
+  } finally {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function runRound(serverUrl: string, round: number, rounds: number): Promise<void> {
+  const name = `race_${round}`;
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  const server = connect({ DATABASE_URL: serverUrl });
+  await server.unsafe(`create database ${name}`);
+  const side = connect({ DATABASE_URL: url.href });
+  await migrate(side, await readMigrations(migrationsDirectory), silentLog);
+  const mutant = values.mutant === undefined ? undefined : mutants[values.mutant];
+  const report = await race({
+    databaseUrl: url.href,
+    seed: Number(values.seed) + round,
+    ms: (Number(values.minutes) * 60_000) / rounds,
+    mutate: (await mutant?.(side)) ?? {},
+  });
+  await side.end();
+  process.stdout.write(`${lineOf(report)}\n`);
+  for (const violation of report.violations.slice(0, 20)) process.stdout.write(`  ${violation}\n`);
+  if (report.violations.length > 0) process.exitCode = 1;
+  await server.unsafe(`drop database ${name} with (force)`);
+  await server.end();
+}
+
+if (values.help || (values.mutant !== undefined && mutants[values.mutant] === undefined)) {
+  process.stderr.write(`${help}\n`);
+  process.exitCode = values.help ? 0 : 2;
+} else await run();
