@@ -70,15 +70,29 @@ async function segmentsOf(tx: Tx, scheduleId: string): Promise<Segment[]> {
 }
 
 function* occurrencesBackward(segments: readonly Segment[], before: number): Generator<number> {
-  let last = before;
-  for (const { from, to, cadence } of segments) {
-    for (let at = newestIn(cadence, Math.min(to + 1, last)); at !== null; at = previousBefore(cadence, at)) {
-      // An `at` may lie a little before the version that names it; every other cadence counts from its version on.
-      if (at <= from && cadence.kind !== "once") break;
-      if (at >= last) continue;
-      last = at;
-      yield at;
+  const early = earlyRuns(segments, before);
+  for (const at of occurrencesWithin(segments, before)) {
+    while (early[0] !== undefined && early[0] >= at) {
+      const next = early.shift();
+      if (next !== undefined && next > at) yield next;
     }
+    yield at;
+  }
+  yield* early;
+}
+
+/** An `at` may lie a little before the version that names it, among the occurrences of the one before. Newest first. */
+function earlyRuns(segments: readonly Segment[], before: number): number[] {
+  const instants = segments.flatMap(({ from, cadence }) =>
+    cadence.kind === "once" && cadence.at <= from && cadence.at < before ? [cadence.at] : [],
+  );
+  return [...new Set(instants)].sort((a, b) => b - a);
+}
+
+function* occurrencesWithin(segments: readonly Segment[], before: number): Generator<number> {
+  for (const { from, to, cadence } of segments) {
+    let at = newestIn(cadence, Math.min(to + 1, before));
+    for (; at !== null && at > from; at = previousBefore(cadence, at)) yield at;
   }
 }
 

@@ -1,0 +1,215 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readJob } from "../../lib/job/read-job.ts";
+import { jobsOf } from "../../lib/plan/job-history.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+const idOf = async (key: string) => (await readSchedule(world.sql, key))?.id ?? "";
+
+/** All pages, one after the other. */
+async function history(id: string, limit = 2) {
+  const items = [];
+  for (let before: number | undefined; ; ) {
+    const page = await jobsOf(world.sql, { id }, { limit, before });
+    items.push(...page.items);
+    if (page.next === undefined) return items;
+    expect(page.next).toBeLessThan(before ?? Number.POSITIVE_INFINITY);
+    before = page.next;
+  }
+}
+
+/** Every job that is stored for the schedule, newest first: what its history must tell. */
+async function expectComplete(key: string, id: string): Promise<void> {
+  const stored = (await world.jobs(key)).map(({ occurrence }) => occurrence).reverse();
+  expect((await history(id)).map(({ occurrence }) => occurrence)).toEqual(stored);
+}
+
+async function minutes(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    await world.clock.advance(minute);
+    await world.tick();
+    await world.work();
+  }
+}
+
+describe("a schedule's history", () => {
+  test("goes newest first over edits, pauses and passed-over occurrences, in pages without a gap", async () => {
+    await world.put("often", { when: "every 1m" });
+    await minutes(3);
+    await world.clock.advance(20 * second);
+    await world.patch("often", { when: "every 40s" });
+    await minutes(3);
+    await world.patch("often", { payload: 1 });
+    await minutes(1);
+    await world.pause("often");
+    await minutes(4);
+    await world.resume("often");
+    await minutes(1);
+    await world.put("often", { when: "*/2 * * * *" });
+    await minutes(3);
+    await world.put("often", { when: "in 10s" });
+    await minutes(1);
+    const id = await idOf("often");
+    expect((await world.jobs("often")).length).toBeGreaterThan(12);
+    await expectComplete("often", id);
+    expect((await history(id)).map(({ state }) => state)).toContain("skipped");
+  });
+
+  test("tells of the jobs of the last minute before a single run that was put a little late", async () => {
+    await world.put("often", { when: "every 10s" });
+    await minutes(1);
+    await world.put("often", { when: "at 2026-03-02T10:00:35" });
+    await world.work();
+    await expectComplete("often", await idOf("often"));
+  });
+
+  test("of a schedule that is gone is its own, and not that of the next one under its key", async () => {
+    await world.put("key", { when: "every 1m" });
+    await minutes(2);
+    const first = await idOf("key");
+    await world.remove("key");
+    await world.put("key", { when: "every 1m" });
+    await minutes(2);
+    const second = await idOf("key");
+    expect(await history(first)).toMatchObject([{ occurrence: at(2 * minute) }, { occurrence: at(minute) }]);
+    expect((await history(second)).map(({ state }) => state)).toEqual([
+      "waiting",
+      "waiting",
+      "waiting",
+      "succeeded",
+      "succeeded",
+    ]);
+  });
+
+  test("is bounded in what it looks at per page, and goes on behind a long pause", async () => {
+    await world.put("seconds", { when: "every 1s" });
+    await world.clock.advance(3 * second);
+    await world.pause("seconds");
+    await world.clock.advance(3 * hour);
+    await world.tick();
+    const id = await idOf("seconds");
+    const first = await jobsOf(world.sql, { id }, { limit: 10 });
+    expect(first.items).toEqual([]);
+    expect(first.next).toBeDefined();
+    expect((await history(id, 10)).map(({ occurrence }) => occurrence)).toEqual([
+      at(3_000),
+      at(2_000),
+      at(1_000),
+    ]);
+  });
+});
+
+describe("a job as it is read", () => {
+  const only = async (key: string) => (await history(await idOf(key)))[0];
+
+  test("waits, runs, waits for its next try, and is settled, with its lateness", async () => {
+    await world.put("job", {
+      when: "in 10s",
+      payload: { a: 1 },
+      retry: { attempts: 2, base: "10s", max: "10s" },
+    });
+    expect(await only("job")).toMatchObject({ state: "waiting", readyAt: at(10 * second), latenessMs: null });
+    await world.clock.setNow(at(12 * second));
+    let seen: unknown;
+    world.outcome = async () => {
+      seen = await only("job");
+      return failed("no");
+    };
+    await world.work();
+    expect(seen).toMatchObject({
+      state: "running",
+      startedAt: at(12 * second),
+      latenessMs: 2_000,
+      attempt: 0,
+    });
+    expect(await only("job")).toMatchObject({
+      state: "retrying",
+      readyAt: at(22 * second),
+      attempt: 1,
+      error: "no",
+    });
+    await world.clock.setNow(at(22 * second));
+    world.outcome = () => ({ kind: "done" });
+    await world.work();
+    const job = await only("job");
+    expect(job).toMatchObject({
+      state: "succeeded",
+      attempt: 2,
+      startedAt: at(12 * second),
+      finishedAt: at(22 * second),
+      latenessMs: 2_000,
+    });
+    expect(await readJob(world.sql, job?.id ?? "")).toMatchObject({
+      payload: { a: 1 },
+      attempts: [
+        { attempt: 1, outcome: "failed", error: "no" },
+        { attempt: 2, outcome: "succeeded" },
+      ],
+    });
+  });
+
+  test("of a deleted schedule is cancelled, also before a claim has written it down", async () => {
+    await world.put("job", { when: "in 10s" });
+    await world.clock.setNow(at(12 * second));
+    const job = await only("job");
+    await world.remove("job");
+    expect(await readJob(world.sql, job?.id ?? "")).toMatchObject({
+      state: "cancelled",
+      reason: "deleted",
+      readyAt: null,
+    });
+    await world.work();
+    expect(await readJob(world.sql, job?.id ?? "")).toMatchObject({
+      state: "cancelled",
+      reason: "deleted",
+      finishedAt: at(12 * second),
+    });
+  });
+
+  test("of a held schedule waits, and nobody can say until when", async () => {
+    await world.put("job", { when: "in 10s" });
+    await world.clock.setNow(at(12 * second));
+    await world.pause("job");
+    await world.work();
+    expect(await only("job")).toMatchObject({ state: "waiting", readyAt: null });
+  });
+
+  test("is found by its id alone, and by no other text", async () => {
+    await world.put("job", { when: "in 10s" });
+    const id = (await only("job"))?.id ?? "";
+    expect(await readJob(world.sql, id)).toMatchObject({ id, key: "job", kind: "cadence" });
+    for (const other of [
+      "",
+      "x",
+      `${id}0`,
+      id.replace("c0", "m0"),
+      id.replace("c0", "c1"),
+      `${id} `,
+      "9".repeat(40),
+      "0-0-c0",
+    ])
+      expect(await readJob(world.sql, other), other).toBeNull();
+  });
+
+  test("keeps the payload of the version it was made with, whatever the schedule says now", async () => {
+    await world.put("job", { when: "every 10s", payload: "old" });
+    await world.clock.setNow(at(15 * second));
+    await world.work();
+    await world.patch("job", { payload: "new" });
+    const [, , oldest] = (await history(await idOf("job"))).reverse();
+    const jobs = (await history(await idOf("job"))).reverse();
+    expect(await readJob(world.sql, jobs[0]?.id ?? "")).toMatchObject({ payload: "old", version: 1 });
+    expect(await readJob(world.sql, oldest?.id ?? "")).toMatchObject({ payload: "new", version: 2 });
+  });
+});
