@@ -7,7 +7,7 @@ import { type Hold, removeHold, setHold } from "../schedule/holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import type { MadeParcel } from "./fire.ts";
-import { firePlanned, planFrom } from "./plan-schedule.ts";
+import { firePlanned, pendingOccurrence, planFrom } from "./plan-schedule.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
@@ -104,9 +104,9 @@ async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): P
 
 /** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
 async function planUpToCut(tx: Tx, current: StoredSchedule, state: ShardState): Promise<MadeParcel[]> {
-  const planned = plannedUpTo(state, current.id);
-  const first = nextAfter(current.cadence, planned.getTime());
-  if (planned >= state.now || first === null || first > state.now.getTime()) return [];
+  if (plannedUpTo(state, current.id) >= state.now) return [];
+  const first = await pendingOccurrence(tx, state, current);
+  if (first === null) return [];
   const { id, version, cadence, cadenceId } = current;
   return (await firePlanned(tx, state, { id, version, cadence, cadenceId }, first, state.now, "missed"))
     .parcels;

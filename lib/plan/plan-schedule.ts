@@ -58,6 +58,26 @@ export async function firePlanned(
   });
 }
 
+/**
+ * The occurrence from which no tick has planned this version yet, if it is due by now. Its plan row tells: the watermark
+ * may stand where the version had not begun, or where a batch has already unfolded it to the horizon.
+ */
+export async function pendingOccurrence(
+  tx: Tx,
+  { shard, watermarkAt, watermarkSchedule, now }: ShardState,
+  { id, version }: Pick<Planned, "id" | "version">,
+): Promise<number | null> {
+  const [row] = await tx<{ occurrence: Date | null }[]>`
+    select min(occurrence) as occurrence from (
+      select occurrence from carillon.plan
+      where shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)
+        and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
+      union all
+      select occurrence from carillon.plan_far
+      where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}) pending`;
+  return row?.occurrence?.getTime() ?? null;
+}
+
 async function insertPlanRow(
   tx: Tx,
   state: ShardState,
