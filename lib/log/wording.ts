@@ -26,6 +26,7 @@ export const wording = {
   "parcel.lease-ended": "{parcels} parcels had a lease that ended; their jobs run again, alone",
   "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
+  "parcel.unmarked": "{parcels} parcels were sent but not marked so, and will be offered again: {error}",
   "parcel.unsent": "{parcels} parcels did not reach the {queue} queue and will be offered again: {error}",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",

@@ -13,7 +13,13 @@ export async function handOver(
   const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);
   if (near.length === 0) return;
   const sent = await sendParcels(queue, near);
-  if (sent.length > 0) await markSent(sql, sent);
+  if (sent.length === 0) return;
+  try {
+    await markSent(sql, sent);
+  } catch (error) {
+    // Whatever made them is committed and stands: unmarked, they are only offered once more than need be.
+    queue.log.warn("parcel.unmarked", { parcels: sent.length, error: String(error) });
+  }
 }
 
 /**

@@ -61,6 +61,18 @@ describe("a hand-over", () => {
     expect(world.log.lines.map(({ event }) => event)).toEqual(["parcel.unsent", "parcel.unsent"]);
   });
 
+  test("that cannot be marked does not fail the edit that made it, which is committed", async () => {
+    await world.tick();
+    await world.sql.unsafe(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+      create trigger refuse before update of offers on carillon.parcels execute function refuse()`);
+    expect(await world.put("soon", { when: "in 5s" })).toMatchObject({ change: "created" });
+    expect(world.queue.messages).toHaveLength(1);
+    expect(world.log.lines).toMatchObject([
+      { level: "warn", event: "parcel.unmarked", fields: { parcels: 1 } },
+    ]);
+  });
+
   test("leaves to the sweep what is ready later than a message can wait", async () => {
     const [soon, late] = await unsent(2);
     if (soon === undefined || late === undefined) throw new Error("There are no parcels.");
