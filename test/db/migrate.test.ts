@@ -16,7 +16,7 @@ let database: TestDatabase;
 let sql: Sql;
 
 beforeEach(async () => {
-  database = await testDatabase({ migrated: false });
+  database = await testDatabase("empty");
   sql = connect({ DATABASE_URL: database.url }, { max: 2 });
 });
 

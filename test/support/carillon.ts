@@ -75,7 +75,7 @@ export async function carillon({
   start?: string;
   roles?: RoleUrls;
 } = {}): Promise<Carillon> {
-  const database = await testDatabase();
+  const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();

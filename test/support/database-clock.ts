@@ -38,8 +38,7 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     wake();
   };
 
-  await replaceClock(sql, new Date(base));
-  await beginAt(sql, new Date(base));
+  await install(sql, new Date(base));
   return {
     now: () => new Date(now()),
     sleep: (ms, signal) =>
@@ -57,6 +56,18 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     advance: (ms) => move(now() + ms, factor),
     run: (speed) => move(now(), speed),
   };
+}
+
+async function install(sql: Sql, at: Date): Promise<void> {
+  const [known] = await sql`select to_regclass('carillon.test_clock') is not null as installed`;
+  if (known?.["installed"] === true) {
+    const [clock] = await sql<{ base: Date }[]>`select base from carillon.test_clock where factor = 0`;
+    if (clock?.base.getTime() === at.getTime()) return;
+    await sql`update carillon.test_clock set base = ${at}, factor = 0`;
+  } else {
+    await replaceClock(sql, at);
+  }
+  await beginAt(sql, at);
 }
 
 async function replaceClock(sql: Sql, at: Date): Promise<void> {

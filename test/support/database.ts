@@ -2,7 +2,12 @@ import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { inject } from "vitest";
 
-export const templateName = "carillon_template";
+/** What a test's database is a clone of: empty, migrated, or migrated with a clock that stands still on the tests' Monday. */
+export const templates = {
+  empty: "template1",
+  migrated: "carillon_migrated",
+  still: "carillon_still",
+} as const;
 
 export interface TestDatabase {
   url: string;
@@ -11,12 +16,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own with every migration applied: a clone of the template, which takes some 20 ms. Or one that nobody has migrated. */
-export async function testDatabase({ migrated = true } = {}): Promise<TestDatabase> {
-  const template = migrated ? templateName : "template1";
+/** A database of its own, which takes some 20 ms to clone; with every migration applied unless it is to be empty. */
+export async function testDatabase(of: keyof typeof templates = "migrated"): Promise<TestDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await administer(serverUrl, (sql) => sql`create database ${sql(name)} template ${sql(template)}`);
+  await administer(serverUrl, (sql) => sql`create database ${sql(name)} template ${sql(templates[of])}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {

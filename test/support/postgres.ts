@@ -2,11 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
-import { connect } from "../../lib/db/connect.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { templateName } from "./database.ts";
+import { templates } from "./database.ts";
+import { databaseClock } from "./database-clock.ts";
+import { monday } from "./instants.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -32,7 +34,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    await makeTemplate(server.url);
+    await makeTemplates(server.url);
   } catch (error) {
     await teardown();
     throw error;
@@ -41,13 +43,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return teardown;
 }
 
-async function makeTemplate(serverUrl: string): Promise<void> {
+/** Migrated once, and once more with time standing still, so that a test need not make either. */
+async function makeTemplates(serverUrl: string): Promise<void> {
   const server = connect({ DATABASE_URL: serverUrl });
-  await server`create database ${server(templateName)}`;
+  const within = async (name: string, template: string, act: (sql: Sql) => Promise<unknown>) => {
+    await server`create database ${server(name)} template ${server(template)}`;
+    const url = new URL(serverUrl);
+    url.pathname = `/${name}`;
+    const sql = connect({ DATABASE_URL: url.href });
+    await act(sql);
+    await sql.end();
+  };
+  const migrations = await readMigrations(migrationsDirectory);
+  await within(templates.migrated, "template1", (sql) => migrate(sql, migrations, silentLog));
+  await within(templates.still, templates.migrated, (sql) => databaseClock(sql, monday));
   await server.end();
-  const url = new URL(serverUrl);
-  url.pathname = `/${templateName}`;
-  const sql = connect({ DATABASE_URL: url.href });
-  await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
-  await sql.end();
 }
