@@ -22,10 +22,12 @@ function judgeOwed({ segments, jobs, ranges }: Told): string[] {
   return segments.flatMap(({ kind, owed, scheduleId, edit }) => {
     if (kind !== "active" && kind !== "held") return [];
     return owed.flatMap((at) => {
-      const inRanges = ranges.filter(({ from, to }) => from <= at && at <= to).length;
-      const times = (occurrences.has(at) ? 1 : 0) + inRanges;
-      if (times === 0) return [`lost: ${nameOf(scheduleId, at)} (${kind}, edit ${edit})`];
-      return times > 1 ? [`told twice: ${nameOf(scheduleId, at)} (${inRanges} ranges)`] : [];
+      const covering = ranges.filter(({ from, to }) => from <= at && at <= to);
+      // A single run that a pause swallowed is a range of its own, within that of the cadence before it.
+      const wide = covering.filter(({ from, to }) => from < to).length;
+      const isJob = occurrences.has(at);
+      if (!isJob && covering.length === 0) return [`lost: ${nameOf(scheduleId, at)} (${kind}, edit ${edit})`];
+      return (isJob ? 1 : 0) + wide > 1 ? [`told twice: ${nameOf(scheduleId, at)} (${wide} ranges)`] : [];
     });
   });
 }

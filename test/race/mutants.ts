@@ -20,14 +20,14 @@ function isLock(
   return textOf(statement).includes(name) && valuesOf(statement)[0] === lockClass;
 }
 
-/** Reads where the shard stands from a snapshot older than the tick's lock, as one statement that does both would. */
-export function watermarkBeforeLock(): WrapLine {
+/** Reads where the shard stands from a snapshot older than the lock, as one statement that does both would. */
+export function watermarkBeforeLock(shared: boolean): WrapLine {
   return (line) => {
     let lock: Statement | undefined;
     return {
       ...line,
       run: (statement) => {
-        if (isLock(statement, { lockClass: planLock, shared: false })) {
+        if (isLock(statement, { lockClass: planLock, shared })) {
           lock = statement;
           answer(statement, []);
         } else if (lock !== undefined && textOf(statement).includes("from carillon.shards where id")) {
@@ -103,11 +103,13 @@ export function oneSnapshot(side: Sql): WrapLine {
       "set session characteristics as transaction isolation level repeatable read",
     );
     if (!isStatement(setting)) throw new Error("The driver makes statements of another kind.");
-    setting.handler = (statement) => line.run(statement);
+    // Sent here and now: what its own handler would send comes after the statement that opened this line.
+    setting.handler = () => {};
     setting.then(
       () => {},
       () => {},
     );
+    line.run(setting);
     return line;
   };
 }

@@ -9,7 +9,7 @@ type Mutate = NonNullable<RaceOptions["mutate"]>;
 export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mutate>>> = {
   "no-plan-lock": () => ({ admin: withoutLock({ lockClass: planLock, shared: true }) }),
   "no-tick-lock": () => ({ ticker: withoutLock({ lockClass: planLock, shared: false }) }),
-  "watermark-before-lock": () => ({ ticker: watermarkBeforeLock() }),
+  "watermark-before-lock": () => ({ admin: watermarkBeforeLock(true) }),
   "watermark-apart": (side) => ({ ticker: watermarkApart(side) }),
   "no-gate-for-edits": () => ({ admin: withoutLock({ lockClass: gate, shared: false }) }),
   "no-gate-for-claims": async (side) => {
