@@ -32,10 +32,12 @@ export interface Fuse {
   operations: Operation[];
   isBlown(): boolean;
   /** The world of one process, which shares its fate with no other. */
-  process(name: string): FusedProcess;
+  process(): FusedProcess;
 }
 
 export interface FusedProcess {
+  /** What it is about to do, for the labels of its operations. */
+  begin(task: string): void;
   isDead(): boolean;
   /** Resolves when the server has seen its connections go. */
   closed(): Promise<void>;
@@ -61,7 +63,8 @@ export function fuse(moment?: Moment): Fuse {
   const isNow = ({ label, nth }: Operation, side: Moment["side"]) =>
     moment !== undefined && moment.label === label && moment.nth === nth && moment.side === side;
 
-  const process = (name: string): FusedProcess => {
+  const process = (): FusedProcess => {
+    let name = "";
     let dead = false;
     const closing: Promise<void>[] = [];
     const die = () => {
@@ -101,6 +104,9 @@ export function fuse(moment?: Moment): Fuse {
       line.run(statement);
     };
     return {
+      begin: (task) => {
+        name = task;
+      },
       isDead: () => dead,
       wrap: (line, onLost) => {
         const scope = scopeOf();

@@ -11,6 +11,8 @@ import type { CrashWorld } from "./world.ts";
 /** What stands before the counted part, and the part in which something dies at each operation. */
 export interface Scenario {
   name: string;
+  /** Of so many moments one run tries one, beginning with another each time; all of them with CARILLON_CRASH=all. */
+  oneOf: number;
   prepare(world: CrashWorld): Promise<void>;
   act(world: CrashWorld): Promise<void>;
 }
@@ -38,6 +40,7 @@ const slow = { handler: "demo" };
 export const scenarios: readonly Scenario[] = [
   {
     name: "a tick that makes jobs",
+    oneOf: 1,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *");
@@ -48,6 +51,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a tick that comes late",
+    oneOf: 1,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *");
@@ -57,6 +61,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a tick that sweeps up after dead workers and lost messages, and lets a pause end",
+    oneOf: 2,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
       await put(world, "alone", "in 5s", slow);
@@ -73,6 +78,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "workers whose target takes some, refuses some",
+    oneOf: 1,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
       await put(world, "alone", "in 5s", slow);
@@ -93,6 +99,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "edits of every kind",
+    oneOf: 5,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "doomed", "every 15s", slow);
@@ -121,6 +128,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "edits while no tick has come for minutes",
+    oneOf: 5,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *", slow);
@@ -134,6 +142,11 @@ export const scenarios: readonly Scenario[] = [
           caller,
           patch: { when: "every 25s", payload: { edit: ++edits } },
         }),
+      );
+      await world.clock.advance(70_000);
+      // Its cadence began between two ticks, and ends before the next.
+      await world.edit("patch steps again", (deps) =>
+        patchSchedule(deps, { key: "steps", caller, patch: { payload: { edit: ++edits } } }),
       );
       await pause(world, "cron");
       await world.work();

@@ -31,7 +31,7 @@ export interface CrashWorld {
   queues: MemoryQueues;
   /** From here on operations are counted, and the moment of death may come. */
   fuse: Fuse;
-  light(): void;
+  light(): Promise<void>;
   edit(name: string, change: (deps: EditDeps) => Promise<EditDone | undefined>): Promise<void>;
   tick(): Promise<void>;
   work(worker?: Worker): Promise<void>;
@@ -59,34 +59,34 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
   const refusals = new Map<string, number>();
   const unlit = fuse();
   const lit = fuse(moment);
-  let current = unlit;
 
-  const process = (of: Fuse, name: string): Process => {
-    const fused = of.process(name);
+  const process = (of: Fuse): Process => {
+    const fused = of.process();
     const wrap: WrapLine = (line, onLost) => recorder.wrap(fused.wrap(line, onLost), onLost);
     return { ...fused, sql: connectThrough(database.url, wrap), sender: fused.queue(queues.sender()) };
   };
-  // What is not counted need not be told apart: one process does it all.
-  const ordinary = process(unlit, "ordinary");
+  let living = process(unlit);
 
-  const inProcess = async (name: string, act: (process: Process) => Promise<void>) => {
-    if (current === unlit) return act(ordinary);
-    const own = process(current, name);
+  const inProcess = async (task: string, act: (process: Process) => Promise<void>) => {
+    living.begin(task);
     try {
-      await act(own);
+      await act(living);
     } catch (error) {
-      if (!own.isDead()) throw error;
-    } finally {
-      await Promise.all([own.sql.end(), own.closed()]);
+      if (!living.isDead()) throw error;
     }
+    if (!living.isDead()) return;
+    await Promise.all([living.sql.end(), living.closed()]);
+    // What died is followed by another, which knows nothing of it.
+    living = process(lit);
   };
 
   const world: CrashWorld = {
     clock,
     queues,
     fuse: lit,
-    light: () => {
-      current = lit;
+    light: async () => {
+      await living.sql.end();
+      living = process(lit);
     },
     edit: (name, change) =>
       inProcess(name, async ({ sql, sender }) => {
@@ -100,10 +100,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
         await tick({ sql, queue: sender, log: silentLog }, settings, () => false);
       }),
     work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals }, worker),
-    heal: () => {
-      current = unlit;
-      return heal(side, world);
-    },
+    heal: () => heal(side, world),
     verdict: async (effectMayRepeat) => {
       const end = clock.now();
       const ledger = await readLedger(side, end);
@@ -117,7 +114,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
       return violations;
     },
     close: async () => {
-      await Promise.all([ordinary.sql.end(), side.end()]);
+      await Promise.all([living.sql.end(), side.end()]);
       await database.drop();
     },
   };

@@ -105,12 +105,12 @@ export async function worker(world: World, sql: Sql): Promise<void> {
   const { dice, queues, recorder, state, counts, clock } = world;
   const queue = queues.sender(() => fate(world));
   while (!state.over) {
-    const messages = queues.receive(dice.between(1, 6), (count) => dice.between(0, count - 1));
+    const messages = queues.receive(dice.between(1, 4), (count) => dice.between(0, count - 1));
     if (messages.length === 0) {
       await pause(5);
       continue;
     }
-    const until = clock.now().getTime() + dice.between(8_000, 20_000);
+    const until = clock.now().getTime() + dice.between(12_000, 30_000);
     const deliver: Parameters<typeof workMessages>[0]["deliver"] = async (jobs) => {
       if (state.faults && dice.chance(0.03)) return perish("before delivery");
       await clock.sleep(dice.between(0, 400));
@@ -211,12 +211,14 @@ export async function killer(world: World, sql: Sql): Promise<number> {
 }
 
 /** Now and then no tick comes for so long that occurrences are missed. */
-export async function staller(world: World, everyMs: number, stallMs: number): Promise<void> {
-  const { state } = world;
-  while (state.faults) {
-    for (let waited = 0; waited < everyMs && state.faults; waited += 50) await pause(50);
+export async function staller({ state, dice }: World, stallMs: number): Promise<void> {
+  const waitWhileFaults = async (ms: number) => {
+    for (let waited = 0; waited < ms && state.faults; waited += 50) await pause(50);
+  };
+  for (let calmMs = 2_000; state.faults; calmMs = dice.between(2_000, 15_000)) {
+    await waitWhileFaults(calmMs);
     state.ticksStalled = true;
-    for (let waited = 0; waited < stallMs && state.faults; waited += 50) await pause(50);
+    await waitWhileFaults(stallMs);
     state.ticksStalled = false;
   }
 }

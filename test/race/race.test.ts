@@ -9,11 +9,11 @@ test.each([fixedSeed, anySeed])(
   "nothing is lost, doubled, early, stuck or started after an acknowledgement, whatever races and dies (seed %i)",
   async (seed) => {
     const database = await testDatabase();
-    const report = await race({ databaseUrl: database.url, seed, ms: 12_000 });
+    const report = await race({ databaseUrl: database.url, seed, ms: 9_000, schedules: 20 });
     process.stdout.write(`${lineOf(report)}\n`);
     expect(report.violations.slice(0, 20), lineOf(report)).toEqual([]);
-    expect(report.owed).toBeGreaterThan(500);
+    expect(report.owed).toBeGreaterThan(300);
     await database.drop();
   },
-  60_000,
+  120_000,
 );

@@ -31,6 +31,9 @@ export interface RaceReport extends Verdict {
   healedMs: number;
 }
 
+// Longer than the horizon and the two minutes after which an occurrence is missed, at sixty times the speed.
+const stallMs = 5_500;
+
 const plain: WrapLine = (line) => line;
 
 /** Ticks, workers and admins on one database, everything that can go wrong going wrong; then peace, and then the oracle. */
@@ -57,7 +60,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
     dice: diceOf(seeded(seed)),
     queues: memoryQueues(clock, 30_000),
     shards: [1, 9],
-    keys: Array.from({ length: schedules }, (_, index) => `race/${index}`.replace("/", ":")),
+    keys: Array.from({ length: schedules }, (_, index) => `race:${index}`),
     acknowledged: [],
     unexpected: [],
     state: { editing: true, faults: true, ticksStalled: false, over: false },
@@ -82,7 +85,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
     ...many(workers, () => worker(world, connected(mutate.worker, 2))),
   ];
   const killing = killer(world, bystander);
-  const stalling = staller(world, 9_000, 7_000);
+  const stalling = staller(world, stallMs);
 
   await pause(ms);
   world.state.editing = false;
@@ -90,7 +93,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   await Promise.all([...editing, stalling]);
   const killed = await killing;
   const end = clock.now();
-  const healedMs = await untilHealed(bystander, end, options.healMs ?? 30_000);
+  const healedMs = await untilHealed(bystander, end, options.healMs ?? 60_000);
   world.state.over = true;
   await Promise.all(running);
   const verdict = judge(
