@@ -258,7 +258,7 @@ async function respec(
   const own = holds.some(({ owner }) => owner === author);
   const holding = paused === true && !own;
   const releasing = paused === false && own;
-  const same = sameWhen && !counted && isDeepStrictEqual(wanted, current.body);
+  const same = sameWhen && !counted && isDeepStrictEqual(asStored(wanted), current.body);
   if (same && !holding && !releasing) return null;
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
@@ -275,6 +275,11 @@ async function respec(
     },
     holdsLeft: left > 0,
   };
+}
+
+/** As it would be read back: JSON has no negative zero. */
+function asStored(body: ScheduleBody): unknown {
+  return JSON.parse(JSON.stringify(body));
 }
 
 function resolve(key: string, body: ScheduleBody, now: Date): Spec {

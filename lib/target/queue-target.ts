@@ -41,25 +41,35 @@ export function queueTarget(
       jobs.map((job, index) => entry(job, index, deps.clock.now())),
       ({ target }) => target.queue,
     );
-    for (const [queue, entries] of byQueue) {
-      let url: string;
-      try {
-        url = await urlOf(queue);
-      } catch (error) {
-        for (const { index } of entries) deliveries[index] = failed(error);
-        continue;
+    const sendings: Sending[] = [];
+    await eachRequest([...byQueue], async ([queue, entries]) => {
+      const url = await urlOf(queue).catch((error: unknown) => failed(error));
+      if (typeof url === "string" && !deps.ownUrls.includes(url)) {
+        sendings.push(...sendingsTo(url, entries));
+        return;
       }
-      if (deps.ownUrls.includes(url)) {
-        for (const { index } of entries)
-          deliveries[index] = failed("This is one of Carillon's own queues.", true);
-        continue;
-      }
-      await eachRequest(requests(entries), async (batch) => {
+      const refused = typeof url === "string" ? failed("This is one of Carillon's own queues.", true) : url;
+      for (const { index } of entries) deliveries[index] = refused;
+    });
+    await eachRequest(sendings, async ({ url, batches }) => {
+      for (const batch of batches) {
         for (const [index, delivery] of await sendBatch(deps.sqs, url, batch)) deliveries[index] = delivery;
-      });
-    }
+      }
+    });
     return deliveries;
   };
+}
+
+/** Batches of one queue that go one after the other. */
+interface Sending {
+  url: string;
+  batches: Entry[][];
+}
+
+/** Only in a FIFO queue does the order of arrival mean anything. */
+function sendingsTo(url: string, entries: readonly Entry[]): Sending[] {
+  const batches = requests(entries);
+  return url.endsWith(".fifo") ? [{ url, batches }] : batches.map((batch) => ({ url, batches: [batch] }));
 }
 
 function entry(job: ClaimedJob & { target: QueueTarget }, index: number, now: Date): Entry {

@@ -89,6 +89,15 @@ describe("an edit", () => {
     expect(world.delivered).toMatchObject([{ occurrence: at("12:00:00").toISOString() }]);
   });
 
+  test("that asks for the same again changes nothing, also where JSON writes it otherwise", async () => {
+    const body = { when: "every 1h", payload: { a: -0, b: [1] } };
+    await world.put("same", body);
+    expect(await world.put("same", body)).toMatchObject({ change: "unchanged", schedule: { version: 1 } });
+    expect(await world.put("same", { ...body, payload: { b: [1], a: 0 } })).toMatchObject({
+      change: "unchanged",
+    });
+  });
+
   test("counts a relative `when` anew if it names it, and else not", async () => {
     await world.put("relative", { when: "in 1h" });
     await world.clock.advance(10 * minute);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   CreateQueueCommand,
+  DeleteMessageCommand,
   DeleteQueueCommand,
   type Message,
   ReceiveMessageCommand,
@@ -164,6 +165,21 @@ test("a FIFO queue gets the job's id for its deduplication, so that a second att
     ].sort(),
   );
   expect(messages).toHaveLength(2);
+});
+
+test("jobs of one FIFO group arrive in their order, however many requests they take", async () => {
+  const jobs = Array.from({ length: 35 }, (_, n) => job("ordered.fifo", { groupId: "one", n }));
+  expect(await target()(jobs)).toEqual(jobs.map(() => done));
+  const order: (string | undefined)[] = [];
+  while (order.length < jobs.length) {
+    for (const { Attributes, ReceiptHandle } of await received("ordered.fifo", 1)) {
+      order.push(Attributes?.MessageDeduplicationId);
+      // The next one of a group is given out when the one before it is gone.
+      const QueueUrl = emulator.queueUrl("ordered.fifo");
+      await functions.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+    }
+  }
+  expect(order).toEqual(jobs.map(({ n }) => `7-${at(0).getTime()}-c${n}`));
 });
 
 test("a queue that is missing fails its own jobs, is looked for again each time, and harms no other", async () => {
