@@ -1,6 +1,6 @@
 import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
+import { functionTimeoutSeconds, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Database } from "./database.ts";
@@ -54,7 +54,7 @@ export class CarillonStack extends Stack {
       description: "Carillon: delivers jobs to queues and event buses, many together",
       timeout: FAST_TIMEOUT,
       memoryMiB: 1_024,
-      batchSize: 10,
+      batchSize: workerBatchSize.fast,
       maxConcurrency: settings.fastConcurrency,
       targets: new TargetAllowList(this, {
         queueArns: settings.targetQueueArns,
@@ -68,7 +68,7 @@ export class CarillonStack extends Stack {
       timeout: SLOW_TIMEOUT,
       memoryMiB: 1_024,
       // Alone: a handler that hangs holds up nobody's parcel but its own.
-      batchSize: 1,
+      batchSize: workerBatchSize.slow,
       maxConcurrency: settings.slowConcurrency,
     });
 

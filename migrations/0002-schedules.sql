@@ -20,8 +20,6 @@ create table carillon.schedules (
   -- Since when a hold stands; occurrences after it are not planned until the last hold goes.
   held_since timestamptz(3),
   deleted_at timestamptz(3),
-  -- The last occurrence it will ever have, null where it goes on: "ended" is read from it, so ending costs no write.
-  final_at timestamptz(3),
   key text collate "C" not null,
   group_key text collate "C",
   tags text[] not null default '{}',
@@ -47,6 +45,8 @@ create table carillon.schedule_versions (
   changed_at timestamptz(3) not null,
   changed_by text not null,
   spec_version int not null,
+  -- Whether a hold stood while this was the version: its occurrences were not planned.
+  held boolean not null,
   -- The cadence, resolved: exactly one of the three. Interval occurrences are first_at + k * every_ms.
   once_at timestamptz(3),
   first_at timestamptz(3),

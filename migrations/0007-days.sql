@@ -34,9 +34,17 @@ begin
   return v_made;
 end $$;
 
--- Drops days of the plan that every watermark has left behind by a day, and days of jobs and attempts that are older
--- than the retention and in which nothing waits. Returns the names of what went.
-create function carillon.drop_days(p_retention interval) returns text[]
+-- Whether a job of these occurrences waits. Volatile: asked twice, it looks twice.
+create function carillon.waits_within(p_from timestamptz, p_to timestamptz) returns boolean
+  language sql volatile
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select exists (select from carillon.parcels p cross join lateral unnest(p.occurrences) o where o >= p_from and o < p_to)
+  $$;
+
+-- Drops days of the plan that every watermark has left behind by a day. Returns their names. A transaction of its own:
+-- a drop locks its parent until the commit, and nobody is to wait behind it for more than the drop.
+create function carillon.drop_plan_days() returns text[]
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set lock_timeout = '500ms'
@@ -44,34 +52,45 @@ create function carillon.drop_days(p_retention interval) returns text[]
 declare
   v_dropped text[] := '{}';
   v_name text;
-  v_day date;
-  v_plan_before timestamptz;
-  v_waiting boolean;
+  v_before timestamptz;
 begin
   perform pg_advisory_xact_lock(3, 0);
   -- The watermark runs ahead of the clock: by itself it would let go of yesterday, which attaching still wants, before midnight.
-  select least(carillon.clock(), min(least(watermark_at, near_until))) - interval '1 day' into v_plan_before from carillon.shards;
+  select least(carillon.clock(), min(least(watermark_at, near_until))) - interval '1 day' into v_before from carillon.shards;
   for v_name in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
                 where i.inhparent = 'carillon.plan'::regclass order by 1 loop
-    v_day := to_date(right(v_name, 8), 'YYYYMMDD');
-    if (v_day + 1)::timestamp at time zone 'UTC' <= v_plan_before then
-      execute format('drop table carillon.%I', v_name);
-      v_dropped := v_dropped || v_name;
-    end if;
-  end loop;
-  for v_name in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-                where i.inhparent = 'carillon.jobs'::regclass order by 1 loop
-    v_day := to_date(right(v_name, 8), 'YYYYMMDD');
-    continue when (v_day + 1)::timestamp at time zone 'UTC' > carillon.clock() - p_retention;
-    -- Nobody may bring a dead job of this day back to life between the look and the drop.
-    execute format('lock table carillon.%I in access exclusive mode', v_name);
-    execute format('select exists (select from carillon.%I where state = ''waiting'')', v_name) into v_waiting;
-    continue when v_waiting;
+    continue when (to_date(right(v_name, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC' > v_before;
     execute format('drop table carillon.%I', v_name);
-    execute format('drop table if exists carillon.%I', 'attempts_' || right(v_name, 8));
     v_dropped := v_dropped || v_name;
   end loop;
   return v_dropped;
+end $$;
+
+-- Drops the oldest day of jobs and attempts that is older than the retention and in which nothing waits: one day a call.
+-- Returns its name, or null where there is none. Whatever waits is in a parcel, so the parcels tell and no day is searched.
+create function carillon.drop_job_day(p_retention interval) returns text
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set lock_timeout = '500ms'
+  as $$
+declare
+  v_name text;
+  v_from timestamptz;
+begin
+  perform pg_advisory_xact_lock(3, 0);
+  for v_name in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+                where i.inhparent = 'carillon.jobs'::regclass order by 1 loop
+    v_from := to_date(right(v_name, 8), 'YYYYMMDD')::timestamp at time zone 'UTC';
+    exit when v_from + interval '1 day' > carillon.clock() - p_retention;
+    continue when carillon.waits_within(v_from, v_from + interval '1 day');
+    execute format('lock table carillon.%I in access exclusive mode', v_name);
+    -- Once more under the lock: a dead job of this day may have been brought back to life meanwhile.
+    continue when carillon.waits_within(v_from, v_from + interval '1 day');
+    execute format('drop table carillon.%I', v_name);
+    execute format('drop table if exists carillon.%I', 'attempts_' || right(v_name, 8));
+    return v_name;
+  end loop;
+  return null;
 end $$;
 
 do $$

@@ -5,8 +5,9 @@
 -- Plans are generic and use indexes only, so that an empty or fresh partition never flips one. There is no range on
 -- `occurrence` "for pruning": it made the planner scan a whole day per settle; pruning at run time needs none.
 
--- Jobs of a parcel that may not start now: cancelled where the schedule is deleted, parked in a parcel of their own
--- where it is held. Rare; called by claim_parcel under the gate.
+-- Jobs of a parcel that may not start here and now: cancelled where the schedule is deleted; parked in a parcel of their own
+-- where it is held; moved where its target now belongs to the other queue, whose workers alone can deliver it (a few
+-- together, as slow parcels are). Rare; called by claim_parcel under the gate.
 create function carillon.set_aside(p_parcel carillon.parcels, p_now timestamptz) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -21,24 +22,32 @@ begin
     and j.state = 'waiting' and j.parcel_id = p_parcel.id
     and s.id = k.schedule_id and s.deleted_at is not null;
 
-  with held as (
-    select j.occurrence, j.schedule_id, j.kind, j.n
+  with aside as (
+    select j.occurrence, j.schedule_id, j.kind, j.n, s.queue, case when s.held_since is not null and j.kind <> 'manual' then s.id end as held
     from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds, p_parcel.ns) k (occurrence, schedule_id, kind, n)
     join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
       and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel.id
     join carillon.schedules s on s.id = k.schedule_id
-    where s.held_since is not null and s.deleted_at is null and j.kind <> 'manual'
-  ), parked as (
-    insert into carillon.parcels (shard, queue, ready_at, offer_at, held_schedule, occurrences, schedule_ids, kinds, ns)
-    select p_parcel.shard, p_parcel.queue, 'infinity', 'infinity', h.schedule_id,
-      array_agg(h.occurrence order by h.occurrence, h.kind, h.n), array_agg(h.schedule_id),
-      array_agg(h.kind order by h.occurrence, h.kind, h.n), array_agg(h.n order by h.occurrence, h.kind, h.n)
-    from held h group by h.schedule_id
-    returning id, held_schedule
+    where s.deleted_at is null
+      and ((s.held_since is not null and j.kind <> 'manual') or s.queue <> p_parcel.queue)
+  ), seated as (
+    select a.*, (row_number() over (partition by a.queue, a.held order by a.occurrence, a.schedule_id, a.kind, a.n) - 1) / 10 as seat from aside a
+  ), packed as materialized (
+    select nextval('carillon.parcels_id_seq') as id, queue, held, seat,
+      array_agg(occurrence order by occurrence, schedule_id, kind, n) as occurrences,
+      array_agg(schedule_id order by occurrence, schedule_id, kind, n) as schedule_ids,
+      array_agg(kind order by occurrence, schedule_id, kind, n) as kinds,
+      array_agg(n order by occurrence, schedule_id, kind, n) as ns
+    from seated group by queue, held, seat
+  ), inserted as (
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, occurrences, schedule_ids, kinds, ns)
+    select id, p_parcel.shard, queue, case when held is null then p_now else 'infinity' end,
+      case when held is null then p_now else 'infinity' end, held, occurrences, schedule_ids, kinds, ns
+    from packed
   )
-  update carillon.jobs j set parcel_id = parked.id, ready_at = 'infinity'
-  from held h join parked on parked.held_schedule = h.schedule_id
-  where j.occurrence = h.occurrence and j.schedule_id = h.schedule_id and j.kind = h.kind and j.n = h.n;
+  update carillon.jobs j set parcel_id = p.id, ready_at = case when p.held is null then p_now else 'infinity' end
+  from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+  where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n;
 end $$;
 
 -- Takes a parcel: one row a job that may start now, or one row that says why there is none:
@@ -46,8 +55,8 @@ end $$;
 -- split it), `held`, `empty` (nothing in it may start; the parcel is removed).
 create function carillon.claim_parcel(p_parcel bigint, p_lease_ms int)
   returns table (outcome text, wait_ms int, fence int, claimed_at timestamptz, occurrence timestamptz, schedule_id bigint,
-    kind carillon.job_kind, n int, due_at timestamptz, attempt smallint, version int, key text, group_key text,
-    body jsonb, target jsonb, payload jsonb)
+    kind carillon.job_kind, n int, due_at timestamptz, attempt smallint, planned_version int, version int, key text,
+    group_key text, body jsonb, target jsonb, payload jsonb)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -60,10 +69,12 @@ declare
   v_parcel carillon.parcels;
   v_count int;
 begin
+  -- The answer where there is no job: the other columns stay null.
+  outcome := 'gone';
+  wait_ms := 0;
   select p.shard into v_shard from carillon.parcels p where p.id = p_parcel;
   if not found then
-    return query select 'gone', 0, 0, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, 0,
-      null::timestamptz, null::smallint, 0, null::text, null::text, null::jsonb, null::jsonb, null::jsonb;
+    return next;
     return;
   end if;
   -- The gate, shared: an edit of this shard either committed before this line, and the look below sees it, or waits. (Class 2.)
@@ -74,18 +85,22 @@ begin
   where p.id = p_parcel and p.ready_at <= v_now and p.lease_until is null
   returning p.* into v_parcel;
   if not found then
-    return query select
-      case when p.id is null then 'gone' when p.held_schedule is not null then 'held' when p.lease_until >= v_now then 'leased'
-        when p.lease_until is not null then 'ended' else 'early' end,
-      case when p.lease_until is null and p.held_schedule is null
-        then ceil(least(extract(epoch from p.ready_at - v_now), 86400) * 1000)::int else 0 end,
-      0, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, 0,
-      null::timestamptz, null::smallint, 0, null::text, null::text, null::jsonb, null::jsonb, null::jsonb
-    from (select 1) one left join carillon.parcels p on p.id = p_parcel;
+    select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
+    if not found then outcome := 'gone';
+    elsif v_parcel.held_schedule is not null then outcome := 'held';
+    elsif v_parcel.lease_until >= v_now then outcome := 'leased';
+    elsif v_parcel.lease_until is not null then outcome := 'ended';
+    else
+      outcome := 'early';
+      wait_ms := ceil(least(extract(epoch from v_parcel.ready_at - v_now), 86400) * 1000);
+    end if;
+    return next;
     return;
   end if;
   return query
     select 'job', 0, v_parcel.fence, v_now, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version,
+      -- The version that runs: the planned one, unless what is asked has changed since.
+      greatest(j.version, s.spec_version),
       s.key, s.group_key, v.body, v.target, coalesce(j.payload, v.payload)
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in.
@@ -93,23 +108,23 @@ begin
       and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
     join carillon.schedules s on s.id = k.schedule_id
     join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-    where s.deleted_at is null and (s.held_since is null or j.kind = 'manual');
+    where s.deleted_at is null and (s.held_since is null or j.kind = 'manual') and s.queue = v_parcel.queue;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then perform carillon.set_aside(v_parcel, v_now); end if;
   if v_count = 0 then
     delete from carillon.parcels p where p.id = p_parcel;
-    return query select 'empty', 0, 0, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, 0,
-      null::timestamptz, null::smallint, 0, null::text, null::text, null::jsonb, null::jsonb, null::jsonb;
+    outcome := 'empty';
+    return next;
   end if;
 end $$;
 
--- Writes each claimed job once, if the fence still holds, and removes the parcel. With p_outcomes null all succeeded;
--- else the arrays list every claimed job: `succeeded`, `retry` (after p_retry_ms), `dead`, `back` (never started: no
+-- Writes each claimed job once, if the fence still holds, and removes the parcel. With p_outcomes null all succeeded, in
+-- the versions they were planned in; else the arrays list every claimed job, with the version that ran: `succeeded`, `retry` (after p_retry_ms), `dead`, `back` (never started: no
 -- attempt is counted). What is to be tried again goes into new parcels, which come back to be sent.
 -- The first row says whether the fence held.
 create function carillon.settle_parcel(p_parcel bigint, p_fence int, p_occurrences timestamptz[] default null,
     p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null,
-    p_outcomes text[] default null, p_retry_ms bigint[] default null, p_errors text[] default null)
+    p_outcomes text[] default null, p_retry_ms bigint[] default null, p_errors text[] default null, p_versions int[] default null)
   returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -142,8 +157,8 @@ begin
   return query
     with results as (
       select r.*, v_now + case when r.outcome = 'retry' then r.retry_ms else 0 end * interval '1 millisecond' as again_at
-      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_retry_ms, p_errors)
-        r (occurrence, schedule_id, kind, n, outcome, retry_ms, error)
+      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_retry_ms, p_errors, p_versions)
+        r (occurrence, schedule_id, kind, n, outcome, retry_ms, error, version)
     ), packed as materialized (
       select r.outcome, date_bin('1 s', r.again_at, 'epoch') as second, max(r.again_at) as ready_at,
         nextval('carillon.parcels_id_seq') as id,
@@ -158,6 +173,7 @@ begin
         attempt = j.attempt + case when r.outcome = 'back' then 0 else 1 end,
         parcel_id = p.id,
         ready_at = p.ready_at,
+        version = case when r.outcome = 'back' then j.version else r.version end,
         started_at = case when r.outcome = 'back' then j.started_at else coalesce(j.started_at, v_parcel.claimed_at) end,
         finished_at = case when r.outcome in ('retry', 'back') then null else v_now end,
         reason = case when r.outcome = 'dead' then 'attempts' else j.reason end,

@@ -26,13 +26,13 @@ grant execute on function carillon.clock() to carillon_tick, carillon_worker, ca
 
 -- The worker: claim and settle, which run with their owner's rights.
 grant execute on function carillon.claim_parcel(bigint, int) to carillon_worker;
-grant execute on function carillon.settle_parcel(bigint, int, timestamptz[], bigint[], carillon.job_kind[], int[], text[], bigint[], text[])
+grant execute on function carillon.settle_parcel(bigint, int, timestamptz[], bigint[], carillon.job_kind[], int[], text[], bigint[], text[], int[])
   to carillon_worker;
 grant update (offer_at, offers) on carillon.parcels to carillon_worker;
 grant select on carillon.parcels to carillon_worker;
 
 -- The tick plans, sweeps, and lets go of holds whose end has come.
-grant execute on function carillon.attach_days(date, date), carillon.drop_days(interval) to carillon_tick;
+grant execute on function carillon.attach_days(date, date), carillon.drop_plan_days(), carillon.drop_job_day(interval) to carillon_tick;
 grant select on all tables in schema carillon to carillon_tick;
 revoke select on carillon.tokens from carillon_tick;
 grant update on carillon.shards, carillon.parcels, carillon.jobs, carillon.schedules to carillon_tick;

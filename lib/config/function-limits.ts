@@ -9,6 +9,9 @@ export const functionTimeoutSeconds = {
   slowWorker: 660,
 } as const;
 
+/** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */
+export const workerBatchSize = { fast: 10, slow: 1 } as const;
+
 /** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
 export const visibilityInTimeouts = 6;
 

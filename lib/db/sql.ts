@@ -57,7 +57,7 @@ async function transaction<T>(
   });
 
   try {
-    await tx.unsafe(`begin ${mode ?? ""}`);
+    await tx.unsafe(`begin ${mode ?? "isolation level read committed"}`);
     const result = await work(tx);
     const { command } = await tx.unsafe("commit");
     // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.

@@ -1,5 +1,6 @@
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { Clock } from "../clock.ts";
+import { workerBatchSize } from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
 import { keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
@@ -117,13 +118,14 @@ interface SourceParts {
 function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
   const { sqs, queues, clock, log } = parts;
   const feeds = [
-    { name: jobQueues.fast.name, consumer: functions.fastWorker },
-    { name: jobQueues.slow.name, consumer: functions.slowWorker },
+    { name: jobQueues.fast.name, consumer: functions.fastWorker, batchSizeMax: workerBatchSize.fast },
+    { name: jobQueues.slow.name, consumer: functions.slowWorker, batchSizeMax: workerBatchSize.slow },
   ];
-  for (const { name, consumer } of feeds) {
+  for (const { name, consumer, batchSizeMax } of feeds) {
     const source = startQueueSource({
       sqs,
       queue: { name, url: queues.queueUrl(name) },
+      batchSizeMax,
       consumer,
       clock,
       log,

@@ -10,6 +10,9 @@ export interface ClaimedJob extends JobKey {
   dueAt: Date;
   /** Attempts counted before this one. */
   attempt: number;
+  plannedVersion: number;
+  /** The version that runs. */
+  version: number;
   key: string;
   group: string | null;
   target: Target;
@@ -42,6 +45,8 @@ interface ClaimRow extends JobKey {
   claimedAt: Date;
   dueAt: Date;
   attempt: number;
+  plannedVersion: number;
+  version: number;
   key: string;
   group: string | null;
   body: SparseBody;
@@ -56,7 +61,7 @@ export async function claimParcel(
 ): Promise<ClaimedParcel | NotClaimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, wait_ms as "waitMs", fence, claimed_at as "claimedAt", occurrence, schedule_id as "scheduleId", kind, n,
-      due_at as "dueAt", attempt, key, group_key as group, body, target, payload
+      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)})`;
   const [first] = rows;
   if (first === undefined) throw new Error(`Claiming parcel ${id} gave no answer.`);
@@ -70,19 +75,8 @@ export async function claimParcel(
   };
 }
 
-function claimedJob({
-  occurrence,
-  scheduleId,
-  kind,
-  n,
-  dueAt,
-  attempt,
-  key,
-  group,
-  body,
-  target,
-  payload,
-}: ClaimRow): ClaimedJob {
-  const { retry, timeout } = fullBody(body, target, payload);
-  return { occurrence, scheduleId, kind, n, dueAt, attempt, key, group, target, payload, retry, timeout };
+function claimedJob(row: ClaimRow): ClaimedJob {
+  const { body, outcome: _outcome, waitMs: _waitMs, fence: _fence, claimedAt: _claimedAt, ...job } = row;
+  const { retry, timeout } = fullBody(body, job.target, job.payload);
+  return { ...job, retry, timeout };
 }

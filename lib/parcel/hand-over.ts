@@ -24,8 +24,8 @@ export async function handOver(
 
 /**
  * A sent parcel is offered again only when nobody has claimed it a minute after it was ready; later offers the sweep has
- * counted already. `order by … for update`
- * keeps the lock order; a parcel that somebody holds at this moment is past being offered anyway.
+ * counted already. `order by … for update` keeps the lock order; a parcel that somebody holds at this moment is past being
+ * offered anyway.
  */
 async function markSent(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql`

@@ -29,10 +29,12 @@ export async function settleParcel(
   parcel: ClaimedParcel,
   settlements: readonly Settlement[],
 ): Promise<Settled> {
-  const rows = settlements.every(({ kind }) => kind === "succeeded")
-    ? await sql<SettleRow[]>`
+  const asPlanned = parcel.jobs.every(({ version, plannedVersion }) => version === plannedVersion);
+  const rows =
+    asPlanned && settlements.every(({ kind }) => kind === "succeeded")
+      ? await sql<SettleRow[]>`
         select settled, null as id, null as queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence})`
-    : await settleEach(sql, parcel, settlements);
+      : await settleEach(sql, parcel, settlements);
   const outgoing = rows.flatMap(({ id, queue, waitMs }) =>
     id === null || queue === null ? [] : [{ id, queue, waitMs }],
   );
@@ -51,5 +53,6 @@ function settleEach(
       ${column((job) => job.scheduleId)}::bigint[], ${column((job) => job.kind)}::text[]::carillon.job_kind[], ${column((job) => job.n)}::int[],
       ${settlements.map(({ kind }) => kind)}::text[],
       ${settlements.map((each) => (each.kind === "retry" ? Math.ceil(each.afterMs) : null))}::bigint[],
-      ${settlements.map((each) => ("error" in each ? each.error : null))}::text[])`;
+      ${settlements.map((each) => ("error" in each ? each.error : null))}::text[],
+      ${column((job) => job.version)}::int[])`;
 }

@@ -3,7 +3,7 @@ import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { cancelHeld, releaseHeld, withdraw } from "../job/withdraw.ts";
-import { type Hold, removeHold, setHold } from "../schedule/holds.ts";
+import { type Hold, removeHold, removeHolds, setHold } from "../schedule/holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import type { MadeParcel } from "./fire.ts";
@@ -22,7 +22,7 @@ export interface Edit {
 
 export interface EditContext {
   current: StoredSchedule;
-  /** The holds that stand, by owner. */
+  /** Where its shard stood, and the time, once everything was locked: the edit's cut. */
   state: ShardState;
 }
 
@@ -78,7 +78,10 @@ export async function applyEdit(
     },
     { name: author, at: cut },
   );
-  if (edit.delete === true) await cancelHeld(tx, current.id);
+  if (edit.delete === true) {
+    await removeHolds(tx, current.id);
+    await cancelHeld(tx, current.id);
+  }
   if (edit.delete === true || isHeld) return lagging;
 
   const resumed = wasHeld && kept;

@@ -54,8 +54,8 @@ export async function fire(
 ): Promise<Fired> {
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it.
-  await tx`set local jit = off`;
-  const rows = await tx<FiredRow[]>`
+  const planning = tx`set local jit = off`.execute();
+  const firing = tx<FiredRow[]>`
     with batch as materialized (${source}),
     live as materialized (
       select b.*, s.queue
@@ -96,6 +96,7 @@ export async function fire(
       (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
       p.id, p.queue, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
     from (select 1) one left join inserted_parcels p on true`;
+  const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {
     taken: first?.taken ?? 0,

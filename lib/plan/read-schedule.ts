@@ -107,16 +107,16 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
     tx,
     stored.map(({ id }) => id),
   );
-  const latest = stored.flatMap(({ id, cadence }) => {
-    const at = previousBefore(cadence, now + 1);
-    return at === null ? [] : [{ scheduleId: id, occurrence: new Date(at) }];
-  });
-  const jobs = new Map((await readJobsAt(tx, latest)).map((job) => [job.scheduleId, job]));
+  const depth = stored.length === 1 ? backlogLookedAt : 1;
+  const due = stored.flatMap(({ id, cadence }) =>
+    newestUpTo(cadence, now, depth).map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
+  );
+  const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
   const planned = await watermarks(tx);
   return stored.map((schedule) => {
     const { cadence, cadenceId: _, specVersion: __, shard, heldSince, ...head } = schedule;
     const pending = (planned.get(shard) ?? now) < now;
-    const { nextAt, ended } = whatIsNext(cadence, now, jobs.get(schedule.id), pending);
+    const { nextAt, ended } = whatIsNext(cadence, now, jobs.get(schedule.id) ?? [], pending);
     const state = heldSince !== null ? "paused" : ended ? "ended" : "active";
     return {
       ...head,
@@ -130,16 +130,28 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
   });
 }
 
-/** The next occurrence that has not started: one that is due and whose job still waits, or the first to come. */
+/** How many due occurrences the reading of one schedule looks at for the oldest that waits; a list looks at the newest. */
+const backlogLookedAt = 30;
+
+function newestUpTo(cadence: Cadence, now: number, count: number): number[] {
+  const instants: number[] = [];
+  let at = previousBefore(cadence, now + 1);
+  for (; at !== null && instants.length < count; at = previousBefore(cadence, at)) instants.push(at);
+  return instants;
+}
+
+/** The next occurrence that has not started: the oldest that is due and whose job still waits, or the first to come. */
 function whatIsNext(
   cadence: Cadence,
   now: number,
-  latest: JobRead | undefined,
+  due: readonly JobRead[],
   pending: boolean,
 ): { nextAt: number | null; ended: boolean } {
   const coming = nextAfter(cadence, now);
-  const waits = latest?.state === "waiting";
-  if (waits) return { nextAt: latest.occurrence.getTime(), ended: false };
+  const byAge = due.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
+  const waiting = byAge.find(({ state }) => state === "waiting");
+  if (waiting !== undefined) return { nextAt: waiting.occurrence.getTime(), ended: false };
+  const latest = byAge.at(-1);
   if (coming !== null) return { nextAt: coming, ended: false };
   const unsettled = latest?.state === "running" || latest?.state === "retrying";
   const unplanned = latest === undefined && pending && cadence.kind === "once";

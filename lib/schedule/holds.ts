@@ -28,6 +28,10 @@ export async function removeHold(tx: Tx, scheduleId: string, owner: string): Pro
   await tx`delete from carillon.holds where schedule_id = ${scheduleId} and owner = ${owner}`;
 }
 
+export async function removeHolds(tx: Tx, scheduleId: string): Promise<void> {
+  await tx`delete from carillon.holds where schedule_id = ${scheduleId}`;
+}
+
 export interface EndedHold {
   key: string;
   owner: string;

@@ -55,13 +55,21 @@ export async function insertSchedule(
 ): Promise<void> {
   const { body } = spec;
   await tx`
-    insert into carillon.schedules (id, key, shard, queue, held_since, final_at, group_key, tags, target_kind,
+    insert into carillon.schedules (id, key, shard, queue, held_since, group_key, tags, target_kind,
       created_at, created_by, updated_at, updated_by)
-    values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${heldSince}, ${finalAt(spec.cadence)}, ${body.group}, ${body.tags},
+    values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${heldSince}, ${body.group}, ${body.tags},
       ${targetKind(body.target)}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
   await insertVersion(
     tx,
-    { scheduleId: id, version: 1, specVersion: 1, change: "created", spec, cadenceId },
+    {
+      scheduleId: id,
+      version: 1,
+      specVersion: 1,
+      change: "created",
+      held: heldSince !== null,
+      spec,
+      cadenceId,
+    },
     author,
   );
 }
@@ -87,14 +95,22 @@ export async function raiseVersion(
   await tx`
     update carillon.schedules
     set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.heldSince}, queue = ${queueClass(body.target)},
-      deleted_at = ${raised.deleted === true ? author.at : null}, final_at = ${finalAt(raised.spec?.cadence ?? current.cadence)},
+      deleted_at = ${raised.deleted === true ? author.at : null},
       group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)},
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${current.id}`;
   const { change, spec, cadenceId } = raised;
   await insertVersion(
     tx,
-    { scheduleId: current.id, version, specVersion, change, spec, cadenceId: cadenceId ?? null },
+    {
+      scheduleId: current.id,
+      version,
+      specVersion,
+      change,
+      held: raised.heldSince !== null,
+      spec,
+      cadenceId: cadenceId ?? null,
+    },
     author,
   );
   return version;
@@ -105,20 +121,21 @@ interface NewVersion {
   version: number;
   specVersion: number;
   change: ScheduleChange;
+  held: boolean;
   spec: Spec | undefined;
   cadenceId: number | null;
 }
 
 async function insertVersion(
   tx: Tx,
-  { scheduleId, version, specVersion, change, spec, cadenceId }: NewVersion,
+  { scheduleId, version, specVersion, change, held, spec, cadenceId }: NewVersion,
   author: Author,
 ): Promise<void> {
   const cadence = spec?.cadence;
   await tx`
-    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version,
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held,
       once_at, first_at, every_ms, cadence_id, body, target, payload)
-    values (${scheduleId}, ${version}, ${change}, ${author.at}, ${author.name}, ${specVersion},
+    values (${scheduleId}, ${version}, ${change}, ${author.at}, ${author.name}, ${specVersion}, ${held},
       ${cadence?.kind === "once" ? new Date(cadence.at) : null},
       ${cadence?.kind === "interval" ? new Date(cadence.firstAt) : null},
       ${cadence?.kind === "interval" ? cadence.everyMs : null}, ${cadenceId},
@@ -132,8 +149,4 @@ async function insertVersion(
 
 function jsonText(value: unknown): string {
   return JSON.stringify(value);
-}
-
-function finalAt(cadence: Cadence): Date | null {
-  return cadence.kind === "once" ? new Date(cadence.at) : null;
 }

@@ -37,7 +37,9 @@ export function eventTarget({
         target: job.target.event,
       };
     });
-    await eachRequest(requests(entries), async (batch) => {
+    // A bus that may not be written to is refused with its whole request: no other bus shares it.
+    const byBus = [...Map.groupBy(entries, ({ target }) => target.bus).values()];
+    await eachRequest(byBus.flatMap(requests), async (batch) => {
       for (const [index, delivery] of await putBatch(events, batch)) deliveries[index] = delivery;
     });
     return deliveries;

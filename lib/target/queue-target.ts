@@ -25,6 +25,7 @@ interface Entry {
 export function queueTarget(
   deps: QueueTargetDeps,
 ): (jobs: readonly (ClaimedJob & { target: QueueTarget })[]) => Promise<Delivery[]> {
+  const own = new Set(deps.ownUrls.map(accountAndName));
   const urls = new Map<string, Promise<string>>();
   const urlOf = (queue: string) => {
     const known = urls.get(queue);
@@ -43,8 +44,8 @@ export function queueTarget(
     );
     const sendings: Sending[] = [];
     await eachRequest([...byQueue], async ([queue, entries]) => {
-      const url = await urlOf(queue).catch((error: unknown) => failed(error));
-      if (typeof url === "string" && !deps.ownUrls.includes(url)) {
+      const url = await urlOf(queue).catch((error: unknown) => failed(error, error instanceof OtherRegion));
+      if (typeof url === "string" && !own.has(accountAndName(url))) {
         sendings.push(...sendingsTo(url, entries));
         return;
       }
@@ -128,9 +129,24 @@ function stringAttributes(attributes: Readonly<Record<string, string>>) {
   );
 }
 
+/** A queue of another region: this one may have a queue of the same name, and must not get what was meant for the other. */
+class OtherRegion extends Error {
+  override readonly name = "OtherRegion";
+}
+
+/** The account and the name, at the end of every queue URL: the host says nothing, since all requests go to one endpoint. */
+function accountAndName(url: string): string {
+  return url.split("/").slice(-2).join("/");
+}
+
 async function findUrl(sqs: SQSClient, queue: string): Promise<string> {
+  const [, urlRegion] = /^https?:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queue) ?? [];
+  const [, arnRegion, account, name = queue] = /^arn:[^:]+:sqs:([^:]+):(\d{12}):(.+)$/.exec(queue) ?? [];
+  const named = urlRegion ?? arnRegion;
+  const own = await sqs.config.region();
+  if (named !== undefined && named !== own)
+    throw new OtherRegion(`The queue is in ${named}; this Carillon delivers within ${own}.`);
   if (/^https?:/.test(queue)) return queue;
-  const [, account, name = queue] = /^arn:[^:]+:sqs:[^:]+:(\d{12}):(.+)$/.exec(queue) ?? [];
   const owner = account === undefined ? {} : { QueueOwnerAWSAccountId: account };
   const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: name, ...owner }));
   if (QueueUrl === undefined) throw new Error(`SQS knows the queue ${queue} but gave no URL for it.`);

@@ -1,6 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
-import { readShard } from "../plan/shard.ts";
+import { horizonMs, readShard } from "../plan/shard.ts";
 
 /** Partitions exist for so many days ahead; the near plan reaches to the end of the last of them. */
 const daysAhead = 3;
@@ -16,11 +16,17 @@ export async function attachDays(sql: Sql): Promise<void> {
     from carillon.shards`;
 }
 
-export async function dropDays(sql: Sql, retentionDays: number): Promise<string[]> {
-  const [row] = await sql<
-    { dropped: string[] }[]
-  >`select carillon.drop_days(${retentionDays} * interval '1 day') as dropped`;
-  return row?.dropped ?? [];
+/** Drops what is past, a day of jobs at a time, each in a transaction of its own. Returns the names of what went. */
+export async function dropDays(sql: Sql, retentionDays: number, timeIsUp: () => boolean): Promise<string[]> {
+  const [plan] = await sql<{ dropped: string[] }[]>`select carillon.drop_plan_days() as dropped`;
+  const dropped = plan?.dropped ?? [];
+  while (!timeIsUp()) {
+    const [row] = await sql<{ day: string | null }[]>`
+      select carillon.drop_job_day(${retentionDays} * interval '1 day') as day`;
+    if (row?.day == null) break;
+    dropped.push(row.day);
+  }
+  return dropped;
 }
 
 /**
@@ -54,9 +60,10 @@ export function bringNear(sql: Sql, shard: number): Promise<boolean> {
   });
 }
 
-export async function shardsToBringNear(sql: Sql): Promise<number[]> {
-  const rows = await sql<{ id: number }[]>`
-    select id from carillon.shards
+/** Shards whose line stands before where it should; `urgent` are those in which it would stop this very tick. */
+export async function shardsToBringNear(sql: Sql): Promise<{ shard: number; urgent: boolean }[]> {
+  return sql<{ shard: number; urgent: boolean }[]>`
+    select id as shard, near_until <= carillon.clock() + ${horizonMs} * interval '1 millisecond' as urgent
+    from carillon.shards
     where near_until < ((carillon.clock() at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC' order by id`;
-  return rows.map(({ id }) => id);
 }

@@ -24,17 +24,17 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
     const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
     if (isReached(state, horizon))
       return { shard, taken: 0, lastDueAt: null, lastSchedule: null, jobs: 0, parcels: [], done: true };
-    const crons = await unfoldCrons(tx, state, horizon, batchMax);
+    const { crons, size } = await lookAhead(tx, state, horizon, rowsMax(state, batchMax));
     const fired = await fire(tx, {
       source: tx`select due_at, occurrence, schedule_id, every_ms, version, cadence_id, ${horizon}::timestamptz as bound
-        from (${nextRows(tx, state, horizon, batchMax)}) rows`,
+        from (${nextRows(tx, state, horizon, size)}) rows`,
       shard,
       now: state.now,
       nearUntil: state.nearUntil,
       crons,
       reason: "missed",
     });
-    const done = fired.taken < batchMax;
+    const done = fired.taken < size;
     await raiseWatermark(
       tx,
       shard,
@@ -64,34 +64,70 @@ function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
     fetch first ${batchMax} rows with ties`;
 }
 
-interface DistinctCron {
-  cadenceId: number;
-  planned: Date;
-  expression: string;
-  timezone: string;
+const longLagMs = 3_600_000;
+const laggingRowsMax = 500;
+
+/** After hours without a tick each cron has thousands of missed occurrences to be counted, and its shard is locked meanwhile. */
+function rowsMax({ now, watermarkAt }: ShardState, batchMax: number): number {
+  return now.getTime() - watermarkAt.getTime() > longLagMs ? Math.min(batchMax, laggingRowsMax) : batchMax;
 }
 
-/** Cron instants, once per distinct (cadence, occurrence) of the batch, from the plan rows alone. */
-async function unfoldCrons(
+/** One statement makes about so many jobs at most: a short interval has many within the horizon, and the shard's edits wait. */
+const jobsMax = 25_000;
+
+interface Look {
+  rows: number;
+  /** Jobs of intervals and one-offs, as far as arithmetic tells. */
+  jobs: number;
+  cadenceId: number | null;
+  planned: Date | null;
+  expression: string | null;
+  timezone: string | null;
+}
+
+/**
+ * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence) once, and makes the
+ * batch smaller where its rows would become too many jobs.
+ */
+async function lookAhead(
   tx: Tx,
   state: ShardState,
   horizon: Date,
   batchMax: number,
-): Promise<UnfoldedCron[]> {
-  const distinct = await tx<DistinctCron[]>`
-    select c.id as "cadenceId", d.occurrence as planned, c.expression, c.timezone
-    from (select distinct cadence_id, occurrence from (${nextRows(tx, state, horizon, batchMax)}) rows where cadence_id is not null) d
-    join carillon.cadences c on c.id = d.cadence_id`;
-  return distinct.map(({ cadenceId, planned, expression, timezone }) => ({
+): Promise<{ crons: UnfoldedCron[]; size: number }> {
+  const missedBefore = new Date(state.now.getTime() - missedAfterMs);
+  const looks = await tx<Look[]>`
+    select d.rows, d.jobs, d.planned, c.id as "cadenceId", c.expression, c.timezone
+    from (
+      select cadence_id, case when cadence_id is not null then occurrence end as planned, count(*)::int as rows,
+        sum(case when every_ms is null or due_at + every_ms * interval '1 millisecond' > ${horizon} then 1
+          else 1 + floor(extract(epoch from ${horizon}::timestamptz - greatest(due_at, ${missedBefore}::timestamptz)) * 1000 / every_ms) end)::float8 as jobs
+      from (${nextRows(tx, state, horizon, batchMax)}) rows group by 1, 2
+    ) d left join carillon.cadences c on c.id = d.cadence_id`;
+  let rows = 0;
+  let jobs = 0;
+  const crons: UnfoldedCron[] = [];
+  for (const look of looks) {
+    const cron = unfoldCron(look, horizon, missedBefore);
+    if (cron !== null) crons.push(cron);
+    rows += look.rows;
+    jobs += cron === null ? look.jobs : look.rows * (cron.runs.length + cron.passed.length);
+  }
+  return { crons, size: jobs <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / jobs)) };
+}
+
+function unfoldCron(
+  { cadenceId, planned, expression, timezone }: Look,
+  horizon: Date,
+  missedBefore: Date,
+): UnfoldedCron | null {
+  if (cadenceId === null || planned === null || expression === null || timezone === null) return null;
+  const cadence = { kind: "cron", expression, timezone } as const;
+  return {
     cadenceId,
     planned,
-    ...unfold(
-      { kind: "cron", expression, timezone },
-      planned.getTime(),
-      horizon.getTime(),
-      state.now.getTime() - missedAfterMs,
-    ),
-  }));
+    ...unfold(cadence, planned.getTime(), horizon.getTime(), missedBefore.getTime()),
+  };
 }
 
 async function raiseWatermark(

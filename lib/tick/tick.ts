@@ -34,55 +34,32 @@ export interface Ticked {
   finished: boolean;
 }
 
+/** What the phases of one tick share. */
+interface Run extends TickDeps {
+  settings: TickSettings;
+  timeIsUp: () => boolean;
+  total: Ticked;
+  /** Keeps a failure for the end: it does not keep the other phases and shards from theirs. */
+  note: (error: unknown) => void;
+}
+
 /**
  * One tick: everything due until the horizon becomes jobs and parcels, shard by shard, batch by batch, until nothing is due
  * or time is nearly gone. It may run beside other ticks, be killed anywhere or come hours late: the jobs are the same.
- * One shard that fails does not keep the others from theirs; the tick then fails at its end, so that it is seen.
+ * What fails does not keep the rest from being done; the tick then fails at its end, so that it is seen.
  */
-export async function tick(
-  { sql, queue, log }: TickDeps,
-  settings: TickSettings,
-  timeIsUp: () => boolean,
-): Promise<Ticked> {
-  const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
+export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () => boolean): Promise<Ticked> {
   const failures: unknown[] = [];
-  const note = (error: unknown) => {
-    failures.push(error);
-  };
+  const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
+  const run: Run = { ...deps, settings, timeIsUp, total, note: (error) => void failures.push(error) };
   // The line between near and far may only rise to days that are attached.
-  const attached = await days(log, () => attachDays(sql)).catch(note);
-  if (attached === true) {
-    for (const shard of await shardsToBringNear(sql)) await bringAllNear(sql, shard, timeIsUp).catch(note);
-  }
-  const sending: Promise<void>[] = [];
-
-  const fireShard = async (shard: number) => {
-    for (let done = false; !done; ) {
-      if (timeIsUp()) {
-        total.finished = false;
-        return;
-      }
-      const batch = await fireShardBatch(sql, shard, settings.batchMax);
-      total.batches += 1;
-      total.jobs += batch.jobs;
-      total.parcels += batch.parcels.length;
-      // Caught here: what fails while other batches are fired must not stay a rejection that nobody awaits yet.
-      sending.push(handOver(sql, queue, batch.parcels).catch(note));
-      done = batch.done;
-    }
-  };
-  const shards = shardsInTurn();
-  const lane = async () => {
-    for (const shard of shards) await fireShard(shard).catch(note);
-  };
-  await Promise.all(Array.from({ length: settings.lanes }, lane));
-  await Promise.all(sending);
-  await sweepAll({ sql, queue, log }, timeIsUp).catch(note);
-  await releaseEndedHolds({ sql, queue, log }, timeIsUp, note).catch(note);
-  await days(log, async () => {
-    const dropped = await dropDays(sql, settings.retentionDays);
-    if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
-  }).catch(note);
+  const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
+  if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
+  await fireShards(run);
+  await sweepAll(run).catch(run.note);
+  await releaseEndedHolds(run).catch(run.note);
+  if (attached) await bringNearWhere(run, () => true).catch(run.note);
+  await days(run, () => dropPast(run)).catch(run.note);
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -91,18 +68,58 @@ export async function tick(
   return total;
 }
 
+/** Lanes side by side, each taking shard after shard; parcels are sent while the next batches are fired. */
+async function fireShards(run: Run): Promise<void> {
+  const sending: Promise<void>[] = [];
+  const shards = shardsInTurn();
+  const lane = async () => {
+    for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
+  };
+  await Promise.all(Array.from({ length: run.settings.lanes }, lane));
+  await Promise.all(sending);
+}
+
+async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Promise<void> {
+  const { sql, queue, settings, total } = run;
+  for (let done = false; !done; ) {
+    if (run.timeIsUp()) {
+      total.finished = false;
+      return;
+    }
+    const batch = await fireShardBatch(sql, shard, settings.batchMax);
+    total.batches += 1;
+    total.jobs += batch.jobs;
+    total.parcels += batch.parcels.length;
+    // Caught here: what fails while other batches are fired must not stay a rejection that nobody awaits yet.
+    sending.push(handOver(sql, queue, batch.parcels).catch(run.note));
+    done = batch.done;
+  }
+}
+
 /** Every shard once, from a random one on, so that ticks side by side do not queue for the same locks. */
 function shardsInTurn(): Iterator<number> & Iterable<number> {
   const first = Math.floor(Math.random() * shardCount);
   return Array.from({ length: shardCount }, (_, i) => (first + i) % shardCount).values();
 }
 
-async function bringAllNear(sql: Sql, shard: number, timeIsUp: () => boolean): Promise<void> {
-  while ((await bringNear(sql, shard)) && !timeIsUp());
+/** Firing comes first: only a line that would stop it is raised before. */
+async function bringNearWhere(run: Run, wanted: (shard: { urgent: boolean }) => boolean): Promise<void> {
+  for (const { shard } of (await shardsToBringNear(run.sql)).filter(wanted)) {
+    await bringAllNear(run, shard).catch(run.note);
+  }
+}
+
+async function bringAllNear({ sql, timeIsUp }: Run, shard: number): Promise<void> {
+  while (!timeIsUp() && (await bringNear(sql, shard)));
+}
+
+async function dropPast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
+  const dropped = await dropDays(sql, settings.retentionDays, timeIsUp);
+  if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
-async function days(log: Log, act: () => Promise<void>): Promise<boolean> {
+async function days({ log }: Run, act: () => Promise<void>): Promise<boolean> {
   try {
     await act();
     return true;
@@ -114,7 +131,7 @@ async function days(log: Log, act: () => Promise<void>): Promise<boolean> {
   }
 }
 
-async function sweepAll({ sql, queue, log }: TickDeps, timeIsUp: () => boolean): Promise<void> {
+async function sweepAll({ sql, queue, log, timeIsUp }: Run): Promise<void> {
   for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
     const swept = await sweep(sql, log);
     await handOver(sql, queue, swept.outgoing);
@@ -125,11 +142,7 @@ async function sweepAll({ sql, queue, log }: TickDeps, timeIsUp: () => boolean):
 const releasedMax = 500;
 
 /** Holds with an end let go by themselves, as their owner would. */
-async function releaseEndedHolds(
-  { sql, queue }: TickDeps,
-  timeIsUp: () => boolean,
-  note: (error: unknown) => void,
-): Promise<void> {
+async function releaseEndedHolds({ sql, queue, timeIsUp, note }: Run): Promise<void> {
   for (const { key, owner } of await endedHolds(sql, releasedMax)) {
     if (timeIsUp()) return;
     await releaseEndedHold({ sql, queue }, { key, owner }).catch((error: unknown) => {

@@ -38,12 +38,24 @@ export async function workParcel(
   for (;;) {
     if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
     const claimed = await claimParcel(deps.sql, parcelId, timeLeftMs() + leaseMarginMs);
-    if (claimed.outcome === "claimed") return deliverAndSettle(deps, claimed);
+    if (claimed.outcome === "claimed") {
+      return timeLeftMs() < startMinMs ? handBack(deps, claimed) : deliverAndSettle(deps, claimed);
+    }
     if (claimed.outcome !== "early") return;
     if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
       return sendBack(deps, parcelId, queueClass, claimed.waitMs);
     await deps.clock.sleep(claimed.waitMs);
   }
+}
+
+/** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
+async function handBack(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
+  const { outgoing } = await settleParcel(
+    deps.sql,
+    parcel,
+    parcel.jobs.map(() => ({ kind: "back" })),
+  );
+  await handOver(deps.sql, deps.queue, outgoing);
 }
 
 async function deliverAndSettle(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {

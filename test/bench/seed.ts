@@ -29,9 +29,9 @@ async function seedChunk(sql: Sql, from: number, to: number): Promise<void> {
       insert into carillon.schedules (id, shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
       select id, id % ${shardCount}::int, 'fast', 'bench:' || md5(i::text), 'queue', carillon.clock(), 'bench', carillon.clock(), 'bench' from ids
     ), specs as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, first_at, every_ms, cadence_id,
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, cadence_id,
         body, target, payload)
-      select id, 1, 'created', carillon.clock(), 'bench', 1, case when i % 2 = 0 then carillon.clock() end,
+      select id, 1, 'created', carillon.clock(), 'bench', 1, false, case when i % 2 = 0 then carillon.clock() end,
         case when i % 2 = 0 then 3600000 + i % 1000 * 60000 end, case when i % 2 = 1 then crons.ids[1 + i % 500] end,
         '{"when":"every 1h"}', '{"queue":"bench"}', jsonb_build_object('n', i) from ids, crons
     )

@@ -47,8 +47,8 @@ test("an edit reads where its shard stands after it has the plan lock, not befor
     with made as (
       insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
       values (${shard}, 'fast', 'edited', 'queue', carillon.clock(), 't', carillon.clock(), 't') returning id)
-    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, once_at, body, target)
-    select id, 1, 'created', carillon.clock(), 't', 1, ${later}, '{"when":"-"}', '{"queue":"q"}' from made returning schedule_id as id`;
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target)
+    select id, 1, 'created', carillon.clock(), 't', 1, false, ${later}, '{"when":"-"}', '{"queue":"q"}' from made returning schedule_id as id`;
   const locked = await whileAnotherMovesTheWatermark(() =>
     sql.begin((tx) => lockForEdit(tx, { id: schedule?.id ?? "", shard })),
   );

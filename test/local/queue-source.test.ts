@@ -50,7 +50,14 @@ function consume(handler: (event: SQSEvent) => Promise<unknown>, concurrency = 2
   const spec = { name: "worker", assemble, env: {}, timeoutMs: 10_000, concurrency };
   const consumer = localFunction(spec, { clock, log });
   close = consumer.close;
-  source = startQueueSource({ sqs, queue: { name, url: emulator.queueUrl(name) }, consumer, clock, log });
+  source = startQueueSource({
+    sqs,
+    queue: { name, url: emulator.queueUrl(name) },
+    batchSizeMax: 10,
+    consumer,
+    clock,
+    log,
+  });
 }
 
 async function send(...bodies: string[]): Promise<void> {

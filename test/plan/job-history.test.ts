@@ -92,21 +92,46 @@ describe("a schedule's history", () => {
     ]);
   });
 
-  test("is bounded in what it looks at per page, and goes on behind a long pause", async () => {
+  test("does not search a pause, however long: before it the newest job is found at once", async () => {
     await world.put("seconds", { when: "every 1s" });
     await world.clock.advance(3 * second);
     await world.pause("seconds");
     await world.clock.advance(3 * hour);
     await world.tick();
-    const id = await idOf("seconds");
-    const first = await jobsOf(world.sql, { id }, { limit: 10 });
-    expect(first.items).toEqual([]);
-    expect(first.next).toBeDefined();
-    expect((await history(id, 10)).map(({ occurrence }) => occurrence)).toEqual([
-      at(3_000),
-      at(2_000),
-      at(1_000),
+    const { items, next } = await jobsOf(world.sql, { id: await idOf("seconds") }, { limit: 10 });
+    expect(items.map(({ occurrence }) => occurrence)).toEqual([at(3_000), at(2_000), at(1_000)]);
+    expect(next).toBeUndefined();
+  });
+
+  test("has what a resume ran and passed over singly, at the end of its pause", async () => {
+    await world.put("minutes", { when: "every 1m" });
+    await world.pause("minutes");
+    await world.clock.advance(8 * minute + second);
+    await world.tick();
+    await world.resume("minutes");
+    const found = (await history(await idOf("minutes"), 20)).map(({ occurrence, reason }) => [
+      occurrence,
+      reason,
     ]);
+    expect(found.filter(([occurrence]) => Number(occurrence) <= at(8 * minute).getTime())).toEqual([
+      [at(8 * minute), null],
+      [at(7 * minute), null],
+      [at(6 * minute), null],
+      ...[5, 4, 3, 2, 1].map((n) => [at(n * minute), "paused"]),
+    ]);
+  });
+
+  test("is bounded in what it looks at per page, and goes on behind a time without ticks", async () => {
+    await world.put("seconds", { when: "every 1s" });
+    await world.tick();
+    await world.clock.advance(3 * hour);
+    await world.tick();
+    const id = await idOf("seconds");
+    const first = await jobsOf(world.sql, { id }, { limit: 1_000 });
+    expect(first.next).toBeDefined();
+    const all = (await history(id, 1_000)).map(({ occurrence }) => occurrence.getTime());
+    expect(all.filter((occurrence) => occurrence <= at(3 * minute).getTime())).toHaveLength(180);
+    expect(new Set(all).size).toBe(all.length);
   });
 });
 

@@ -151,8 +151,8 @@ async function fill(sql: Sql): Promise<void> {
     insert into carillon.schedules (id, shard, queue, key, group_key, target_kind, created_at, created_by, updated_at, updated_by)
     select n, n % 16, 'fast', 'k' || n, 'g' || n % 1000, 'queue', ${start}, 't', ${start}, 't' from generate_series(1, ${schedules}) n`;
   await sql`
-    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, first_at, every_ms, body, target, payload)
-    select n, 1, 'created', ${start}::timestamptz - interval '4 days', 't', 1, ${start}::timestamptz - interval '3 days' + n * interval '1 ms', 86400000,
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target, payload)
+    select n, 1, 'created', ${start}::timestamptz - interval '4 days', 't', 1, false, ${start}::timestamptz - interval '3 days' + n * interval '1 ms', 86400000,
       '{"when": "every 1d"}', '{"queue": "demo"}', to_jsonb(n) from generate_series(1, ${schedules}) n`;
   await sql`
     insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, shard)

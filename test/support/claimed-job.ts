@@ -14,6 +14,8 @@ export function claimedJob<Own extends Target>(
     n: 0,
     dueAt: at(0),
     attempt: 0,
+    plannedVersion: 1,
+    version: 1,
     key: "order:1",
     group: null,
     target,

@@ -41,7 +41,7 @@ describe("days", () => {
     expect(await daysOf("plan")).toEqual(["20260303", "20260304", "20260305", "20260306", "20260307"]);
     await world.sql`update carillon.shards set watermark_at = ${at(0)} where id = 9`;
     await world.sql`select carillon.attach_days('2026-03-01', '2026-03-02')`;
-    await world.sql`select carillon.drop_days('30 days')`;
+    await world.sql`select carillon.drop_plan_days()`;
     expect(await daysOf("plan")).toContain("20260302");
   });
 

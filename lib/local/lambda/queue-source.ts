@@ -15,6 +15,8 @@ import { sqsEvent } from "./sqs-event.ts";
 export interface QueueSourceParts {
   sqs: SQSClient;
   queue: { name: string; url: string };
+  /** How many messages one invocation gets at most. */
+  batchSizeMax: number;
   consumer: LocalFunction<SQSEvent, unknown>;
   clock: Clock;
   log: Log;
@@ -25,7 +27,6 @@ export interface QueueSource {
   stop(): Promise<void>;
 }
 
-const batchSizeMax = 10;
 const pollSeconds = 20;
 const pauseAfterFailureMs = 1_000;
 
@@ -66,7 +67,10 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
   }
 }
 
-async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal): Promise<Message[]> {
+async function receive(
+  { sqs, queue, batchSizeMax }: QueueSourceParts,
+  stopping: AbortSignal,
+): Promise<Message[]> {
   const command = new ReceiveMessageCommand({
     QueueUrl: queue.url,
     MaxNumberOfMessages: batchSizeMax,

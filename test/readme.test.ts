@@ -1,0 +1,62 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type StackProcess, startProcess } from "./local/local-stack.ts";
+import { until } from "./support/until.ts";
+
+const root = path.join(import.meta.dirname, "..");
+const hasCurl = spawnSync("curl", ["--version"]).status === 0;
+
+/** The shell blocks of one section of a document, as they are written. */
+function shellBlocks(file: string, heading: string): string[] {
+  const text = readFileSync(path.join(root, file), "utf8");
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
+}
+
+describe.runIf(hasCurl)("the README's first minute (needs curl)", () => {
+  let folder: string;
+  let stack: StackProcess;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "carillon-readme-"));
+    stack = await startProcess(path.join(folder, ".carillon"));
+  });
+
+  afterAll(async () => {
+    await stack.end("SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Runs a block as a user would, but on this stack's ports, with a token it knows, and failing where HTTP fails. */
+  const run = (block: string) => {
+    const { api, events, sqs } = stack.urls;
+    const script = block
+      .replace("$(cat .carillon/token)", "test-token")
+      .replaceAll("http://127.0.0.1:8787", api)
+      .replaceAll("http://127.0.0.1:8788", sqs)
+      .replaceAll("http://127.0.0.1:8789", events)
+      .replaceAll("curl ", "curl --silent --show-error --fail ");
+    return execFileSync("bash", ["-euc", `export CARILLON_TOKEN=test-token\n${script}`], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+  };
+
+  test("every command answers, and the first schedule's event arrives", async () => {
+    const [create, look, weekly, more] = shellBlocks("README.md", "A first schedule in a minute");
+    expect(run(create ?? "")).toContain('"key":"hello"');
+    await until("the job has succeeded", async () => run(look ?? "").includes('"state":"succeeded"'));
+    expect(run(look ?? "")).toContain('"subject":"hello"');
+    expect(run(weekly ?? "")).toContain('"occurrences":["');
+    run(more ?? "");
+  });
+});
+
+test("every npm script that the README names exists", () => {
+  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const named = readFileSync(path.join(root, "README.md"), "utf8").matchAll(/npm run ([a-z:]+)/g);
+  for (const [, name = ""] of named) expect(Object.keys(scripts)).toContain(name);
+});
