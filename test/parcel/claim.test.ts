@@ -131,4 +131,21 @@ describe("a claim", () => {
     await world.sql`update carillon.parcels set kinds = '{manual}', ns = '{1}'`;
     expect((await claimed(id)).jobs).toMatchObject([{ kind: "manual", n: 1 }]);
   });
+
+  test("moves what belongs to the other queue since its schedule got another kind of target, a few together", async () => {
+    const id = await oneParcel(world, 13);
+    for (let n = 0; n < 12; n++) await world.patch(`job-${n}`, { target: { queue: null, handler: "greet" } });
+    expect((await claimed(id)).jobs.map(({ key }) => key)).toEqual(["job-12"]);
+    const moved = await world.sql`
+      select queue, cardinality(occurrences) as jobs, ready_at from carillon.parcels where id <> ${id} order by 2`;
+    expect(moved).toEqual([
+      { queue: "slow", jobs: 2, ready_at: due },
+      { queue: "slow", jobs: 10, ready_at: due },
+    ]);
+    await world.tick();
+    await world.work();
+    expect(world.delivered.map(({ key }) => key).sort()).toEqual(
+      Array.from({ length: 12 }, (_, n) => `job-${n}`).sort(),
+    );
+  });
 });

@@ -131,6 +131,20 @@ describe("a settlement", () => {
     expect((await settleParcel(world.sql, parcel, [succeeded, succeeded])).held).toBe(true);
   });
 
+  test("names the version that ran, where what is asked changed between planning and claim", async () => {
+    const id = await oneParcel(world, 2);
+    await world.patch("job-0", { payload: "edited" });
+    await world.pause("job-1");
+    await world.resume("job-1");
+    await world.work();
+    expect(world.delivered.map(({ payload }) => payload).sort()).toEqual([1, "edited"]);
+    expect(await world.jobs()).toMatchObject([
+      { key: "job-0", version: 2, state: "succeeded" },
+      { key: "job-1", version: 1, state: "succeeded" },
+    ]);
+    expect(id).toBeDefined();
+  });
+
   test("leaves alone a job that is no longer in the parcel", async () => {
     const id = await oneParcel(world, 2);
     const parcel = await claimed(id);

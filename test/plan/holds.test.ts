@@ -275,6 +275,13 @@ describe("a hold with an end", () => {
     });
   });
 
+  test("goes with its schedule", async () => {
+    await world.put("gone", { when: "every 1h" });
+    await world.pause("gone", { until: at(hour) });
+    await world.remove("gone");
+    expect(await world.sql`select from carillon.holds`).toEqual([]);
+  });
+
   test("of a schedule that is gone troubles no tick", async () => {
     await world.put("gone", { when: "every 10m" });
     await world.pause("gone", { until: at("10:15:00") });

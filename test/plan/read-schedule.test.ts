@@ -3,7 +3,7 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import { listSchedules, nextOccurrences, readSchedule } from "../../lib/plan/read-schedule.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, day, hour, minute } from "../support/instants.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
 
 let world: Carillon;
 
@@ -34,6 +34,13 @@ describe("nextAt", () => {
       nextAt: at(2 * minute),
       lastJob: { state: "running", occurrence: at(minute) },
     });
+  });
+
+  test("is the oldest of several that are due and wait", async () => {
+    await world.put("often", { when: "every 10s" });
+    await world.tick();
+    await world.clock.setNow(at(35 * second));
+    expect(await readSchedule(world.sql, "often")).toMatchObject({ nextAt: at(10 * second) });
   });
 
   test("is the time of a single run that no tick has made yet", async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import type { Statement } from "../../lib/db/statement.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
@@ -168,6 +169,12 @@ export interface Held {
   go(): void;
 }
 
+/** `commit` is a statement of its own, and also a word in the isolation level of `begin`. */
+function says(statement: Statement, piece: string): boolean {
+  const text = textOf(statement);
+  return piece === "commit" ? text.trim() === piece : text.includes(piece);
+}
+
 /** Holds a connection back before the first statement that says this. */
 export function heldBefore(piece: string): Held {
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
@@ -179,7 +186,7 @@ export function heldBefore(piece: string): Held {
     wrap: (line) => ({
       ...line,
       run: (statement) => {
-        if (passed || !textOf(statement).includes(piece)) return line.run(statement);
+        if (passed || !says(statement, piece)) return line.run(statement);
         passed = true;
         arrive();
         gone.then(
@@ -196,7 +203,7 @@ export function cutBefore(piece: string): WrapLine {
   return (line, onLost) => ({
     ...line,
     run: (statement) => {
-      if (!textOf(statement).includes(piece)) return line.run(statement);
+      if (!says(statement, piece)) return line.run(statement);
       statement.reject(new ConnectionLost("it was cut"));
       line.close().catch(() => {});
       onLost();

@@ -99,3 +99,15 @@ test("a bus that is away fails every job, each to be tried again", async () => {
   ]);
   endpoint = await startEvents({ dataDir, port: 0, send: async () => {}, log: silentLog });
 });
+
+test("a bus that refuses its request takes no job for another bus with it", async () => {
+  events.middlewareStack.add(
+    (next) => (args) => {
+      if (JSON.stringify(args.input).includes('"forbidden"')) throw new Error("AccessDenied");
+      return next(args);
+    },
+    { step: "initialize" },
+  );
+  const outcomes = await target()([job({ bus: "forbidden" }), job(), job({ bus: "orders" })]);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["failed", "done", "done"]);
+});

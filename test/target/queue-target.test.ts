@@ -240,3 +240,10 @@ test("text that SQS does not take in a message reaches the queue all the same", 
   const [message] = await received("demo", 1);
   expect(JSON.parse(message?.Body ?? "").data).toEqual(payload);
 });
+
+test.each([
+  "arn:aws:sqs:eu-west-1:000000000000:demo",
+  "https://sqs.eu-west-1.amazonaws.com/000000000000/demo",
+])("a queue of another region is refused for good, not looked for here (%s)", async (queue) => {
+  expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
+});

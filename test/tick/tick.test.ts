@@ -96,6 +96,15 @@ describe("batches", () => {
     await expectEachJobInOneParcel();
   });
 
+  test("are smaller where short intervals would make too many jobs of them", async () => {
+    for (let n = 0; n < 200; n++) await world.put(`often-${n}`, { when: "every 1s" });
+    await world.sql`update carillon.schedules set shard = 0`;
+    await world.sql`update carillon.plan set shard = 0`;
+    const { batches, jobs } = await world.tick();
+    expect(jobs).toBe(200 * 180);
+    expect(batches).toBe(15 + 2);
+  });
+
   test("never part two rows of one schedule and instant: the second may be the one that counts", async () => {
     await world.put("edited", { when: "every 5m" });
     await world.patch("edited", { payload: 2 });
