@@ -1,6 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import {
   listSchedules,
@@ -9,17 +10,8 @@ import {
   type ScheduleFilter,
   type ScheduleRead,
 } from "../plan/read-schedule.ts";
-import {
-  createSchedule,
-  deleteSchedule,
-  type EditDone,
-  type EditWish,
-  type PauseWish,
-  patchSchedule,
-  pauseSchedule,
-  putSchedule,
-  resumeSchedule,
-} from "../plan/schedule-edits.ts";
+import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
+import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";

@@ -1,5 +1,5 @@
+import type { EditDone } from "../plan/edit-transaction.ts";
 import type { ScheduleRead } from "../plan/read-schedule.ts";
-import type { EditDone } from "../plan/schedule-edits.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import type { Token } from "../token/token.ts";

@@ -2,16 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { v7 as uuidv7 } from "uuid";
 import { nextAfter } from "../cadence/cadence.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
-import type { Sql, Tx } from "../db/connect.ts";
+import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
-import { sqlState, violatedConstraint } from "../db/sql-state.ts";
-import { handOver } from "../parcel/hand-over.ts";
-import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { type Hold, holdsOf, setHold } from "../schedule/holds.ts";
+import { holdsOf, setHold } from "../schedule/holds.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
 import { parseScheduleBody, type ScheduleBody, whenFault } from "../schedule/schedule-body.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
 import {
   cadenceId,
   insertSchedule,
@@ -19,30 +15,11 @@ import {
   type ScheduleChange,
   type Spec,
 } from "../schedule/write-schedule.ts";
-import { applyEdit, type Edit, type EditContext, heldFrom, lockForEdit } from "./edit.ts";
+import { type EditContext, heldFrom } from "./edit.ts";
+import { type Decision, type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
 import type { MadeParcel } from "./fire.ts";
 import { planFrom } from "./plan-schedule.ts";
-import { readScheduleById, type ScheduleRead } from "./read-schedule.ts";
 import { readShard, shardOf } from "./shard.ts";
-
-export interface EditDeps {
-  sql: Sql;
-  queue: ParcelQueue;
-}
-
-/** The versions of which the schedule must have one; "*" for any, as long as it exists. */
-export type IfMatch = readonly number[] | "*";
-
-export interface EditWish {
-  key: string;
-  caller: { name: string };
-  ifMatch?: IfMatch | undefined;
-}
-
-export interface EditDone {
-  change: "created" | "changed" | "unchanged";
-  schedule: ScheduleRead;
-}
 
 export function putSchedule(
   deps: EditDeps,
@@ -95,122 +72,6 @@ export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<vo
   await edit(deps, wish, {
     decide: async () => ({ edit: { change: "deleted", delete: true }, holdsLeft: false }),
   });
-}
-
-export interface PauseWish extends EditWish {
-  reason?: string | undefined;
-  until?: Date | undefined;
-  owner?: string | undefined;
-}
-
-export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone> {
-  return edit(deps, wish, {
-    decide: async (tx, { current, state }) => {
-      const owner = wish.owner ?? wish.caller.name;
-      if (wish.until !== undefined && wish.until <= state.now) {
-        throw new Refusal("invalid", "The pause would be over already.", [
-          { path: "until", message: "lies in the past" },
-        ]);
-      }
-      const hold: Hold = { owner, reason: wish.reason ?? null, until: wish.until ?? null, since: state.now };
-      const standing = (await holdsOf(tx, [current.id]))
-        .get(current.id)
-        ?.find((each) => each.owner === owner);
-      if (standing !== undefined && isDeepStrictEqual({ ...standing, since: hold.since }, hold)) return null;
-      return { edit: { change: "paused", setHold: hold }, holdsLeft: true };
-    },
-  });
-}
-
-export function resumeSchedule(
-  deps: EditDeps,
-  wish: EditWish & { owner?: string | undefined },
-): Promise<EditDone> {
-  return edit(deps, wish, {
-    decide: async (tx, { current }) => {
-      const owner = wish.owner ?? wish.caller.name;
-      const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      if (!holds.some((each) => each.owner === owner)) return null;
-      return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
-    },
-  });
-}
-
-/** Lets go of a hold whose end has come, unless it has been renewed or released meanwhile. */
-export function releaseEndedHold(
-  deps: EditDeps,
-  { key, owner }: { key: string; owner: string },
-): Promise<EditDone> {
-  const wish = { key, caller: { name: "carillon" } };
-  return edit(deps, wish, {
-    decide: async (tx, { current, state }) => {
-      const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      const hold = holds.find((each) => each.owner === owner);
-      if (hold === undefined || hold.until === null || hold.until > state.now) return null;
-      return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
-    },
-  });
-}
-
-/** What is to be done with a schedule that was found and locked; null where it already is as wished. */
-type Decision = { edit: Edit; holdsLeft: boolean } | null;
-
-interface EditSteps {
-  /** What to do where the key is free; without it, the schedule must exist. */
-  missing?: (tx: Tx) => Promise<{ id: string; parcels: MadeParcel[] }>;
-  decide: (tx: Tx, context: EditContext) => Promise<Decision>;
-}
-
-/** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
-async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const done = await deps.sql.begin((tx) => editOnce(tx, wish, steps));
-      if (done !== "again") {
-        await handOver(deps.sql, deps.queue, done.parcels);
-        return done;
-      }
-    } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
-    }
-    if (attempt === attemptsMax)
-      throw new Refusal(
-        "conflict",
-        `The schedule ${wish.key} is being created and deleted by others at this moment.`,
-      );
-  }
-}
-
-const attemptsMax = 5;
-
-function mayPass(error: unknown): boolean {
-  const state = sqlState(error);
-  if (state === "deadlock" || state === "serialization_failure") return true;
-  return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
-}
-
-async function editOnce(
-  tx: Tx,
-  wish: EditWish,
-  steps: EditSteps,
-): Promise<(EditDone & { parcels: MadeParcel[] }) | "again"> {
-  const found = await findSchedule(tx, wish.key);
-  if (found === null) {
-    if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
-    const { id, parcels } = await steps.missing(tx);
-    return { change: "created", schedule: await readScheduleById(tx, id), parcels };
-  }
-  const context = await lockForEdit(tx, found);
-  if (context === null) return "again";
-  const { current } = context;
-  if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
-    throw new Refusal("precondition", `The schedule ${wish.key} is at version ${current.version}.`);
-  }
-  const decision = await steps.decide(tx, context);
-  if (decision === null)
-    return { change: "unchanged", schedule: await readScheduleById(tx, current.id), parcels: [] };
-  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsLeft, wish.caller.name);
-  return { change: "changed", schedule: await readScheduleById(tx, current.id), parcels };
 }
 
 async function create(

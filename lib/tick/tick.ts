@@ -4,7 +4,7 @@ import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { sweep, sweepMax } from "../parcel/sweep.ts";
-import { releaseEndedHold } from "../plan/schedule-edits.ts";
+import { releaseEndedHold } from "../plan/schedule-holds.ts";
 import { shardCount } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import { endedHolds } from "../schedule/holds.ts";

@@ -1,10 +1,5 @@
-import {
-  deleteSchedule,
-  patchSchedule,
-  pauseSchedule,
-  putSchedule,
-  resumeSchedule,
-} from "../../lib/plan/schedule-edits.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import type { CrashWorld } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
-import type { EditDeps, EditDone } from "../../lib/plan/schedule-edits.ts";
+import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { tick } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";

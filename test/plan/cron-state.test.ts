@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { connect } from "../../lib/db/connect.ts";
-import { deleteSchedule, pauseSchedule, putSchedule, resumeSchedule } from "../../lib/plan/schedule-edits.ts";
+import { deleteSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { memoryQueues } from "../race/memory-queues.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { releaseEndedHold } from "../../lib/plan/schedule-edits.ts";
+import { releaseEndedHold } from "../../lib/plan/schedule-holds.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";

@@ -6,14 +6,9 @@ import { sqlState } from "../../lib/db/sql-state.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
-import {
-  deleteSchedule,
-  type EditDone,
-  patchSchedule,
-  pauseSchedule,
-  putSchedule,
-  resumeSchedule,
-} from "../../lib/plan/schedule-edits.ts";
+import type { EditDone } from "../../lib/plan/edit-transaction.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { done, failed } from "../../lib/target/delivery.ts";

@@ -1,14 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
-import {
-  deleteSchedule,
-  type EditDone,
-  patchSchedule,
-  pauseSchedule,
-  putSchedule,
-  resumeSchedule,
-} from "../../lib/plan/schedule-edits.ts";
+import type { EditDone } from "../../lib/plan/edit-transaction.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import { type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
