@@ -38,20 +38,12 @@ export interface NotClaimed {
   waitMs: number;
 }
 
-interface ClaimRow extends JobKey {
+interface ClaimRow extends Omit<ClaimedJob, "retry" | "timeout"> {
   outcome: NotClaimed["outcome"] | "job";
   waitMs: number;
   fence: number;
   claimedAt: Date;
-  dueAt: Date;
-  attempt: number;
-  plannedVersion: number;
-  version: number;
-  key: string;
-  group: string | null;
   body: SparseBody;
-  target: Target;
-  payload: Json;
 }
 
 export async function claimParcel(

@@ -7,7 +7,7 @@ import { type Hold, removeHold, removeHolds, setHold } from "../schedule/holds.t
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import type { MadeParcel } from "./fire.ts";
-import { firePlanned, pendingOccurrence, planFrom } from "./plan-schedule.ts";
+import { firePlanned, type Planned, pendingOccurrence, planFrom } from "./plan-schedule.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
@@ -28,7 +28,7 @@ export interface EditContext {
 
 /** Plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
 export async function lockForEdit(tx: Tx, found: { id: string; shard: number }): Promise<EditContext | null> {
-  // Pipelined: one round trip, still four statements with four snapshots, sent in this order.
+  // Four statements with four snapshots, sent in this order.
   const [, , current, state] = await Promise.all([
     lockPlanShared(tx, found.shard),
     closeGate(tx, found.shard),
@@ -83,18 +83,25 @@ export async function applyEdit(
     await cancelHeld(tx, current.id);
   }
   if (edit.delete === true || isHeld) return lagging;
+  const planned = { id: current.id, version, cadence, cadenceId: id };
+  return [
+    ...lagging,
+    ...(await planVersion(tx, state, planned, { heldSince: current.heldSince, kept, next })),
+  ];
+}
 
-  const resumed = wasHeld && kept;
-  const first = resumed ? nextAfter(cadence, (current.heldSince ?? cut).getTime()) : next;
-  const parcels = await planFrom(
-    tx,
-    state,
-    { id: current.id, version, cadence, cadenceId: id },
-    first,
-    resumed ? "paused" : "missed",
-  );
-  const released = wasHeld ? await releaseHeld(tx, current.id) : [];
-  return [...lagging, ...parcels, ...released];
+/** Plans the version that begins: after a hold from where it began, else from the cut; what waited for the hold is let go. */
+async function planVersion(
+  tx: Tx,
+  state: ShardState,
+  planned: Planned,
+  { heldSince, kept, next }: { heldSince: Date | null; kept: boolean; next: number | null },
+): Promise<MadeParcel[]> {
+  if (heldSince === null) return planFrom(tx, state, planned, next, "missed");
+  const parcels = kept
+    ? await planFrom(tx, state, planned, nextAfter(planned.cadence, heldSince.getTime()), "paused")
+    : await planFrom(tx, state, planned, next, "missed");
+  return [...parcels, ...(await releaseHeld(tx, planned.id))];
 }
 
 /** Up to the cut the version that ends has its jobs, after it none. */
