@@ -13,18 +13,22 @@ const help = `npm run race -- [options]
 
   --minutes N     how long there are edits and faults; healing comes on top (1)
   --seed N        of the first round; each round takes the next (a random one)
-  --rounds N      so many rounds, each on a database of its own; --minutes is for all of them together (1)
+  --rounds N      so many rounds, each on a database of its own; --minutes is for all of them together (one each 40 s:
+                  one process plays everybody, and in longer rounds it only heaps up what nobody has come to yet)
   --mutant NAME   take a safeguard out and see the oracle notice: ${Object.keys(mutants).join(", ")}`;
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
-    rounds: { type: "string", default: "1" },
+    rounds: { type: "string" },
     mutant: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
+
+const roundSeconds = 40;
+const healMs = 120_000;
 
 async function run(): Promise<void> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-race-"));
@@ -36,7 +40,7 @@ async function run(): Promise<void> {
   };
   const server = await startPostgres({ dataDir, settings });
   try {
-    const rounds = Number(values.rounds);
+    const rounds = Number(values.rounds ?? Math.ceil((Number(values.minutes) * 60) / roundSeconds));
     for (let round = 0; round < rounds; round++) await runRound(server.url, round, rounds);
   } finally {
     await server.stop();
@@ -57,6 +61,7 @@ async function runRound(serverUrl: string, round: number, rounds: number): Promi
     databaseUrl: url.href,
     seed: Number(values.seed) + round,
     ms: (Number(values.minutes) * 60_000) / rounds,
+    healMs,
     mutate: (await mutant?.(side)) ?? {},
   });
   await side.end();
