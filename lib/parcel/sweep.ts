@@ -1,5 +1,6 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
+import { defaults } from "../schedule/stored-schedule.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 interface DueParcel {
@@ -83,7 +84,7 @@ async function countCrash(tx: Tx, ids: string[]): Promise<OutgoingParcel[]> {
   return tx<OutgoingParcel[]>`
     with ended as materialized (
       select p.id, p.claimed_at, p.lease_until, j.occurrence, j.schedule_id, j.kind, j.n, j.attempt + 1 as attempt,
-        j.attempt + 1 >= coalesce((v.body -> 'retry' ->> 'attempts')::int, ${defaultAttempts}) as dead
+        j.attempt + 1 >= coalesce((v.body -> 'retry' ->> 'attempts')::int, ${defaults.retry.attempts}) as dead
       from carillon.parcels p
       join carillon.jobs j on j.occurrence = p.occurrences[1] and j.schedule_id = p.schedule_ids[1]
         and j.kind = coalesce(p.kinds[1], 'cadence') and j.n = coalesce(p.ns[1], 0) and j.state = 'waiting' and j.parcel_id = p.id
@@ -119,8 +120,5 @@ async function offerAgain(tx: Tx, ids: string[]): Promise<OutgoingParcel[]> {
     where id = any(${ids}::bigint[])
     returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
 }
-
-/** What a schedule gets that says nothing of retries. */
-export const defaultAttempts = 5;
 
 const leaseEndedError = "The worker stopped without an answer: its lease ended.";

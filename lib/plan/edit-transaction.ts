@@ -1,11 +1,10 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
-import type { MadeParcel } from "./fire.ts";
 import { readScheduleById, type ScheduleRead } from "./read-schedule.ts";
 
 export interface EditDeps {
@@ -32,7 +31,7 @@ export type Decision = { edit: Edit; holdsLeft: boolean } | null;
 
 export interface EditSteps {
   /** What to do where the key is free; without it, the schedule must exist. */
-  missing?: (tx: Tx) => Promise<{ id: string; parcels: MadeParcel[] }>;
+  missing?: (tx: Tx) => Promise<{ id: string; parcels: OutgoingParcel[] }>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
 }
 
@@ -68,7 +67,7 @@ async function editOnce(
   tx: Tx,
   wish: EditWish,
   steps: EditSteps,
-): Promise<(EditDone & { parcels: MadeParcel[] }) | "again"> {
+): Promise<(EditDone & { parcels: OutgoingParcel[] }) | "again"> {
   const found = await findSchedule(tx, wish.key);
   if (found === null) {
     if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);

@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
-import { cancelHeld, releaseHeld, withdraw } from "../job/withdraw.ts";
+import { withdraw } from "../job/withdraw.ts";
+import { cancelHeld, releaseHeld } from "../parcel/held.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Hold, removeHold, removeHolds, setHold } from "../schedule/holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
-import type { MadeParcel } from "./fire.ts";
 import { firePlanned, type Planned, pendingOccurrence, planFrom } from "./plan-schedule.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
@@ -49,7 +50,7 @@ export async function applyEdit(
   edit: Edit,
   holdsLeft: boolean,
   author: string,
-): Promise<MadeParcel[]> {
+): Promise<OutgoingParcel[]> {
   const cut = state.now;
   const wasHeld = current.heldSince !== null;
   const isHeld = holdsLeft && edit.delete !== true;
@@ -96,7 +97,7 @@ async function planVersion(
   state: ShardState,
   planned: Planned,
   { heldSince, kept, next }: { heldSince: Date | null; kept: boolean; next: number | null },
-): Promise<MadeParcel[]> {
+): Promise<OutgoingParcel[]> {
   if (heldSince === null) return planFrom(tx, state, planned, next, "missed");
   const parcels = kept
     ? await planFrom(tx, state, planned, nextAfter(planned.cadence, heldSince.getTime()), "paused")
@@ -105,7 +106,7 @@ async function planVersion(
 }
 
 /** Up to the cut the version that ends has its jobs, after it none. */
-async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): Promise<MadeParcel[]> {
+async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): Promise<OutgoingParcel[]> {
   const lagging = await planUpToCut(tx, current, state);
   const { id, cadence } = current;
   await withdraw(tx, id, cadence, state.now, later(state.reachedAt, state.watermarkAt));
@@ -113,7 +114,7 @@ async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): P
 }
 
 /** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
-async function planUpToCut(tx: Tx, current: StoredSchedule, state: ShardState): Promise<MadeParcel[]> {
+async function planUpToCut(tx: Tx, current: StoredSchedule, state: ShardState): Promise<OutgoingParcel[]> {
   if (plannedUpTo(state, current.id) >= state.now) return [];
   const first = await pendingOccurrence(tx, state, current);
   if (first === null) return [];

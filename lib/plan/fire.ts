@@ -1,14 +1,8 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { passedSinglyMax, type Unfolded } from "./instants.ts";
 import { missedAfterMs } from "./shard.ts";
-
-/** A parcel that was made and is to be sent: `waitMs` from the moment the database answered. */
-export interface MadeParcel {
-  id: string;
-  queue: "fast" | "slow";
-  waitMs: number;
-}
 
 export interface Fired {
   /** Plan rows taken, and the last of them in (due, schedule) order. */
@@ -16,7 +10,7 @@ export interface Fired {
   lastDueAt: Date | null;
   lastSchedule: string | null;
   jobs: number;
-  parcels: MadeParcel[];
+  parcels: OutgoingParcel[];
 }
 
 /** A cron's occurrences, computed once per distinct (cadence, planned occurrence). */
@@ -37,8 +31,8 @@ export interface FireParams {
 }
 
 /** Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. */
-export const fastParcelMax = 250;
-export const slowParcelMax = 10;
+const fastParcelMax = 250;
+const slowParcelMax = 10;
 
 /** Jobs in one parcel are due within this, so none waits longer than this for a neighbour. */
 const parcelSpan = "250 milliseconds";
@@ -107,7 +101,7 @@ export async function fire(
   };
 }
 
-type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; waitMs: null });
+type FiredRow = Omit<Fired, "parcels"> & (OutgoingParcel | { id: null; queue: null; waitMs: null });
 
 /** instants(cadence_id, planned, at, role: run | passed | next) and ranges, as JavaScript computed them. */
 function unfoldedCrons(tx: Tx, crons: readonly UnfoldedCron[]) {

@@ -1,6 +1,5 @@
 import { type Cadence, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { type CadenceColumns, cadenceOf, type StoredSchedule } from "../schedule/stored-schedule.ts";
 
@@ -54,11 +53,6 @@ export async function jobsOf(
   }
   const oldest = segments.at(-1);
   return segments.length < versionsMax || oldest === undefined ? { items } : { items, next: oldest.from + 1 };
-}
-
-/** The position behind a job, as a page's cursor names it. */
-export function occurrenceOf(jobId: string): number | null {
-  return parseJobId(jobId)?.occurrence.getTime() ?? null;
 }
 
 /** Versions, newest first, each with the cadence it had and the time for which it counted; as many as a page may need. */

@@ -1,6 +1,7 @@
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { type Fired, fire, type MadeParcel } from "./fire.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Fired, fire } from "./fire.ts";
 import { unfold } from "./instants.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
@@ -24,7 +25,7 @@ export async function planFrom(
   planned: Planned,
   first: number | null,
   reason: "missed" | "paused",
-): Promise<MadeParcel[]> {
+): Promise<OutgoingParcel[]> {
   if (first === null) return [];
   const bound = plannedUpTo(state, planned.id);
   if (first > bound.getTime()) {

@@ -4,6 +4,7 @@ import { nextAfter } from "../cadence/cadence.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { holdsOf, setHold } from "../schedule/holds.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
@@ -17,7 +18,6 @@ import {
 } from "../schedule/write-schedule.ts";
 import { type EditContext, heldFrom } from "./edit.ts";
 import { type Decision, type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
-import type { MadeParcel } from "./fire.ts";
 import { planFrom } from "./plan-schedule.ts";
 import { readShard, shardOf } from "./shard.ts";
 
@@ -79,7 +79,7 @@ async function create(
   key: string,
   body: ScheduleBody,
   author: string,
-): Promise<{ id: string; parcels: MadeParcel[] }> {
+): Promise<{ id: string; parcels: OutgoingParcel[] }> {
   const id = await newScheduleId(tx);
   const shard = shardOf(id);
   const [, state] = await Promise.all([lockPlanShared(tx, shard), readShard(tx, shard)]);

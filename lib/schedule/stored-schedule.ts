@@ -41,7 +41,8 @@ interface StoredRow extends Omit<StoredSchedule, "cadence" | "body">, CadenceCol
   payload: Json;
 }
 
-const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
+/** What a schedule gets that names nothing but when and where to. */
+export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
 
 /** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
 export function sparseBody(body: ScheduleBody): SparseBody {

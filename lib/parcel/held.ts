@@ -1,0 +1,32 @@
+import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "./parcel-queue.ts";
+
+/** Cancels what waits for a hold of a schedule that is being deleted. */
+export async function cancelHeld(tx: Tx, scheduleId: string): Promise<void> {
+  await tx`
+    with gone as (
+      delete from carillon.parcels where held_schedule = ${scheduleId} returning id, occurrences, schedule_ids, kinds, ns
+    )
+    update carillon.jobs j
+    set state = 'cancelled', reason = 'deleted', parcel_id = null, ready_at = null, finished_at = carillon.clock()
+    from gone g cross join lateral unnest(g.occurrences, g.schedule_ids, g.kinds, g.ns) k (occurrence, schedule_id, kind, n)
+    where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+      and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = g.id`;
+}
+
+/** Lets go what waited for the last hold of a schedule to be released. */
+export async function releaseHeld(tx: Tx, scheduleId: string): Promise<OutgoingParcel[]> {
+  const released = await tx<OutgoingParcel[]>`
+    update carillon.parcels
+    set held_schedule = null, ready_at = carillon.clock(), offer_at = carillon.clock() + interval '20 seconds'
+    where held_schedule = ${scheduleId}
+    returning id, queue, 0::float8 as "waitMs"`;
+  if (released.length === 0) return [];
+  await tx`
+    update carillon.jobs j set ready_at = p.ready_at
+    from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    where p.id = any(${released.map(({ id }) => id)}::bigint[])
+      and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+      and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id`;
+  return released;
+}
