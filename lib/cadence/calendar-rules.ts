@@ -1,0 +1,131 @@
+import type { Fault } from "../refusal.ts";
+import { daysFromCivil, daysInMonth } from "./civil.ts";
+
+export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+
+export type Weekday = (typeof weekdays)[number];
+
+/**
+ * What a named calendar excludes, by whole days in the zone of the schedule that refers to it. An entry of `dates` and
+ * `except` is a day (`2026-12-25`), a day of every year (`12-25`), or a range of either, both ends included
+ * (`2026-12-24..2027-01-02`, `12-24..01-02` over the turn of the year).
+ */
+export interface CalendarRules {
+  dates: readonly string[];
+  weekly: readonly Weekday[];
+  /** Working days although a rule excludes them. */
+  except?: readonly string[];
+}
+
+export type ReadCalendarRules = { ok: true; rules: CalendarRules } | { ok: false; faults: Fault[] };
+
+export const calendarDatesMax = 2_000;
+/** No range is longer, and no calendar leaves a longer stretch without a day on which to run. */
+export const stretchDaysMax = 3_660;
+
+/** A list may be wrong in each of its entries; an answer names so many of them. */
+const FAULTS_MAX = 100;
+const YEAR_MIN = 1970;
+const YEAR_MAX = 2199;
+/** A year with a leap day, for what comes every year. */
+const LEAP_YEAR = 2000;
+
+const fieldNames: readonly string[] = ["dates", "weekly", "except"];
+
+/** Reads what a caller sent as rules; they come back in one order, each entry once. */
+export function readCalendarRules(input: unknown): ReadCalendarRules {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return {
+      ok: false,
+      faults: [{ path: "", message: "takes an object with `dates`, `weekly` and `except`" }],
+    };
+  }
+  const fields = new Map(Object.entries(input));
+  const faults: Fault[] = [...fields.keys()]
+    .filter((name) => !fieldNames.includes(name))
+    .map((name) => ({ path: shortened(name), message: "is not a field here" }));
+  const dates = readEntries(fields.get("dates"), "dates", faults);
+  const except = readEntries(fields.get("except"), "except", faults);
+  const weekly = readWeekly(fields.get("weekly"), faults);
+  if (faults.length > 0) return { ok: false, faults: faults.slice(0, FAULTS_MAX) };
+  return { ok: true, rules: { dates, weekly, ...(except.length === 0 ? {} : { except }) } };
+}
+
+function readEntries(input: unknown, path: "dates" | "except", faults: Fault[]): string[] {
+  const list = readList(input, path, faults);
+  const entries = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const read = typeof item === "string" ? readDateEntry(item) : ALLOWED;
+    if (typeof read === "string") faults.push({ path: `${path}[${index}]`, message: read });
+    else entries.add(read.text);
+  }
+  return [...entries].sort();
+}
+
+function readWeekly(input: unknown, faults: Fault[]): Weekday[] {
+  const list = readList(input, "weekly", faults);
+  for (const [index, item] of list.entries()) {
+    if (weekdays.some((name) => name === item)) continue;
+    faults.push({ path: `weekly[${index}]`, message: `takes one of ${weekdays.join(", ")}` });
+  }
+  const weekly = weekdays.filter((name) => list.includes(name));
+  if (weekly.length === weekdays.length) {
+    faults.push({ path: "weekly", message: "excludes every day of the week: nothing could ever run" });
+  }
+  return weekly;
+}
+
+function readList(input: unknown, path: string, faults: Fault[]): unknown[] {
+  if (input === undefined) return [];
+  if (!Array.isArray(input)) {
+    faults.push({ path, message: "takes a list" });
+    return [];
+  }
+  if (input.length <= calendarDatesMax) return input;
+  faults.push({ path, message: `takes at most ${calendarDatesMax} entries, has ${input.length}` });
+  return [];
+}
+
+/** `from` and `to` are days since 1970 or, yearly, days of a leap year; yearly ones may run over the turn of the year. */
+interface DateEntry {
+  text: string;
+  yearly: boolean;
+  from: number;
+  to: number;
+}
+
+const ALLOWED =
+  "takes a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02, 12-24..01-02)";
+const ENTRY = /^(?:(\d{4})-)?(\d\d)-(\d\d)(?:\.\.(?:(\d{4})-)?(\d\d)-(\d\d))?$/;
+
+/** The entry, or what is wrong with it. */
+function readDateEntry(text: string): DateEntry | string {
+  const [whole, year, month, day, toYear, toMonth, toDay] = ENTRY.exec(text) ?? [];
+  if (whole === undefined) return ALLOWED;
+  const from = readDay(year, month, day);
+  if (typeof from === "string") return from;
+  const yearly = year === undefined;
+  if (toMonth === undefined) return { text, yearly, from, to: from };
+  if (yearly !== (toYear === undefined)) return "takes a range whose ends both name a year, or neither";
+  const to = readDay(toYear, toMonth, toDay);
+  if (typeof to === "string") return to;
+  if (!yearly && to < from) return "ends before it begins";
+  if (to - from >= stretchDaysMax) return `is a range of more than ${stretchDaysMax} days`;
+  const [first = text] = text.split("..");
+  return { text: to === from ? first : text, yearly, from, to };
+}
+
+function readDay(yearText: string | undefined, monthText = "", dayText = ""): number | string {
+  const year = yearText === undefined ? LEAP_YEAR : Number(yearText);
+  const month = Number(monthText);
+  const day = Number(dayText);
+  if (year < YEAR_MIN || year > YEAR_MAX) return `takes years from ${YEAR_MIN} to ${YEAR_MAX}`;
+  const exists = month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
+  if (exists) return daysFromCivil(year, month, day);
+  const written = yearText === undefined ? `${monthText}-${dayText}` : `${yearText}-${monthText}-${dayText}`;
+  return `holds ${written}, a day that does not exist`;
+}
+
+function shortened(name: string): string {
+  return name.length <= 100 ? name : `${name.slice(0, 100)}…`.toWellFormed();
+}
