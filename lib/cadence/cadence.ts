@@ -1,4 +1,19 @@
+import { type CalendarInterval, calendarIntervalSearch } from "./calendar-interval.ts";
+import type { CalendarRules } from "./calendar-rules.ts";
+import {
+  isCalendarRun,
+  nextCalendared,
+  nextCalendarRun,
+  previousCalendared,
+  previousCalendarRun,
+} from "./calendared.ts";
+import { clockRule, type Dst } from "./clock-rule.ts";
 import { compiledCron } from "./cron.ts";
+import { zoneNamed } from "./zone-spans.ts";
+import { nextInZone, previousInZone } from "./zoned-search.ts";
+
+export type { CalendarInterval } from "./calendar-interval.ts";
+export type { Dst } from "./clock-rule.ts";
 
 /** A `when` resolved: everything that is needed to tell its occurrences. Instants are epoch milliseconds. */
 export type Cadence =
@@ -6,9 +21,27 @@ export type Cadence =
   /** Occurrences at `firstAt + k × everyMs`, k ≥ 0. */
   | { kind: "interval"; everyMs: number; firstAt: number }
   /** The expression in its normal form, the zone by its canonical name. */
-  | { kind: "cron"; expression: string; timezone: string };
+  | { kind: "cron"; expression: string; timezone: string; dst?: Dst }
+  | CalendarInterval
+  /** An instant that several name occurs once. */
+  | { kind: "union"; of: readonly Cadence[] }
+  | Calendared
+  /** From `startsAt` on, up to but without `endsAt`. */
+  | { kind: "window"; of: Cadence; startsAt: number | null; endsAt: number | null };
 
-/** The first occurrence strictly after an instant, or null when there is none any more. */
+/**
+ * A calendar excludes days. With `skip` the occurrences on them remain occurrences that do not run; with `next` and
+ * `previous` they are moved to the nearest day that is not excluded.
+ */
+export interface Calendared {
+  kind: "calendared";
+  of: Cadence;
+  timezone: string;
+  on: "skip" | "next" | "previous";
+  rules: CalendarRules;
+}
+
+/** The first occurrence strictly after an instant, or null when there is none any more. What a calendar skips is one too. */
 export function nextAfter(cadence: Cadence, after: number): number | null {
   switch (cadence.kind) {
     case "once":
@@ -17,8 +50,20 @@ export function nextAfter(cadence: Cadence, after: number): number | null {
       const { everyMs, firstAt } = cadence;
       return after < firstAt ? firstAt : firstAt + (Math.floor((after - firstAt) / everyMs) + 1) * everyMs;
     }
-    case "cron":
-      return compiledCron(cadence.expression, cadence.timezone).nextAfter(after);
+    case "cron": {
+      const cron = compiledCron(cadence.expression);
+      return nextInZone(cron, clockRule(cron.fixedTime, cadence.dst), zoneNamed(cadence.timezone), after);
+    }
+    case "calendar-interval": {
+      const rule = clockRule(true, cadence.dst);
+      return nextInZone(calendarIntervalSearch(cadence), rule, zoneNamed(cadence.timezone), after);
+    }
+    case "union":
+      return earliest(cadence.of, (member) => nextAfter(member, after));
+    case "calendared":
+      return nextCalendared(cadence, after, inner);
+    case "window":
+      return nextInWindow(cadence, after, nextAfter);
   }
 }
 
@@ -31,9 +76,102 @@ export function previousBefore(cadence: Cadence, before: number): number | null 
       const { everyMs, firstAt } = cadence;
       return before <= firstAt ? null : firstAt + (Math.ceil((before - firstAt) / everyMs) - 1) * everyMs;
     }
-    case "cron":
-      return compiledCron(cadence.expression, cadence.timezone).previousBefore(before);
+    case "cron": {
+      const cron = compiledCron(cadence.expression);
+      return previousInZone(
+        cron,
+        clockRule(cron.fixedTime, cadence.dst),
+        zoneNamed(cadence.timezone),
+        before,
+      );
+    }
+    case "calendar-interval": {
+      const rule = clockRule(true, cadence.dst);
+      return previousInZone(calendarIntervalSearch(cadence), rule, zoneNamed(cadence.timezone), before);
+    }
+    case "union":
+      return latest(cadence.of, (member) => previousBefore(member, before));
+    case "calendared":
+      return previousCalendared(cadence, before, inner);
+    case "window":
+      return previousInWindow(cadence, before, previousBefore);
   }
+}
+
+/** As `nextAfter`, leaving out what a calendar skips. */
+export function nextRunAfter(cadence: Cadence, after: number): number | null {
+  switch (cadence.kind) {
+    case "union":
+      return earliest(cadence.of, (member) => nextRunAfter(member, after));
+    case "calendared":
+      return nextCalendarRun(cadence, after, inner);
+    case "window":
+      return nextInWindow(cadence, after, nextRunAfter);
+    default:
+      return nextAfter(cadence, after);
+  }
+}
+
+/** As `previousBefore`, leaving out what a calendar skips. */
+export function previousRunBefore(cadence: Cadence, before: number): number | null {
+  switch (cadence.kind) {
+    case "union":
+      return latest(cadence.of, (member) => previousRunBefore(member, before));
+    case "calendared":
+      return previousCalendarRun(cadence, before, inner);
+    case "window":
+      return previousInWindow(cadence, before, previousRunBefore);
+    default:
+      return previousBefore(cadence, before);
+  }
+}
+
+/** False where `at` is an occurrence that a calendar skips. */
+export function isRun(cadence: Cadence, at: number): boolean {
+  switch (cadence.kind) {
+    case "union":
+      return cadence.of.some((member) => nextAfter(member, at - 1) === at && isRun(member, at));
+    case "calendared":
+      return isCalendarRun(cadence, at) && isRun(cadence.of, at);
+    case "window":
+      return isRun(cadence.of, at);
+    default:
+      return true;
+  }
+}
+
+/** For the calendar, which moves what the cadence within it says. */
+const inner = { nextAfter, previousBefore };
+
+type Search = (cadence: Cadence, from: number) => number | null;
+type Window = Extract<Cadence, { kind: "window" }>;
+
+function nextInWindow({ of, startsAt, endsAt }: Window, after: number, next: Search): number | null {
+  const found = next(of, startsAt === null ? after : Math.max(after, startsAt - 1));
+  return found !== null && endsAt !== null && found >= endsAt ? null : found;
+}
+
+function previousInWindow({ of, startsAt, endsAt }: Window, before: number, previous: Search): number | null {
+  const found = previous(of, endsAt === null ? before : Math.min(before, endsAt));
+  return found !== null && startsAt !== null && found < startsAt ? null : found;
+}
+
+function earliest(members: readonly Cadence[], ask: (member: Cadence) => number | null): number | null {
+  let found: number | null = null;
+  for (const member of members) {
+    const at = ask(member);
+    if (at !== null && (found === null || at < found)) found = at;
+  }
+  return found;
+}
+
+function latest(members: readonly Cadence[], ask: (member: Cadence) => number | null): number | null {
+  let found: number | null = null;
+  for (const member of members) {
+    const at = ask(member);
+    if (at !== null && (found === null || at > found)) found = at;
+  }
+  return found;
 }
 
 const COUNT_MAX = 10_000;
@@ -50,6 +188,11 @@ export function countWithin(
     const upToIncluded = (instant: number) => Math.max(0, Math.floor((instant - firstAt) / everyMs) + 1);
     const all = Math.max(0, upToIncluded(upTo) - upToIncluded(after));
     return { count: Math.min(all, max), more: all > max };
+  }
+  if (cadence.kind === "window") {
+    const { of, startsAt, endsAt } = cadence;
+    const from = startsAt === null ? after : Math.max(after, startsAt - 1);
+    return countWithin(of, from, endsAt === null ? upTo : Math.min(upTo, endsAt - 1), max);
   }
   let count = 0;
   let next = nextAfter(cadence, after);

@@ -2,19 +2,12 @@ import { MS_PER_DAY } from "./civil.ts";
 import { daySearch } from "./cron-days.ts";
 import type { CronFields } from "./cron-fields.ts";
 import { timeSearch } from "./cron-times.ts";
-
-/**
- * Finds the wall times that match an expression, without any time zone. Both ends are inclusive, results are wall instants
- * (see civil.ts), null says that there is none within a whole cycle of the calendar.
- */
-export interface CronSearch {
-  atOrAfter(wall: number): number | null;
-  atOrBefore(wall: number): number | null;
-}
+import type { WallSearch } from "./wall-search.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
-export function cronSearch(fields: CronFields): CronSearch {
+/** What is not found within a whole cycle of the calendar never comes. */
+export function cronSearch(fields: CronFields): WallSearch {
   const times = timeSearch(fields);
   const days = daySearch(fields);
   return {

@@ -1,12 +1,11 @@
-import { type CronFields, readCronFields } from "./cron-fields.ts";
+import { readCronFields } from "./cron-fields.ts";
 import { cronSearch } from "./cron-search.ts";
-import { zoneNamed } from "./zone-spans.ts";
-import { nextInZone, previousInZone } from "./zoned-search.ts";
+import type { WallSearch } from "./wall-search.ts";
 
-/** An expression in a zone, ready to be asked for its occurrences. */
-export interface CompiledCron {
-  nextAfter(after: number): number | null;
-  previousBefore(before: number): number | null;
+/** An expression ready to be searched for its wall times. */
+export interface CompiledCron extends WallSearch {
+  /** Clock changes treat fixed times apart. */
+  fixedTime: boolean;
 }
 
 /** Enough for all that a tick meets in practice; a stranger's thousands of expressions must not fill the memory. */
@@ -14,31 +13,16 @@ const COMPILED_MAX = 5_000;
 const compiled = new Map<string, CompiledCron>();
 
 /** Expressions come from `parseWhen`, in its normal form; any other text is a mistake of the program. */
-export function compiledCron(expression: string, timezone: string): CompiledCron {
-  const name = `${timezone} ${expression}`;
-  const known = compiled.get(name);
+export function compiledCron(expression: string): CompiledCron {
+  const known = compiled.get(expression);
   if (known !== undefined) return known;
   const fields = readCronFields(expression, 0);
   if (!fields.ok) throw new Error(`The cron expression "${expression}" does not read: ${fields.message}`);
-  const made = compile(fields, timezone);
+  const made = { ...cronSearch(fields), fixedTime: fields.fixedTime };
   if (compiled.size >= COMPILED_MAX) {
     const [oldest] = compiled.keys();
     if (oldest !== undefined) compiled.delete(oldest);
   }
-  compiled.set(name, made);
+  compiled.set(expression, made);
   return made;
-}
-
-/** Dates hold no instants much beyond this, and nothing is looked for there. */
-const INSTANT_MAX = 8e15;
-
-function compile(fields: CronFields, timezone: string): CompiledCron {
-  const search = cronSearch(fields);
-  const zone = zoneNamed(timezone);
-  const { fixedTime } = fields;
-  return {
-    nextAfter: (after) => (Math.abs(after) < INSTANT_MAX ? nextInZone(search, fixedTime, zone, after) : null),
-    previousBefore: (before) =>
-      Math.abs(before) < INSTANT_MAX ? previousInZone(search, fixedTime, zone, before) : null,
-  };
 }

@@ -7,6 +7,8 @@ export interface WhenFault {
   kind: "invalid" | "unsupported" | "past";
   message: string;
   position: number;
+  /** Which entry of a list. */
+  index?: number;
 }
 
 export function invalid(position: number, message: string): WhenFault {

@@ -11,5 +11,12 @@ export function normalForm(cadence: Cadence): string {
       return `every ${formatDuration(cadence.everyMs)}`;
     case "cron":
       return cadence.expression;
+    case "calendar-interval":
+      return `every ${cadence.every} ${cadence.unit}${cadence.every === 1 ? "" : "s"}`;
+    case "union":
+      return cadence.of.map(normalForm).join(" | ");
+    case "calendared":
+    case "window":
+      return normalForm(cadence.of);
   }
 }

@@ -1,6 +1,6 @@
 import { readAtTime } from "./at-time.ts";
 import { EXPRESSION_LENGTH_MAX, FURTHEST_MS, INTERVAL_MIN_MS, PAST_GRACE_MS } from "./bounds.ts";
-import { type Cadence, nextAfter } from "./cadence.ts";
+import { type Cadence, type Dst, nextAfter } from "./cadence.ts";
 import { isoInstant } from "./civil.ts";
 import { readCronFields } from "./cron-fields.ts";
 import { describeCron } from "./describe-cron.ts";
@@ -21,6 +21,8 @@ export interface ParsedWhen {
   normal: string;
   /** Plain English, to stand after "runs". */
   description: string;
+  /** What may surprise, in whole sentences. */
+  warnings: string[];
 }
 
 export interface WhenContext {
@@ -29,13 +31,37 @@ export interface WhenContext {
   now: number;
   /** The schedule's key, from which what is spread by key will take its place. */
   key: string;
+  startsAt?: number | null;
+  dst?: Dst | null;
 }
 
 const FORMS =
   "Write a cron expression (0 9 * * 1-5), an interval (every 5m) or a time (at 2026-12-01T09:00, in 3h)";
 
 /** Reads what a caller wrote as `when`. It never throws, whatever the text. */
-export function parseWhen(when: string, context: WhenContext): ParsedWhen | WhenFault {
+export function parseWhen(when: string | readonly string[], context: WhenContext): ParsedWhen | WhenFault {
+  if (typeof when === "string") return parseOne(when, context);
+  const parsed: ParsedWhen[] = [];
+  for (const [index, text] of when.entries()) {
+    const one = parseOne(text, context);
+    if (!one.ok) return { ...one, index };
+    parsed.push(one);
+  }
+  const [first] = parsed;
+  if (first === undefined) return invalid(0, "A list of whens holds at least one.");
+  if (parsed.length === 1) return first;
+  const cadence: Cadence = { kind: "union", of: parsed.map((one) => one.cadence) };
+  return {
+    ok: true,
+    cadence,
+    relative: false,
+    normal: normalForm(cadence),
+    description: parsed.map((one) => one.description).join("; and "),
+    warnings: [],
+  };
+}
+
+function parseOne(when: string, context: WhenContext): ParsedWhen | WhenFault {
   if (when.length > EXPRESSION_LENGTH_MAX) {
     return invalid(EXPRESSION_LENGTH_MAX, `A when has at most ${EXPRESSION_LENGTH_MAX} characters.`);
   }
@@ -125,7 +151,7 @@ function once(at: number, position: number, { now }: WhenContext): ParsedWhen | 
 function parsedOnce(at: number, relative: boolean): ParsedWhen {
   const cadence: Cadence = { kind: "once", at };
   const normal = normalForm(cadence);
-  return { ok: true, cadence, relative, normal, description: `once, ${normal}` };
+  return { ok: true, cadence, relative, normal, description: `once, ${normal}`, warnings: [] };
 }
 
 function tooFar(position: number): WhenFault {
@@ -166,6 +192,7 @@ function interval(text: string, bodyAt: number, { now }: WhenContext): ParsedWhe
     relative: false,
     normal: normalForm(cadence),
     description: `every ${describeDuration(duration.ms).replace(/^1 (\w+)$/, "$1")}`,
+    warnings: [],
   };
 }
 
@@ -194,5 +221,6 @@ function parseCron(text: string, start: number, { timezone, now }: WhenContext):
     relative: false,
     normal: normalForm(cadence),
     description: `${describeCron(fields)}, ${timezone}`,
+    warnings: [],
   };
 }

@@ -1,58 +1,64 @@
-import type { CronSearch } from "./cron-search.ts";
+import type { ClockRule, Dst } from "./clock-rule.ts";
+import type { WallSearch } from "./wall-search.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 
-/**
- * The rule for clock changes, that of the oldest crons. A fixed time that falls into a gap comes once, at the first instant
- * after it, and several in one gap are one; in a repeated hour it comes on the first pass only. Anything else follows real
- * time: it leaves out what does not exist and comes in both passes. A change of more than three hours is a correction of the
- * calendar, not a gap to be made up for.
- */
+/** A change of more than three hours is a correction of the calendar, not a gap to be made up for. */
 const GAP_MAX_MS = 3 * 3_600_000;
 
 /** Four spans a year are usual; the sparsest expression comes within 40 years. */
 const SPANS_MAX = 1_000;
 
+/** Dates hold no instants much beyond this, and nothing is looked for there. */
+const INSTANT_MAX = 8e15;
+
 /**
  * Both functions look at one span of the zone after the other. What occurs in a span is fixed by the span alone, so that it
  * does not matter from where one asks.
  */
-export function nextInZone(search: CronSearch, fixedTime: boolean, zone: Zone, after: number): number | null {
+export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, after: number): number | null {
+  if (Math.abs(after) >= INSTANT_MAX) return null;
   let from = Math.floor(after) + 1;
   for (let step = 0; step < SPANS_MAX; step += 1) {
     const span = zone.spanAt(from);
-    if (fixedTime && span.start === from && fellIntoGap(search, span)) return span.start;
-    const wall = search.atOrAfter(Math.max(from + span.offset, firstWall(span, fixedTime)));
+    if (rule.gap === "next" && span.start === from && fellIntoGap(search, span)) return span.start;
+    const wall = search.atOrAfter(Math.max(from + span.offset, firstWall(span, rule)));
     if (wall === null) return null;
-    if (wall - span.offset < span.end) return wall - span.offset;
+    if (wall < endWall(span, rule, zone)) return wall - span.offset;
     from = span.end;
   }
   return null;
 }
 
 export function previousInZone(
-  search: CronSearch,
-  fixedTime: boolean,
+  search: WallSearch,
+  rule: ClockRule,
   zone: Zone,
   before: number,
 ): number | null {
+  if (Math.abs(before) >= INSTANT_MAX) return null;
   let upTo = Math.ceil(before) - 1;
   for (let step = 0; step < SPANS_MAX; step += 1) {
     const span = zone.spanAt(upTo);
-    const wall = search.atOrBefore(upTo + span.offset);
+    const wall = search.atOrBefore(Math.min(upTo + span.offset, endWall(span, rule, zone) - 1));
+    if (wall !== null && wall >= firstWall(span, rule)) return wall - span.offset;
+    if (rule.gap === "next" && fellIntoGap(search, span)) return span.start;
     if (wall === null) return null;
-    if (wall >= firstWall(span, fixedTime)) return wall - span.offset;
-    if (fixedTime && fellIntoGap(search, span)) return span.start;
     upTo = span.start - 1;
   }
   return null;
 }
 
-/** From which wall time on a span has occurrences: a fixed time does not come again in an hour that is repeated. */
-function firstWall({ start, offset, offsetBefore }: ZoneSpan, fixedTime: boolean): number {
-  return start + (fixedTime ? Math.max(offset, offsetBefore) : offset);
+/** From which wall time on a span has occurrences: what runs on the first pass does not come again in a repeated hour. */
+function firstWall({ start, offset, offsetBefore }: ZoneSpan, { overlap }: ClockRule): number {
+  return start + (overlap === "first" ? Math.max(offset, offsetBefore) : offset);
 }
 
-function fellIntoGap(search: CronSearch, { start, offset, offsetBefore }: ZoneSpan): boolean {
+/** Up to which wall time, exclusive: what runs on the last pass leaves out the hour that is going to be repeated. */
+function endWall({ end, offset }: ZoneSpan, { overlap }: ClockRule, zone: Zone): number {
+  return end + (overlap === "last" ? Math.min(offset, zone.spanAt(end).offset) : offset);
+}
+
+function fellIntoGap(search: WallSearch, { start, offset, offsetBefore }: ZoneSpan): boolean {
   const gap = offset - offsetBefore;
   if (gap <= 0 || gap > GAP_MAX_MS) return false;
   const wall = search.atOrAfter(start + offsetBefore);
@@ -62,14 +68,32 @@ function fellIntoGap(search: CronSearch, { start, offset, offsetBefore }: ZoneSp
 /** No zone is further from UTC than this, so a wall time is looked for around the same time in UTC. */
 const OFFSET_MAX_MS = 26 * 3_600_000;
 
-/** The instant of one wall time, by the rule for fixed times; null on a day that a zone has left out. */
-export function instantOfWall(zone: Zone, wall: number): number | null {
-  let span = zone.spanAt(wall - OFFSET_MAX_MS);
-  while (span.start < wall + OFFSET_MAX_MS) {
+/** What a wall time is in a zone. */
+export type WallTime =
+  /** It comes at these instants, mostly one. */
+  | { kind: "exists"; at: readonly [number, ...number[]] }
+  /** The clocks go past it, `end` is the first instant after the gap; `long` where a zone left out a whole day. */
+  | { kind: "gap"; end: number; long: boolean };
+
+export function wallTimeIn(zone: Zone, wall: number): WallTime {
+  const at: number[] = [];
+  let gap: WallTime = { kind: "gap", end: wall, long: true };
+  for (let from = wall - OFFSET_MAX_MS; from < wall + OFFSET_MAX_MS; ) {
+    const span = zone.spanAt(from);
     const { start, end, offset, offsetBefore } = span;
-    if (wall < start + offset) return offset - offsetBefore <= GAP_MAX_MS ? start : null;
-    if (wall < end + offset) return wall - offset;
-    span = zone.spanAt(end);
+    if (wall >= start + offset && wall < end + offset) at.push(wall - offset);
+    if (wall >= start + offsetBefore && wall < start + offset) {
+      gap = { kind: "gap", end: start, long: offset - offsetBefore > GAP_MAX_MS };
+    }
+    from = end;
   }
-  return null;
+  const [first, ...rest] = at;
+  return first === undefined ? gap : { kind: "exists", at: [first, ...rest] };
+}
+
+/** The instant at which a wall time comes once; null where it never does. */
+export function instantOfWall(zone: Zone, wall: number, dst?: Dst): number | null {
+  const time = wallTimeIn(zone, wall);
+  if (time.kind === "gap") return time.long || dst?.gap === "skip" ? null : time.end;
+  return dst?.overlap === "last" ? (time.at.at(-1) ?? time.at[0]) : time.at[0];
 }
