@@ -1,5 +1,5 @@
 import type { Fault } from "../refusal.ts";
-import { daysFromCivil, daysInMonth } from "./civil.ts";
+import { civilFromDays, daysFromCivil, daysInMonth, weekdayOfDays } from "./civil.ts";
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
@@ -29,6 +29,7 @@ const YEAR_MIN = 1970;
 const YEAR_MAX = 2199;
 /** A year with a leap day, for what comes every year. */
 const LEAP_YEAR = 2000;
+const DAYS_OF_LEAP_YEAR = 366;
 
 const fieldNames: readonly string[] = ["dates", "weekly", "except"];
 
@@ -48,7 +49,11 @@ export function readCalendarRules(input: unknown): ReadCalendarRules {
   const except = readEntries(fields.get("except"), "except", faults);
   const weekly = readWeekly(fields.get("weekly"), faults);
   if (faults.length > 0) return { ok: false, faults: faults.slice(0, FAULTS_MAX) };
-  return { ok: true, rules: { dates, weekly, ...(except.length === 0 ? {} : { except }) } };
+  const rules = { dates, weekly, ...(except.length === 0 ? {} : { except }) };
+  const closed = tooLongClosed(rules);
+  if (closed === null) return { ok: true, rules };
+  const message = `leave no day free for more than ${stretchDaysMax} days in a row, as around ${dateText(closed)}`;
+  return { ok: false, faults: [{ path: "dates", message }] };
 }
 
 function readEntries(input: unknown, path: "dates" | "except", faults: Fault[]): string[] {
@@ -124,6 +129,114 @@ function readDay(yearText: string | undefined, monthText = "", dayText = ""): nu
   if (exists) return daysFromCivil(year, month, day);
   const written = yearText === undefined ? `${monthText}-${dayText}` : `${yearText}-${monthText}-${dayText}`;
   return `holds ${written}, a day that does not exist`;
+}
+
+/** Whether what stands in the calendar's zone on this day (days since 1970-01-01) is excluded. */
+export function isExcluded(rules: CalendarRules, day: number): boolean {
+  return excludedDays(rules)(day);
+}
+
+/** The first day at or after this one that is not excluded; null where there is none within 3,660 days. */
+export function nextAllowedDay(rules: CalendarRules, day: number): number | null {
+  const excluded = excludedDays(rules);
+  for (let next = day; next <= day + stretchDaysMax; next += 1) if (!excluded(next)) return next;
+  return null;
+}
+
+/** The last day at or before this one that is not excluded; null where there is none within 3,660 days. */
+export function previousAllowedDay(rules: CalendarRules, day: number): number | null {
+  const excluded = excludedDays(rules);
+  for (let previous = day; previous >= day - stretchDaysMax; previous -= 1) {
+    if (!excluded(previous)) return previous;
+  }
+  return null;
+}
+
+/** Without dates that name a year, a calendar repeats after 400 of them. */
+const CYCLE_YEARS = 400;
+
+/** A day in the first stretch without a free day that is too long. Every such stretch holds a multiple of its length. */
+function tooLongClosed(rules: CalendarRules): number | null {
+  const end = daysFromCivil(YEAR_MAX + CYCLE_YEARS + 1, 1, 1) + stretchDaysMax;
+  for (let day = 0; day <= end; day += stretchDaysMax) {
+    const next = nextAllowedDay(rules, day);
+    const previous = previousAllowedDay(rules, day);
+    if (next === null || previous === null || next - previous - 1 > stretchDaysMax) return day;
+  }
+  return null;
+}
+
+export function dateText(day: number): string {
+  const { year, month, day: dayOfMonth } = civilFromDays(day);
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${String(year).padStart(4, "0")}-${two(month)}-${two(dayOfMonth)}`;
+}
+
+const excludedByRules = new WeakMap<CalendarRules, (day: number) => boolean>();
+
+/** Days are looked up in tables of so many, each made when it is first asked for. */
+const TABLE_DAYS = 1_024;
+const TABLES_MAX = 256;
+
+function excludedDays(rules: CalendarRules): (day: number) => boolean {
+  const known = excludedByRules.get(rules);
+  if (known !== undefined) return known;
+  const tables = new Map<number, Uint8Array>();
+  const fill = tableOf(rules);
+  const made = (day: number) => {
+    const number = Math.floor(day / TABLE_DAYS);
+    let table = tables.get(number);
+    if (table === undefined) {
+      table = fill(number * TABLE_DAYS);
+      if (tables.size >= TABLES_MAX) tables.clear();
+      tables.set(number, table);
+    }
+    return table[day - number * TABLE_DAYS] === 1;
+  };
+  excludedByRules.set(rules, made);
+  return made;
+}
+
+function tableOf({ dates, weekly, except = [] }: CalendarRules): (start: number) => Uint8Array {
+  const closedWeekdays = new Set<number>(weekly.map((name) => (weekdays.indexOf(name) + 1) % 7));
+  const markDates = marking(dates, 1);
+  const markExcept = marking(except, 0);
+  return (start) => {
+    const table = new Uint8Array(TABLE_DAYS);
+    for (let index = 0; index < TABLE_DAYS; index += 1) {
+      if (closedWeekdays.has(weekdayOfDays(start + index))) table[index] = 1;
+    }
+    markDates(table, start);
+    markExcept(table, start);
+    return table;
+  };
+}
+
+/** Writes a value at all days that the entries name. */
+function marking(texts: readonly string[], value: 0 | 1): (table: Uint8Array, start: number) => void {
+  const entries = texts.map((text) => {
+    const entry = readDateEntry(text);
+    if (typeof entry === "string") throw new Error(`The calendar date "${text}" ${entry}.`);
+    return entry;
+  });
+  const ranges = entries.filter(({ yearly }) => !yearly);
+  const everyYear = new Set(entries.filter(({ yearly }) => yearly).flatMap(yearlyDays));
+  return (table, start) => {
+    for (const { from, to } of ranges) {
+      if (to >= start) table.fill(value, Math.max(0, from - start), Math.max(0, to - start + 1));
+    }
+    if (everyYear.size === 0) return;
+    for (let index = 0; index < TABLE_DAYS; index += 1) {
+      const { month, day } = civilFromDays(start + index);
+      if (everyYear.has(daysFromCivil(LEAP_YEAR, month, day))) table[index] = value;
+    }
+  };
+}
+
+function yearlyDays({ from, to }: DateEntry): number[] {
+  const length = (to >= from ? to : to + DAYS_OF_LEAP_YEAR) - from + 1;
+  const newYear = daysFromCivil(LEAP_YEAR, 1, 1);
+  return Array.from({ length }, (_, index) => newYear + ((from - newYear + index) % DAYS_OF_LEAP_YEAR));
 }
 
 function shortened(name: string): string {

@@ -1,4 +1,24 @@
+import { FURTHEST_MS } from "./bounds.ts";
 import type { Cadence, Calendared } from "./cadence.ts";
+import { isExcluded, nextAllowedDay, previousAllowedDay } from "./calendar-rules.ts";
+import { MS_PER_DAY } from "./civil.ts";
+import {
+  dayAt,
+  dayOf,
+  OFFSET_MAX_MS,
+  type Stretch,
+  stretchesShowing,
+  type Walls,
+  wallAfter,
+} from "./wall-stretches.ts";
+import { type Zone, zoneNamed } from "./zone-spans.ts";
+import { instantOfWall } from "./zoned-search.ts";
+
+/**
+ * Days are those of the calendar's zone. An occurrence on an excluded day moves, at its wall time, to the nearest day that
+ * is not excluded; in a gap it comes at the first instant after it, in a repeated hour on the first pass, and what lands on
+ * one instant is one occurrence. A day that the zone itself has left out is no day to move to.
+ */
 
 /** How to ask the cadence that a calendar moves. */
 export interface Inner {
@@ -6,22 +26,204 @@ export interface Inner {
   previousBefore(cadence: Cadence, before: number): number | null;
 }
 
-export function nextCalendared(cadence: Calendared, after: number, inner: Inner): number | null {
-  return inner.nextAfter(cadence.of, after);
+/** An occurrence that would move further than this is left out. */
+export const moveDaysMax = 31;
+
+/** No occurrence moves further than this, clock changes included. */
+const REACH_MS = (moveDaysMax + 2) * MS_PER_DAY;
+
+/** The search goes through time in steps of this size, and past what has no occurrences at once. */
+const STEP_MS = 64 * MS_PER_DAY;
+
+/** Null too where everything is skipped or left out for a hundred years. */
+export function nextCalendared(c: Calendared, after: number, inner: Inner): number | null {
+  if (c.on === "skip") return inner.nextAfter(c.of, after);
+  let from = after;
+  let until: number | null = null;
+  for (;;) {
+    const nearest = inner.nextAfter(c.of, from - REACH_MS);
+    if (nearest === null) return null;
+    from = Math.max(from, nearest - REACH_MS);
+    until ??= from + FURTHEST_MS;
+    if (from > until) return null;
+    const stayed = nextOnAllowedDay(c, { after: from, upTo: from + STEP_MS }, inner);
+    const found = nextMoved(c, { after: from, upTo: stayed ?? from + STEP_MS }, inner) ?? stayed;
+    if (found !== null) return found;
+    from += STEP_MS;
+  }
 }
 
-export function previousCalendared(cadence: Calendared, before: number, inner: Inner): number | null {
-  return inner.previousBefore(cadence.of, before);
+export function previousCalendared(c: Calendared, before: number, inner: Inner): number | null {
+  if (c.on === "skip") return inner.previousBefore(c.of, before);
+  let from = before;
+  let until: number | null = null;
+  for (;;) {
+    const nearest = inner.previousBefore(c.of, from + REACH_MS);
+    if (nearest === null) return null;
+    from = Math.min(from, nearest + REACH_MS);
+    until ??= from - FURTHEST_MS;
+    if (from < until) return null;
+    const stayed = previousOnAllowedDay(c, { before: from, downTo: from - STEP_MS }, inner);
+    const found = previousMoved(c, { before: from, downTo: stayed ?? from - STEP_MS }, inner) ?? stayed;
+    if (found !== null) return found;
+    from -= STEP_MS;
+  }
 }
 
-export function isCalendarRun(_cadence: Calendared, _at: number): boolean {
-  return true;
+/** False where `at` is an occurrence that the calendar skips. */
+export function isCalendarRun(c: Calendared, at: number): boolean {
+  return c.on !== "skip" || !isExcluded(c.rules, dayAt(zoneNamed(c.timezone), at));
 }
 
-export function nextCalendarRun(cadence: Calendared, after: number, inner: Inner): number | null {
-  return inner.nextAfter(cadence.of, after);
+export function nextCalendarRun(c: Calendared, after: number, inner: Inner): number | null {
+  if (c.on !== "skip") return nextCalendared(c, after, inner);
+  const first = inner.nextAfter(c.of, after);
+  return first === null ? null : nextOnAllowedDay(c, { after, upTo: first + FURTHEST_MS }, inner);
 }
 
-export function previousCalendarRun(cadence: Calendared, before: number, inner: Inner): number | null {
-  return inner.previousBefore(cadence.of, before);
+export function previousCalendarRun(c: Calendared, before: number, inner: Inner): number | null {
+  if (c.on !== "skip") return previousCalendared(c, before, inner);
+  const last = inner.previousBefore(c.of, before);
+  return last === null ? null : previousOnAllowedDay(c, { before, downTo: last - FURTHEST_MS }, inner);
+}
+
+/** What is told of where an occurrence came from; more would be a list that nobody reads. */
+const NOMINAL_MAX = 10;
+
+/** The instants at which `at` would have occurred without the calendar, in rising order; itself where nothing was moved. */
+export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
+  const zone = zoneNamed(c.timezone);
+  const own = inner.nextAfter(c.of, at - 1) === at && (c.on === "skip" || isFree(c, zone, dayAt(zone, at)));
+  const nominal = own ? [at] : [];
+  if (c.on === "skip") return nominal;
+  const from = wallAfter(zone, at - 1);
+  const end = wallAfter(zone, at);
+  for (let day = dayOf(from); day <= dayOf(end - 1); day += 1) {
+    for (const stretch of stretchesMovedTo(c, day, { from, end })) {
+      nominal.push(...occurrencesIn(c, stretch, inner));
+    }
+  }
+  return nominal.sort((a, b) => a - b).slice(0, NOMINAL_MAX);
+}
+
+function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): number[] {
+  const found: number[] = [];
+  let next = inner.nextAfter(c.of, start - 1);
+  while (next !== null && next < end && found.length < NOMINAL_MAX) {
+    found.push(next);
+    next = inner.nextAfter(c.of, next);
+  }
+  return found;
+}
+
+/**
+ * Steps over excluded days whole, but not over a clock change: where the clocks go back over midnight, the day before comes
+ * again.
+ */
+function nextOnAllowedDay(
+  c: Calendared,
+  { after, upTo }: { after: number; upTo: number },
+  inner: Inner,
+): number | null {
+  const zone = zoneNamed(c.timezone);
+  let at = inner.nextAfter(c.of, after);
+  while (at !== null && at <= upTo) {
+    const span = zone.spanAt(at);
+    const day = dayOf(at + span.offset);
+    const allowed = nextAllowedDay(c.rules, day);
+    if (allowed === day) return at;
+    if (allowed === null) return null;
+    at = inner.nextAfter(c.of, Math.min(allowed * MS_PER_DAY - span.offset, span.end) - 1);
+  }
+  return null;
+}
+
+function previousOnAllowedDay(
+  c: Calendared,
+  { before, downTo }: { before: number; downTo: number },
+  inner: Inner,
+): number | null {
+  const zone = zoneNamed(c.timezone);
+  let at = inner.previousBefore(c.of, before);
+  while (at !== null && at >= downTo) {
+    const span = zone.spanAt(at);
+    const day = dayOf(at + span.offset);
+    const allowed = previousAllowedDay(c.rules, day);
+    if (allowed === day) return at;
+    if (allowed === null) return null;
+    at = inner.previousBefore(c.of, Math.max((allowed + 1) * MS_PER_DAY - span.offset, span.start));
+  }
+  return null;
+}
+
+/** The first instant in `(after, upTo]` to which an occurrence of an excluded day moves. Later days have later ones. */
+function nextMoved(
+  c: Calendared,
+  { after, upTo }: { after: number; upTo: number },
+  inner: Inner,
+): number | null {
+  const zone = zoneNamed(c.timezone);
+  const from = wallAfter(zone, Math.floor(after));
+  for (let day = dayOf(from); day <= dayOf(upTo + OFFSET_MAX_MS); day += 1) {
+    let wall = Number.POSITIVE_INFINITY;
+    for (const { start, end, offset } of stretchesMovedTo(c, day, { from, end: Infinity })) {
+      const found = inner.nextAfter(c.of, start - 1);
+      if (found !== null && found < end) wall = Math.min(wall, found + offset);
+    }
+    const at = Number.isFinite(wall) ? instantOfWall(zone, wall) : null;
+    if (at !== null) return at <= upTo ? at : null;
+  }
+  return null;
+}
+
+function previousMoved(
+  c: Calendared,
+  { before, downTo }: { before: number; downTo: number },
+  inner: Inner,
+): number | null {
+  const zone = zoneNamed(c.timezone);
+  const end = wallAfter(zone, Math.ceil(before) - 1);
+  for (let day = dayOf(end - 1); day >= dayOf(downTo - OFFSET_MAX_MS); day -= 1) {
+    let wall = Number.NEGATIVE_INFINITY;
+    for (const stretch of stretchesMovedTo(c, day, { from: -Infinity, end })) {
+      const found = inner.previousBefore(c.of, stretch.end);
+      if (found !== null && found >= stretch.start) wall = Math.max(wall, found + stretch.offset);
+    }
+    const at = Number.isFinite(wall) ? instantOfWall(zone, wall) : null;
+    if (at !== null) return at >= downTo ? at : null;
+  }
+  return null;
+}
+
+/** The stretches of time whose occurrences move to some wall times of a day. */
+function stretchesMovedTo(c: Calendared, day: number, { from, end }: Walls): Stretch[] {
+  const zone = zoneNamed(c.timezone);
+  const start = Math.max(from, day * MS_PER_DAY);
+  const stop = Math.min(end, (day + 1) * MS_PER_DAY);
+  return sourcesOf(c, zone, day).flatMap((source) => {
+    const shift = (day - source) * MS_PER_DAY;
+    return stretchesShowing(zone, { from: start - shift, end: stop - shift }).map((stretch) => ({
+      ...stretch,
+      offset: stretch.offset + shift,
+    }));
+  });
+}
+
+/** The days whose occurrences move to this one: the excluded ones that lie next to it, on the side they come from. */
+function sourcesOf(c: Calendared, zone: Zone, day: number): number[] {
+  const step = c.on === "next" ? -1 : 1;
+  // Two of them, as the one beside it may be missing from the zone.
+  const beside = isExcluded(c.rules, day + step) || isExcluded(c.rules, day + 2 * step);
+  const sources: number[] = [];
+  if (!beside || !isFree(c, zone, day)) return sources;
+  let source = day + step;
+  while (sources.length < moveDaysMax && !isFree(c, zone, source)) {
+    sources.push(source);
+    source += step;
+  }
+  return sources;
+}
+
+function isFree(c: Calendared, zone: Zone, day: number): boolean {
+  return !isExcluded(c.rules, day) && instantOfWall(zone, day * MS_PER_DAY + MS_PER_DAY / 2) !== null;
 }

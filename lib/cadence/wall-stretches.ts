@@ -1,0 +1,59 @@
+import { MS_PER_DAY } from "./civil.ts";
+import type { Zone } from "./zone-spans.ts";
+
+/** No zone is further from UTC than this. */
+export const OFFSET_MAX_MS = 26 * 3_600_000;
+
+/** Wall times, see civil.ts. */
+export interface Walls {
+  /** Inclusive. */
+  from: number;
+  /** Exclusive. */
+  end: number;
+}
+
+/** A stretch of time. */
+export interface Stretch {
+  /** Inclusive. */
+  start: number;
+  /** Exclusive. */
+  end: number;
+  /** Added to an instant of the stretch, this gives the wall time in question. */
+  offset: number;
+}
+
+/** The stretches of time in which a zone's clocks show some wall times. */
+export function stretchesShowing(zone: Zone, { from, end }: Walls): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (let at = from - OFFSET_MAX_MS; at < end + OFFSET_MAX_MS; ) {
+    const span = zone.spanAt(at);
+    const { offset } = span;
+    const stretch = {
+      start: Math.max(span.start, from - offset),
+      end: Math.min(span.end, end - offset),
+      offset,
+    };
+    if (stretch.start < stretch.end) stretches.push(stretch);
+    at = span.end;
+  }
+  return stretches;
+}
+
+/** The first wall time that comes, by its first pass, after an instant. */
+export function wallAfter(zone: Zone, instant: number): number {
+  let wall = Number.NEGATIVE_INFINITY;
+  for (let at = instant - OFFSET_MAX_MS; at <= instant; ) {
+    const { end, offset } = zone.spanAt(at);
+    wall = Math.max(wall, Math.min(end, instant + 1) + offset);
+    at = end;
+  }
+  return wall;
+}
+
+export function dayOf(wall: number): number {
+  return Math.floor(wall / MS_PER_DAY);
+}
+
+export function dayAt(zone: Zone, instant: number): number {
+  return dayOf(instant + zone.spanAt(instant).offset);
+}
