@@ -4,6 +4,7 @@ import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
+import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 
 /** A job that may start now, with what its schedule says at this moment. */
 export interface ClaimedJob extends JobKey {
@@ -27,23 +28,29 @@ export interface ClaimedParcel {
   fence: number;
   claimedAt: Date;
   jobs: ClaimedJob[];
+  /** Whose turn in a lane has come by this claim. */
+  freed: OutgoingParcel[];
 }
 
 /**
  * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never there), `leased` (another
- * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held`, `empty` (nothing in it may start).
+ * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held` (it waits for a hold to go, or for its
+ * turn in a lane), `empty` (nothing in it may start).
  */
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty";
   waitMs: number;
+  freed: OutgoingParcel[];
 }
 
 interface ClaimRow extends Omit<ClaimedJob, "retry" | "timeout"> {
-  outcome: NotClaimed["outcome"] | "job";
+  outcome: NotClaimed["outcome"] | "job" | "freed";
   waitMs: number;
   fence: number;
   claimedAt: Date;
   body: SparseBody;
+  freedId: string | null;
+  freedQueue: QueueClass | null;
 }
 
 export async function claimParcel(
@@ -53,22 +60,29 @@ export async function claimParcel(
 ): Promise<ClaimedParcel | NotClaimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, wait_ms as "waitMs", fence, claimed_at as "claimedAt", occurrence, schedule_id as "scheduleId", kind, n,
-      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload
+      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload,
+      freed as "freedId", freed_queue as "freedQueue"
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)})`;
-  const [first] = rows;
-  if (first === undefined) throw new Error(`Claiming parcel ${id} gave no answer.`);
-  if (first.outcome !== "job") return { outcome: first.outcome, waitMs: first.waitMs };
+  const freed = rows.flatMap(({ freedId, freedQueue }) =>
+    freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs: 0 }],
+  );
+  const [first, ...others] = rows.filter(({ outcome }) => outcome !== "freed");
+  if (first === undefined || first.outcome === "freed")
+    throw new Error(`Claiming parcel ${id} gave no answer.`);
+  if (first.outcome !== "job") return { outcome: first.outcome, waitMs: first.waitMs, freed };
   return {
     outcome: "claimed",
     id,
     fence: first.fence,
     claimedAt: first.claimedAt,
-    jobs: rows.map(claimedJob),
+    jobs: [first, ...others].map(claimedJob),
+    freed,
   };
 }
 
 function claimedJob(row: ClaimRow): ClaimedJob {
-  const { body, outcome: _outcome, waitMs: _waitMs, fence: _fence, claimedAt: _claimedAt, ...job } = row;
+  const { body, outcome: _outcome, waitMs: _waitMs, fence: _fence, claimedAt: _claimedAt, ...rest } = row;
+  const { freedId: _freedId, freedQueue: _freedQueue, ...job } = rest;
   const { retry, timeout } = fullBody(body, job.target, job.payload);
   return { ...job, retry, timeout };
 }

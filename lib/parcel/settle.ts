@@ -13,6 +13,7 @@ export type Settlement =
 export interface Settled {
   /** False when the lease had been taken over: nothing was written, whoever has the parcel now writes. */
   held: boolean;
+  /** What is to be tried again, and whose turn in a lane has come. */
   outgoing: OutgoingParcel[];
 }
 
@@ -33,7 +34,7 @@ export async function settleParcel(
   const rows =
     asPlanned && settlements.every(({ kind }) => kind === "succeeded")
       ? await sql<SettleRow[]>`
-        select settled, null as id, null as queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence})`
+        select settled, id, queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence})`
       : await settleEach(sql, parcel, settlements);
   const outgoing = rows.flatMap(({ id, queue, waitMs }) =>
     id === null || queue === null ? [] : [{ id, queue, waitMs }],

@@ -7,12 +7,17 @@ interface DueParcel {
   id: string;
   lease: "none" | "ended" | "live";
   single: boolean;
+  /** Of its first job, which is its only one where `single`. */
+  occurrence: Date;
+  scheduleId: string;
+  laned: boolean;
 }
 
 /** So many parcels are looked at in one transaction; the tick repeats it while there is more. */
 export const sweepMax = 1_000;
 
 export interface Swept {
+  /** `sweepMax` where there may be more. */
   looked: number;
   outgoing: OutgoingParcel[];
 }
@@ -22,18 +27,29 @@ export interface Swept {
  * - Unclaimed ones are offered again, each later than the time before (1, 2, 4 … 32 minutes): a backlog is not multiplied.
  * - A parcel whose lease ended is taken from its worker. Of several jobs each goes into a parcel of its own, so that a
  *   poison job cannot take its neighbours with it again, and none is charged an attempt. A job that was alone is.
+ * - What waits in a lane is offered when its turn has come, should whoever knew of it have died before it said so.
  */
-export function sweep(sql: Sql, log: Log): Promise<Swept> {
+export async function sweep(sql: Sql, log: Log): Promise<Swept> {
+  const travelling = await sweepTravelling(sql, log);
+  const lanes = await sweepLanes(sql);
+  return {
+    looked: Math.max(travelling.looked, lanes.looked),
+    outgoing: [...travelling.outgoing, ...lanes.outgoing],
+  };
+}
+
+function sweepTravelling(sql: Sql, log: Log): Promise<Swept> {
   return sql.begin(async (tx) => {
     // The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is.
     const due = await tx<DueParcel[]>`
-      select id, cardinality(occurrences) = 1 as single,
+      select id, cardinality(occurrences) = 1 as single, occurrences[1] as occurrence, schedule_ids[1] as "scheduleId", laned is true as laned,
         case when lease_until is null then 'none' when lease_until < carillon.clock() then 'ended' else 'live' end as lease
-      from carillon.parcels where offer_at <= (select carillon.clock())
+      from carillon.parcels where offer_at <= (select carillon.clock()) and lane is null
       order by offer_at limit ${sweepMax} for update skip locked`;
     const ids = (wanted: (parcel: DueParcel) => boolean) => due.filter(wanted).map(({ id }) => id);
     const crowded = ids(({ lease, single }) => lease === "ended" && !single);
     const alone = ids(({ lease, single }) => lease === "ended" && single);
+    const inLanes = due.filter(({ lease, single, laned }) => lease === "ended" && single && laned);
     const unclaimed = ids(({ lease }) => lease === "none");
     await keepUntilLeaseEnds(
       tx,
@@ -42,12 +58,32 @@ export function sweep(sql: Sql, log: Log): Promise<Swept> {
     const outgoing = [
       ...(await splitUp(tx, crowded)),
       ...(await countCrash(tx, alone)),
+      ...(await leaveLanes(tx, inLanes)),
       ...(await offerAgain(tx, unclaimed)),
     ];
     if (crowded.length + alone.length > 0)
       log.warn("parcel.lease-ended", { parcels: crowded.length + alone.length });
     return { looked: due.length, outgoing };
   });
+}
+
+/** Without a lock on what waits: the lanes are locked first, and in one go. */
+async function sweepLanes(sql: Sql): Promise<Swept> {
+  const rows = await sql<({ looked: number } & (OutgoingParcel | { id: null; queue: null }))[]>`
+    select looked, id, queue, 0::float8 as "waitMs" from carillon.sweep_lanes(${sweepMax})`;
+  return {
+    looked: rows[0]?.looked ?? 0,
+    outgoing: rows.flatMap(({ looked: _looked, ...parcel }) => (parcel.id === null ? [] : [parcel])),
+  };
+}
+
+/** A job that is dead by the sweep hands its lane over; one that is to be tried again keeps its place. */
+async function leaveLanes(tx: Tx, ended: readonly DueParcel[]): Promise<OutgoingParcel[]> {
+  if (ended.length === 0) return [];
+  return tx<OutgoingParcel[]>`
+    select id, queue, 0::float8 as "waitMs"
+    from carillon.leave_lanes(${tx.array(ended.map(({ occurrence }) => occurrence))}::timestamptz[],
+      ${ended.map(({ scheduleId }) => scheduleId)}::bigint[], null, null, carillon.clock())`;
 }
 
 async function keepUntilLeaseEnds(tx: Tx, ids: string[]): Promise<void> {

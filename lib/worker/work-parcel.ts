@@ -38,6 +38,7 @@ export async function workParcel(
   for (;;) {
     if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
     const claimed = await claimParcel(deps.sql, parcelId, timeLeftMs() + leaseMarginMs);
+    await handOver(deps.sql, deps.queue, claimed.freed);
     if (claimed.outcome === "claimed") {
       return timeLeftMs() < startMinMs ? handBack(deps, claimed) : deliverAndSettle(deps, claimed);
     }

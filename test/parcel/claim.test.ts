@@ -27,7 +27,7 @@ describe("a claim", () => {
     const id = await oneParcel(world, 2, { group: "g", retry: { attempts: 3 }, timeout: "10s" });
     await world.patch("job-1", { payload: "edited", target: { queue: "other" } });
     const { jobs, ...parcel } = await claimed(id);
-    expect(parcel).toEqual({ outcome: "claimed", id, fence: 1, claimedAt: due });
+    expect(parcel).toEqual({ outcome: "claimed", id, fence: 1, claimedAt: due, freed: [] });
     expect(jobs).toMatchObject([
       {
         key: "job-0",
@@ -51,9 +51,9 @@ describe("a claim", () => {
   test("before the parcel is ready tells how long to wait, and takes nothing", async () => {
     const id = await oneParcel(world, 1);
     await world.clock.setNow(at(minute - 1));
-    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 1 });
+    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 1, freed: [] });
     await world.clock.setNow(at(-48 * hour));
-    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 24 * hour });
+    expect(await claim(id)).toEqual({ outcome: "early", waitMs: 24 * hour, freed: [] });
     expect(await world.sql`select fence from carillon.parcels`).toEqual([{ fence: 0 }]);
   });
 
@@ -77,8 +77,8 @@ describe("a claim", () => {
     const id = await oneParcel(world, 1);
     const parcel = await claimed(id);
     await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);
-    expect(await claim(id)).toEqual({ outcome: "gone", waitMs: 0 });
-    expect(await claim("9223372036854775807")).toEqual({ outcome: "gone", waitMs: 0 });
+    expect(await claim(id)).toEqual({ outcome: "gone", waitMs: 0, freed: [] });
+    expect(await claim("9223372036854775807")).toEqual({ outcome: "gone", waitMs: 0, freed: [] });
   });
 
   test("leaves out what was withdrawn, and removes a parcel of which nothing is left", async () => {
@@ -94,7 +94,7 @@ describe("a claim", () => {
     await world.clock.setNow(at(30 * second));
     await world.remove("job-0");
     await world.clock.setNow(due);
-    expect(await claim(id)).toEqual({ outcome: "empty", waitMs: 0 });
+    expect(await claim(id)).toEqual({ outcome: "empty", waitMs: 0, freed: [] });
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe("a claim", () => {
     ]);
     const parked = jobs[0]?.parcelId ?? "";
     expect(parked).not.toBe(id);
-    expect(await claim(parked)).toEqual({ outcome: "held", waitMs: 0 });
+    expect(await claim(parked)).toEqual({ outcome: "held", waitMs: 0, freed: [] });
   });
 
   test("lets a manual job of a held schedule start", async () => {

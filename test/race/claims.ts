@@ -39,7 +39,7 @@ const claimRows = z.array(
       dueAt: z.date(),
       payload: z.object({ edit: z.number() }),
     }),
-    z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty"]) }),
+    z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
 const settleRows = z.array(z.object({ settled: z.boolean() }));
