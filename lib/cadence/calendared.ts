@@ -1,6 +1,6 @@
 import { FURTHEST_MS } from "./bounds.ts";
 import type { Cadence, Calendared } from "./cadence.ts";
-import { isExcluded, nextAllowedDay, previousAllowedDay } from "./calendar-rules.ts";
+import { isExcluded, nextAllowedDay, previousAllowedDay, stretchDaysMax } from "./calendar-rules.ts";
 import { MS_PER_DAY } from "./civil.ts";
 import {
   dayAt,
@@ -114,6 +114,30 @@ function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): nu
     next = inner.nextAfter(c.of, next);
   }
   return found;
+}
+
+/** The stretches of time in `(after, upTo]` whose occurrences find no day that is near enough to move to. */
+export function stretchesLeftOut(
+  c: Calendared,
+  { after, upTo }: { after: number; upTo: number },
+): { after: number; upTo: number }[] {
+  const zone = zoneNamed(c.timezone);
+  const left: { after: number; upTo: number }[] = [];
+  for (let day = dayAt(zone, after); day <= dayAt(zone, upTo); day += 1) {
+    if (!isExcluded(c.rules, day)) continue;
+    let first = day;
+    while (day - first <= stretchDaysMax && !isFree(c, zone, first - 1)) first -= 1;
+    let last = day;
+    while (last - day <= stretchDaysMax && !isFree(c, zone, last + 1)) last += 1;
+    const [from, to] = c.on === "next" ? [first, last - moveDaysMax] : [first + moveDaysMax, last];
+    const walls = { from: from * MS_PER_DAY, end: (to + 1) * MS_PER_DAY };
+    for (const { start, end } of from <= to ? stretchesShowing(zone, walls) : []) {
+      if (end > after && start <= upTo)
+        left.push({ after: Math.max(after, start - 1), upTo: Math.min(upTo, end - 1) });
+    }
+    day = last;
+  }
+  return left;
 }
 
 /**

@@ -29,7 +29,7 @@ export function stretchesShowing(zone: Zone, { from, end }: Walls): Stretch[] {
     const span = zone.spanAt(at);
     const { offset } = span;
     const stretch = {
-      start: Math.max(span.start, from - offset),
+      start: Math.max(at, span.start, from - offset),
       end: Math.min(span.end, end - offset),
       offset,
     };

@@ -1,0 +1,111 @@
+import type { ClockRule } from "./clock-rule.ts";
+import type { WallSearch } from "./wall-search.ts";
+import { OFFSET_MAX_MS } from "./wall-stretches.ts";
+import { dateText, listText, timeText } from "./wall-text.ts";
+import type { Zone, ZoneSpan } from "./zone-spans.ts";
+import { GAP_MAX_MS, wallTimeIn } from "./zoned-search.ts";
+
+/** A cadence as wall times in a zone, and what becomes of them where clocks change. */
+export interface ZonedTimes {
+  search: WallSearch;
+  rule: ClockRule;
+  zone: Zone;
+}
+
+/** More times than this in one gap are told by the first and the last. */
+const LISTED_MAX = 4;
+
+/** Why an occurrence is at this instant, where it was moved or merged by a gap; empty where it was not. */
+export function gapNotes({ search, rule, zone }: ZonedTimes, at: number): string[] {
+  const span = zone.spanAt(at);
+  if (rule.gap === "skip" || span.start !== at || span.offset - span.offsetBefore > GAP_MAX_MS) return [];
+  const missing = wallsIn(search, gapOf(span));
+  if (missing.length === 0) return [];
+  const wall = at + span.offset;
+  if (search.atOrAfter(wall) === wall)
+    return [gapNote(span, missing, wall, ` and ${verb(missing, "run")} together with ${timeText(wall)}`)];
+  return [gapNote(span, missing, wall, missing.length > 1 ? " and run once" : "")];
+}
+
+/** An occurrence whose wall time was taken over from another day and does not exist on this one. */
+export function movedIntoGapNotes(zone: Zone, at: number, wall: number): string[] {
+  const span = zone.spanAt(at);
+  return wall === at + span.offset ? [] : [gapNote(span, [wall], at + span.offset, "")];
+}
+
+/** As long as a reader looks back; what is left out before it was told of earlier occurrences. */
+const GAPS_MAX = 3;
+
+/** Of a zone's spans; more lie between two occurrences only where they are centuries apart. */
+const SPANS_MAX = 2_000;
+
+/** What was left out in `(since, at]` because it does not exist, but for the days that do not count. */
+export function leftOutNotes(
+  { search, rule, zone }: ZonedTimes,
+  { since, at, countsOn }: { since: number; at: number; countsOn: (wall: number) => boolean },
+): string[] {
+  const notes: string[] = [];
+  let span = zone.spanAt(at);
+  const wall = at + span.offset;
+  for (let step = 0; step < SPANS_MAX && span.start > since && notes.length < GAPS_MAX; step += 1) {
+    const gap = span.offset - span.offsetBefore;
+    if (gap > 0 && (rule.gap === "skip" || gap > GAP_MAX_MS)) {
+      const missing = wallsIn(search, gapOf(span)).filter(countsOn);
+      const tail = ` and ${missing.length > 1 ? "are" : "is"} left out`;
+      if (missing.length > 0) notes.unshift(gapNote(span, missing, wall, tail));
+    }
+    span = zone.spanAt(span.start - 1);
+  }
+  return notes;
+}
+
+/** Which pass it is where the clocks show this time more than once. */
+export function passNotes(zone: Zone, overlap: ClockRule["overlap"], at: number): string[] {
+  const { start, end, offset } = zone.spanAt(at);
+  if (at - start > OFFSET_MAX_MS && end - at > OFFSET_MAX_MS) return [];
+  const time = wallTimeIn(zone, at + offset);
+  if (time.kind === "gap" || time.at.length < 2) return [];
+  const pass = time.at.indexOf(at) === 0 ? "first" : "second";
+  return [
+    `${timeText(at + offset)} comes twice on this day; ${overlap === "both" ? "this is" : "runs on"} the ${pass}`,
+  ];
+}
+
+interface Gap {
+  from: number;
+  end: number;
+}
+
+function gapOf({ start, offset, offsetBefore }: ZoneSpan): Gap {
+  return { from: start + offsetBefore, end: start + offset };
+}
+
+/** All wall times of a gap or, where they are many, more than are listed, the last one among them. */
+function wallsIn(search: WallSearch, { from, end }: Gap): number[] {
+  const walls: number[] = [];
+  let wall = search.atOrAfter(from);
+  while (wall !== null && wall < end && walls.length < LISTED_MAX) {
+    walls.push(wall);
+    wall = search.atOrAfter(wall + 1);
+  }
+  const last = wall !== null && wall < end ? search.atOrBefore(end - 1) : null;
+  return last === null ? walls : [...walls, last];
+}
+
+/** `at` is the wall time of the occurrence that the note is for: its own day is not named. */
+function gapNote(span: ZoneSpan, missing: readonly number[], at: number, tail: string): string {
+  const { from, end } = gapOf(span);
+  const [first = from] = missing;
+  const day = dateText(first) === dateText(at) ? "this day" : dateText(first);
+  const times =
+    missing.length > LISTED_MAX
+      ? `${timeText(first)} to ${timeText(missing.at(-1) ?? first)}`
+      : listText(missing.map(timeText));
+  const named = end - from > GAP_MAX_MS ? (wall: number) => `${dateText(wall)} ${timeText(wall)}` : timeText;
+  return `${times} ${verb(missing, "do")} not exist on ${day}${tail}: the clocks go from ${named(from)} to ${named(end)}`;
+}
+
+function verb(of: readonly number[], name: "do" | "run"): string {
+  if (of.length > 1) return name;
+  return name === "do" ? "does" : "runs";
+}
