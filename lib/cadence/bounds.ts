@@ -7,3 +7,6 @@ export const PAST_GRACE_MS = 60_000;
 export const EXPRESSION_LENGTH_MAX = 256;
 
 export const INTERVAL_MIN_MS = 1_000;
+
+/** A `when` that is a list has at most so many entries. */
+export const WHENS_MAX = 20;

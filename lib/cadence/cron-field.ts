@@ -1,6 +1,8 @@
 import { allowedIn, type FieldShape, sizeOf } from "./cron-shape.ts";
 import { readSpecialDay, type SpecialDay } from "./cron-special.ts";
 import { invalid, quoted, type WhenFault } from "./fault.ts";
+import { nearestWord } from "./near.ts";
+import { placeByKey } from "./spread-by-key.ts";
 
 export interface Word {
   text: string;
@@ -19,7 +21,8 @@ export interface Field {
   stepped: boolean;
 }
 
-export function readField(word: Word, shape: FieldShape): Field | WhenFault {
+/** `key` is the schedule's, by which an `H` takes its place. */
+export function readField(word: Word, shape: FieldShape, key: string): Field | WhenFault {
   if (word.text === "?" && shape.specials !== "none") {
     return { ok: true, values: [], specials: [], open: true, stepped: false };
   }
@@ -32,7 +35,10 @@ export function readField(word: Word, shape: FieldShape): Field | WhenFault {
     if (special !== null) {
       specials.push(special);
     } else {
-      const fault = readItem({ text, at }, shape, values);
+      const item = { text, at };
+      const fault = /^h/i.test(text)
+        ? readSpread(item, shape, { key, values })
+        : readItem(item, shape, values);
       if (fault !== null) return fault;
     }
     at += text.length + 1;
@@ -57,6 +63,38 @@ function readItem({ text, at }: Word, shape: FieldShape, values: Set<number>): W
   const step = slash === undefined ? 1 : readStep({ text: width, at: at + base.length + 1 }, shape);
   if (typeof step !== "number") return step;
   for (let written = span.from; written <= span.to; written += step) values.add(shape.valueOf(written));
+  return null;
+}
+
+const SPREAD = /^h(?:\(([^)]*)(\))?)?(?:(\/)(.*))?/i;
+
+/** `H`, `H(a-b)`, `H/n` and `H(a-b)/n`: one value, or values at even distances, from where the key says. */
+function readSpread(
+  word: Word,
+  shape: FieldShape,
+  { key, values }: { key: string; values: Set<number> },
+): WhenFault | null {
+  const { text, at } = word;
+  const [whole = "", range, closing, slash, width = ""] = SPREAD.exec(text) ?? [];
+  if (shape.spread === null) return notUnderstood(word, shape);
+  if (range !== undefined && closing === undefined) {
+    return invalid(at + text.length, `The closing ) of H(…) is missing; it takes one range, as in H(0-29).`);
+  }
+  if (whole.length < text.length) return notUnderstood({ text, at: at + whole.length }, shape);
+  if (range !== undefined && !/^[0-9A-Za-z]+-[0-9A-Za-z]+$/.test(range)) {
+    return invalid(at + 2, "H(…) takes a range, as in H(0-29).");
+  }
+  const anywhere: Span = { ok: true, ...shape.spread };
+  const span = range === undefined ? anywhere : readSpan({ text: range, at: at + 2 }, shape, false);
+  if (!span.ok) return span;
+  const { from, to } = span;
+  const size = to - from + 1;
+  const stepAt = at + text.length - width.length;
+  const step = slash === undefined ? size : readStep({ text: width, at: stepAt }, shape, size);
+  if (typeof step !== "number") return step;
+  for (let written = from + placeByKey(key, shape.name, step); written <= to; written += step) {
+    values.add(shape.valueOf(written));
+  }
   return null;
 }
 
@@ -97,14 +135,25 @@ function readValue({ text, at }: Word, shape: FieldShape): number | WhenFault {
   return invalid(at, `${quoted(text)} is out of range: the ${shape.name} field takes ${allowedIn(shape)}.`);
 }
 
-function readStep({ text, at }: Word, shape: FieldShape): number | WhenFault {
-  const most = sizeOf(shape);
+function readStep({ text, at }: Word, shape: FieldShape, most: number = sizeOf(shape)): number | WhenFault {
   const step = /^\d+$/.test(text) ? Number(text) : 0;
   if (step >= 1 && step <= most) return step;
   return invalid(at, `A step in the ${shape.name} field is a whole number from 1 to ${most}, as in */2.`);
 }
 
 function notUnderstood({ text, at }: Word, shape: FieldShape): WhenFault {
-  const what = text === "" ? "Something is missing here" : `${quoted(text)} is not understood`;
-  return invalid(at, `${what}: the ${shape.name} field takes ${allowedIn(shape)}.`);
+  const meant = nearestName(text, shape);
+  const hint = meant === null ? "" : `; did you mean ${meant}?`;
+  const what = text === "" ? "Something is missing here" : `${quoted(text)} is not understood${hint}`;
+  return invalid(
+    at,
+    `${what}${hint === "" ? ": the" : " The"} ${shape.name} field takes ${allowedIn(shape)}.`,
+  );
+}
+
+/** Names are written with three letters: `monday` and `sept` mean those that they begin with. */
+function nearestName(text: string, { names }: FieldShape): string | null {
+  if (!/^[A-Za-z]+$/.test(text)) return null;
+  const lower = text.toLowerCase();
+  return names.find((name) => lower.startsWith(name)) ?? nearestWord(text, names);
 }

@@ -46,10 +46,10 @@ const AWS = "cron(…) has six fields: minute hour day-of-month month day-of-wee
 
 /**
  * Reads an expression of five or six fields or, beginning with `cron(`, one of AWS. `text` begins at `start` of what the
- * caller wrote; positions of faults count from there.
+ * caller wrote; positions of faults count from there. An `H` takes its place by `key`; the normal form has none.
  */
-export function readCronFields(text: string, start: number): CronFields | WhenFault {
-  if (/^cron\(/i.test(text)) return readAwsFields(text, start);
+export function readCronFields(text: string, start: number, key = ""): CronFields | WhenFault {
+  if (/^cron\(/i.test(text)) return readAwsFields(text, start, key);
   const words = wordsOf(text, start);
   const surplus = words[6];
   if (surplus) return invalid(surplus.at, `${FIVE}; here are ${words.length}.`);
@@ -62,12 +62,23 @@ export function readCronFields(text: string, start: number): CronFields | WhenFa
     );
   }
   const year = { text: "*", at: start };
-  return readWords({ second, minute, hour, day, month, weekday, year }, weekdayShape);
+  return readWords({ second, minute, hour, day, month, weekday, year }, weekdayShape, key);
 }
 
-function readAwsFields(text: string, start: number): CronFields | WhenFault {
+/** Where the first parenthesis closes, with others perhaps opened and closed within it; -1 where it does not. */
+function closingOf(text: string): number {
+  let open = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === "(") open += 1;
+    if (text[at] === ")") open -= 1;
+    if (text[at] === ")" && open === 0) return at;
+  }
+  return -1;
+}
+
+function readAwsFields(text: string, start: number, key: string): CronFields | WhenFault {
   const bodyAt = "cron(".length;
-  const end = text.indexOf(")");
+  const end = closingOf(text);
   if (end < 0) return invalid(start + text.length, "The closing ) of cron(…) is missing.");
   if (end < text.length - 1) return invalid(start + end + 1, "Nothing can follow the closing ) of cron(…).");
   const words = wordsOf(text.slice(bodyAt, end), start + bodyAt);
@@ -82,7 +93,7 @@ function readAwsFields(text: string, start: number): CronFields | WhenFault {
   // AWS alone gives a bare L in day-of-week a meaning: the last day of the week.
   const sevenForL = /^L$/i.test(weekday.text) ? { ...weekday, text: "7" } : weekday;
   const second = { text: "0", at: start };
-  return readWords({ second, minute, hour, day, month, weekday: sevenForL, year }, awsWeekdayShape);
+  return readWords({ second, minute, hour, day, month, weekday: sevenForL, year }, awsWeekdayShape, key);
 }
 
 function wordsOf(text: string, start: number): Word[] {
@@ -99,20 +110,20 @@ interface Expression<Part> {
   year: Part;
 }
 
-function readWords(words: Expression<Word>, weekdays: FieldShape): CronFields | WhenFault {
-  const second = readField(words.second, secondShape);
+function readWords(words: Expression<Word>, weekdays: FieldShape, key: string): CronFields | WhenFault {
+  const second = readField(words.second, secondShape, key);
   if (!second.ok) return second;
-  const minute = readField(words.minute, minuteShape);
+  const minute = readField(words.minute, minuteShape, key);
   if (!minute.ok) return minute;
-  const hour = readField(words.hour, hourShape);
+  const hour = readField(words.hour, hourShape, key);
   if (!hour.ok) return hour;
-  const day = readField(words.day, dayShape);
+  const day = readField(words.day, dayShape, key);
   if (!day.ok) return day;
-  const month = readField(words.month, monthShape);
+  const month = readField(words.month, monthShape, key);
   if (!month.ok) return month;
-  const weekday = readField(words.weekday, weekdays);
+  const weekday = readField(words.weekday, weekdays, key);
   if (!weekday.ok) return weekday;
-  const year = readField(words.year, yearShape);
+  const year = readField(words.year, yearShape, key);
   if (!year.ok) return year;
   const fields = assemble({ second, minute, hour, day, month, weekday, year });
   if (cronSearch(fields).atOrAfter(0) !== null) return fields;

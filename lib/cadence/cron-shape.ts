@@ -10,6 +10,8 @@ export interface FieldShape {
   namesFrom: number;
   /** The value that a written number stands for: days of the week are 0 (Sunday) – 6, however a dialect counts them. */
   valueOf(written: number): number;
+  /** Where an `H` without a range takes its place; null where none can stand. */
+  spread: { from: number; to: number } | null;
   /** Which special forms it takes besides: `?`, and those for days of the month or of the week. */
   specials: "none" | "day" | "weekday";
 }
@@ -18,10 +20,38 @@ const asWritten = (written: number) => written;
 const plain = { names: [], namesFrom: 0, valueOf: asWritten, specials: "none" } as const;
 const weekdayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-export const secondShape: FieldShape = { name: "second", min: 0, max: 59, last: 59, ...plain };
-export const minuteShape: FieldShape = { name: "minute", min: 0, max: 59, last: 59, ...plain };
-export const hourShape: FieldShape = { name: "hour", min: 0, max: 23, last: 23, ...plain };
-export const yearShape: FieldShape = { name: "year", min: 1970, max: 2199, last: 2199, ...plain };
+export const secondShape: FieldShape = {
+  ...plain,
+  name: "second",
+  min: 0,
+  max: 59,
+  last: 59,
+  spread: { from: 0, to: 59 },
+};
+export const minuteShape: FieldShape = {
+  ...plain,
+  name: "minute",
+  min: 0,
+  max: 59,
+  last: 59,
+  spread: { from: 0, to: 59 },
+};
+export const hourShape: FieldShape = {
+  ...plain,
+  name: "hour",
+  min: 0,
+  max: 23,
+  last: 23,
+  spread: { from: 0, to: 23 },
+};
+export const yearShape: FieldShape = {
+  name: "year",
+  min: 1970,
+  max: 2199,
+  last: 2199,
+  spread: null,
+  ...plain,
+};
 
 export const dayShape: FieldShape = {
   ...plain,
@@ -29,6 +59,8 @@ export const dayShape: FieldShape = {
   min: 1,
   max: 31,
   last: 31,
+  /** Every month has these. */
+  spread: { from: 1, to: 28 },
   specials: "day",
 };
 
@@ -38,6 +70,7 @@ export const monthShape: FieldShape = {
   min: 1,
   max: 12,
   last: 12,
+  spread: { from: 1, to: 12 },
   names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
   namesFrom: 1,
 };
@@ -48,6 +81,7 @@ export const weekdayShape: FieldShape = {
   min: 0,
   max: 7,
   last: 6,
+  spread: { from: 0, to: 6 },
   names: weekdayNames,
   namesFrom: 0,
   valueOf: (written) => written % 7,
@@ -60,6 +94,7 @@ export const awsWeekdayShape: FieldShape = {
   min: 1,
   max: 7,
   last: 7,
+  spread: { from: 1, to: 7 },
   names: weekdayNames,
   namesFrom: 1,
   valueOf: (written) => written - 1,
@@ -80,5 +115,6 @@ const specialsOf = {
 export function allowedIn(shape: FieldShape): string {
   const names = shape.names.length === 0 ? "" : `, names (${shape.names[0]}–${shape.names.at(-1)})`;
   const lists = "lists (a,b), ranges (a-b), steps (*/n, a-b/n, a/n)";
-  return `${shape.min}–${shape.max}${names}, *, ${lists}${specialsOf[shape.specials]}`;
+  const spread = shape.spread === null ? "" : ", H and H(a-b) for a place by key";
+  return `${shape.min}–${shape.max}${names}, *, ${lists}${specialsOf[shape.specials]}${spread}`;
 }

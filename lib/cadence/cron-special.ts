@@ -1,5 +1,5 @@
 import { awsWeekdayShape, type FieldShape } from "./cron-shape.ts";
-import { invalid, quoted, unsupported, type WhenFault } from "./fault.ts";
+import { invalid, quoted, type WhenFault } from "./fault.ts";
 
 /** A day that no number names, because it depends on the month. Weekdays are 0 (Sunday) – 6. */
 export type SpecialDay =
@@ -16,9 +16,6 @@ export type SpecialDay =
 
 /** Reads an item of a day field if it is special; null where it is not. */
 export function readSpecialDay(text: string, at: number, shape: FieldShape): SpecialDay | WhenFault | null {
-  if (/^H(?:$|[(/])/i.test(text)) {
-    return unsupported(at, `${quoted(text)}, a time spread by the key, is not available yet.`);
-  }
   if (shape.specials === "day") return readDayOfMonth(text, at);
   return shape.specials === "weekday" ? readDayOfWeek(text, at, shape) : null;
 }

@@ -1,5 +1,6 @@
 import { FURTHEST_MS } from "./bounds.ts";
 import { invalid, quoted, type WhenFault } from "./fault.ts";
+import { nearestWord } from "./near.ts";
 
 interface Unit {
   name: string;
@@ -17,7 +18,8 @@ const units: readonly Unit[] = [
   { name: "millisecond", ms: 1, spellings: ["ms", "millisecond", "milliseconds"] },
 ];
 
-const ALLOWED = "A duration is written like 30s, 5m, 1h30m or 3d (units ms, s, m, h, d, w; whole numbers)";
+const ALLOWED =
+  "A duration is written like 30s, 5m, 1h30m, 3d (units ms, s, m, h, d, w; whole numbers) or PT1H30M";
 const DIGITS_MAX = 15;
 
 export interface Duration {
@@ -27,6 +29,7 @@ export interface Duration {
 
 /** Reads `text` from `start` to its end; blanks may stand between the parts, as in `1 hour 30 minutes`. */
 export function readDuration(text: string, start = 0): Duration | WhenFault {
+  if (/^P/i.test(text.slice(start))) return readIsoDuration(text, start);
   const part = /[ \t]*(\d+)[ \t]*([A-Za-z]*)/y;
   let at = start;
   let ms = 0;
@@ -48,14 +51,69 @@ export function readDuration(text: string, start = 0): Duration | WhenFault {
   return { ok: true, ms };
 }
 
+const spellings = units.flatMap((unit) => unit.spellings);
+
 function unknownUnit(text: string, unitAt: number, spelling: string): string {
-  if (spelling !== "") return `${quoted(spelling)} is no unit`;
+  if (/^(?:mo|months?|y|years?)$/i.test(spelling)) return `${quoted(spelling)} has no fixed length`;
+  if (spelling !== "") {
+    const meant = spelling.length > 2 ? nearestWord(spelling, spellings) : null;
+    return `${quoted(spelling)} is no unit${meant === null ? "" : `, perhaps ${meant}`}`;
+  }
   return unitAt === text.length ? "the unit is missing" : `${quoted(text.slice(unitAt))} is no unit`;
 }
 
-/** The milliseconds of `30s` or `1h30m`, or null when the text is no duration. Only the short form: settings are not prose. */
+/** The units of ISO 8601 that have a fixed length, in their order; a day is 24 hours. */
+const isoUnits: readonly { letter: string; ms: number; time: boolean }[] = [
+  { letter: "W", ms: 604_800_000, time: false },
+  { letter: "D", ms: 86_400_000, time: false },
+  { letter: "H", ms: 3_600_000, time: true },
+  { letter: "M", ms: 60_000, time: true },
+  { letter: "S", ms: 1_000, time: true },
+];
+
+const ISO = "A duration of ISO 8601 is written like PT1H30M, P1D or P2W: units W, D, then T and H, M, S";
+
+/** `P1DT12H`, from `start` to the end of the text. Seconds may have three decimals, everything else is whole. */
+function readIsoDuration(text: string, start: number): Duration | WhenFault {
+  const part = /(T?)(\d+)(?:\.(\d{1,3}))?([A-Za-z]?)/iy;
+  let at = start + 1;
+  let ms = 0;
+  let smallest = -1;
+  let time = false;
+  do {
+    part.lastIndex = at;
+    const [whole, t = "", digits = "", decimals = "", letter = ""] = part.exec(text) ?? [];
+    if (whole === undefined || (t !== "" && time)) return invalid(at, `${ISO}; a number is missing here.`);
+    time ||= t !== "";
+    const unitAt = at + whole.length - letter.length;
+    const rank = isoUnits.findIndex((unit) => unit.letter === letter.toUpperCase() && unit.time === time);
+    const unit = isoUnits[rank];
+    if (unit === undefined) return invalid(unitAt, `${ISO}; ${isoUnitFault(letter, time)}.`);
+    if (rank <= smallest) return invalid(unitAt, `${ISO}; larger units come first, each one once.`);
+    if (decimals !== "" && letter.toUpperCase() !== "S") {
+      return invalid(at, `${ISO}; only seconds can have decimals.`);
+    }
+    smallest = rank;
+    ms += Number(digits.slice(0, DIGITS_MAX + 1)) * unit.ms + Number(decimals.padEnd(3, "0"));
+    if (ms > FURTHEST_MS) return invalid(at, "A duration can be at most 100 years.");
+    at = part.lastIndex;
+  } while (at < text.length);
+  return { ok: true, ms };
+}
+
+function isoUnitFault(letter: string, time: boolean): string {
+  if (letter === "") return "the unit is missing here";
+  if (!time && /[YM]/i.test(letter)) {
+    return "months and years have no fixed length, and minutes come after a T";
+  }
+  return !time && /[HS]/i.test(letter)
+    ? `a T is missing before ${letter}`
+    : `${quoted(letter)} is no unit here`;
+}
+
+/** The milliseconds of `30s`, `1h30m` or `PT1H30M`, or null when the text is no duration: settings are not prose. */
 export function durationMs(text: string): number | null {
-  if (!/^(?:\d+[a-z]{1,2})+$/.test(text)) return null;
+  if (!/^(?:\d+[a-z]{1,2})+$|^P[0-9A-Z.]+$/.test(text)) return null;
   const read = readDuration(text);
   return read.ok ? read.ms : null;
 }

@@ -1,6 +1,6 @@
 /**
  * Why a `when` was not accepted: `position` is the 0-based index of the character at fault in the text as given.
- * `unsupported` is a form that Carillon knows but does not offer yet, `past` an instant that is over.
+ * `past` says that it is understood, but over.
  */
 export interface WhenFault {
   ok: false;
@@ -15,8 +15,8 @@ export function invalid(position: number, message: string): WhenFault {
   return { ok: false, kind: "invalid", message, position };
 }
 
-export function unsupported(position: number, message: string): WhenFault {
-  return { ok: false, kind: "unsupported", message, position };
+export function tooFar(position: number): WhenFault {
+  return invalid(position, "This is more than 100 years ahead.");
 }
 
 /** The caller's own words inside a message, cut short so that the message stays a sentence. */

@@ -26,9 +26,15 @@ const utc: Zone = (() => {
 const ZONES_MAX = 512;
 const zones = new Map<string, Zone>();
 
+type ZoneLookup = (timezone: string) => Zone | null;
+
+let otherZones: ZoneLookup | null = null;
+
 /** By canonical name, as `canonicalTimezone` gives it. */
 export function zoneNamed(timezone: string): Zone {
   if (timezone === "UTC") return utc;
+  const other = otherZones?.(timezone) ?? null;
+  if (other !== null) return other;
   const known = zones.get(timezone);
   if (known !== undefined) return known;
   const made = makeZone(offsetByIntl(timezone));
@@ -37,9 +43,61 @@ export function zoneNamed(timezone: string): Zone {
   return made;
 }
 
+/**
+ * Lets every cadence follow other zone rules while `work` runs, as those of an earlier release of the zone data; null leaves a
+ * zone as it is. `work` must not be asynchronous: whatever else ran meanwhile would get these rules too.
+ */
+export function withZones<Result>(lookup: ZoneLookup, work: () => Result): Result {
+  const before = otherZones;
+  otherZones = lookup;
+  try {
+    return work();
+  } finally {
+    otherZones = before;
+  }
+}
+
+/** From this instant on, this offset. */
+export interface OffsetChange {
+  from: number;
+  /** Milliseconds east of UTC. */
+  offset: number;
+}
+
+/** The offset that a zone has at `from`, and every other one that it changes to until `to`. */
+export function offsetChanges(timezone: string, from: number, to: number): OffsetChange[] {
+  const zone = zoneNamed(timezone);
+  let { offset, end } = zone.spanAt(from);
+  const changes: OffsetChange[] = [{ from, offset }];
+  while (end < to) {
+    const span = zone.spanAt(end);
+    if (span.offset !== offset) changes.push({ from: end, offset: span.offset });
+    ({ offset, end } = span);
+  }
+  return changes;
+}
+
+/** A zone that has these offsets, in rising order; before the first change it has the offset of that too. */
+export function zoneOf(changes: readonly OffsetChange[]): Zone {
+  const spans = changes.map(({ from, offset }, index): ZoneSpan => {
+    const earlier = changes[index - 1];
+    const start = earlier === undefined ? Number.NEGATIVE_INFINITY : from;
+    const end = changes[index + 1]?.from ?? Number.POSITIVE_INFINITY;
+    return { start, end, offset, offsetBefore: earlier?.offset ?? offset };
+  });
+  const last = spans.at(-1);
+  if (last === undefined) throw new Error("A zone has at least one offset.");
+  return { spanAt: (instant) => (instant >= last.start ? last : spanHolding(spans, instant)) };
+}
+
+function spanHolding(spans: readonly ZoneSpan[], instant: number): ZoneSpan {
+  for (const span of spans) if (instant < span.end) return span;
+  throw new Error(`No span of its zone holds the instant ${instant}.`);
+}
+
 const WEEK_MS = 604_800_000;
 
-/** Spans are looked up once for each 52 weeks of a zone, and do not reach over their ends. */
+/** Spans are looked up once for each 52 weeks of a zone. */
 const BLOCK_MS = 52 * WEEK_MS;
 const BLOCKS_MAX = 256;
 
@@ -55,25 +113,25 @@ export function makeZone(offsetAt: (instant: number) => number): Zone {
         if (blocks.size >= BLOCKS_MAX) blocks.clear();
         blocks.set(number, spans);
       }
-      const span = spans.find(({ end }) => instant < end);
-      if (span === undefined) throw new Error(`No span of its zone holds the instant ${instant}.`);
-      return span;
+      return spanHolding(spans, instant);
     },
   };
 }
 
 /**
- * Looks at the offset once a week and halves the way to each change. A change that is undone within a week would be missed;
- * the shortest span of any zone since 2005 has 21 days.
+ * The spans that lie in a block, whole or in part. Looks at the offset once a week and halves the way to each change; a change
+ * that is undone within a week would be missed, the shortest span of any zone since 2005 has 21 days. It looks a week further
+ * on both sides, so that a change near the end of a block is seen from beyond it: what follows it may be a repeated hour.
  */
 function spansOfBlock(blockStart: number, offsetAt: (instant: number) => number): ZoneSpan[] {
+  const scanEnd = blockStart + BLOCK_MS + WEEK_MS;
   const spans: ZoneSpan[] = [];
-  let offsetBefore = offsetAt(blockStart - 1_000);
-  let offset = offsetAt(blockStart);
-  let start = blockStart;
-  for (let from = blockStart; from < blockStart + BLOCK_MS; from += WEEK_MS) {
+  let start = blockStart - WEEK_MS;
+  let offsetBefore = offsetAt(start - 1_000);
+  let offset = offsetAt(start);
+  for (let from = start; from < scanEnd; from += WEEK_MS) {
     const to = from + WEEK_MS;
-    const offsetThen = to < blockStart + BLOCK_MS ? offsetAt(to) : offsetAt(to - 1_000);
+    const offsetThen = offsetAt(to);
     while (offset !== offsetThen) {
       const change = firstSecondWithout(offset, Math.max(from, start), to, offsetAt);
       spans.push({ start, end: change, offset, offsetBefore });
@@ -82,8 +140,8 @@ function spansOfBlock(blockStart: number, offsetAt: (instant: number) => number)
       start = change;
     }
   }
-  spans.push({ start, end: blockStart + BLOCK_MS, offset, offsetBefore });
-  return spans;
+  spans.push({ start, end: scanEnd, offset, offsetBefore });
+  return spans.filter((span) => span.end > blockStart && span.start < blockStart + BLOCK_MS);
 }
 
 /** Somewhere in `(from, to)` the offset changes; clocks change on whole seconds. */

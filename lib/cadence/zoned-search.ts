@@ -3,10 +3,13 @@ import type { WallSearch } from "./wall-search.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 
 /** A change of more than three hours is a correction of the calendar, not a gap to be made up for. */
-const GAP_MAX_MS = 3 * 3_600_000;
+export const GAP_MAX_MS = 3 * 3_600_000;
 
-/** Four spans a year are usual; the sparsest expression comes within 40 years. */
+/** Few steps are usual: it goes from one wall time that is searched for to the next, looking only at the spans around them. */
 const SPANS_MAX = 1_000;
+
+/** No zone is further from UTC than this, so a wall time is looked for around the same time in UTC. */
+const OFFSET_MAX_MS = 26 * 3_600_000;
 
 /** Dates hold no instants much beyond this, and nothing is looked for there. */
 const INSTANT_MAX = 8e15;
@@ -22,9 +25,11 @@ export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, afte
     const span = zone.spanAt(from);
     if (rule.gap === "next" && span.start === from && fellIntoGap(search, span)) return span.start;
     const wall = search.atOrAfter(Math.max(from + span.offset, firstWall(span, rule)));
-    if (wall === null) return null;
-    if (wall < endWall(span, rule, zone)) return wall - span.offset;
-    from = span.end;
+    if (wall !== null && wall < endWall(span, rule, zone)) return wall - span.offset;
+    // Close to its end an hour may be about to be repeated, with wall times that the search has just left behind.
+    if (span.end - from <= OFFSET_MAX_MS) from = span.end;
+    else if (wall === null) return null;
+    else from = Math.max(span.end, wall - OFFSET_MAX_MS);
   }
   return null;
 }
@@ -42,8 +47,9 @@ export function previousInZone(
     const wall = search.atOrBefore(Math.min(upTo + span.offset, endWall(span, rule, zone) - 1));
     if (wall !== null && wall >= firstWall(span, rule)) return wall - span.offset;
     if (rule.gap === "next" && fellIntoGap(search, span)) return span.start;
-    if (wall === null) return null;
-    upTo = span.start - 1;
+    if (upTo - span.start <= OFFSET_MAX_MS) upTo = span.start - 1;
+    else if (wall === null) return null;
+    else upTo = Math.min(span.start - 1, wall + OFFSET_MAX_MS);
   }
   return null;
 }
@@ -64,9 +70,6 @@ function fellIntoGap(search: WallSearch, { start, offset, offsetBefore }: ZoneSp
   const wall = search.atOrAfter(start + offsetBefore);
   return wall !== null && wall < start + offset;
 }
-
-/** No zone is further from UTC than this, so a wall time is looked for around the same time in UTC. */
-const OFFSET_MAX_MS = 26 * 3_600_000;
 
 /** What a wall time is in a zone. */
 export type WallTime =

@@ -82,17 +82,6 @@ describe("a refusal", () => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, kind: "invalid", position });
   });
 
-  test.each([
-    ["H 3 * * *", 0],
-    ["H/15 * * * *", 0],
-    ["H(0-29) * * * *", 0],
-    ["every 1 month", 8],
-    ["every 2 weeks", 8],
-    ["every 2days", 7],
-  ])("of %j says that the form is known but not available yet", (when, position) => {
-    expect(parseWhen(when, context)).toMatchObject({ ok: false, kind: "unsupported", position });
-  });
-
   test("never comes as an exception, whatever the text, and points into it", () => {
     const words = fc.constantFrom(
       "at",

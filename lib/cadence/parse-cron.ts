@@ -1,0 +1,38 @@
+import { FURTHEST_MS } from "./bounds.ts";
+import { type Cadence, nextAfter } from "./cadence.ts";
+import { readCronFields } from "./cron-fields.ts";
+import { cronWarnings } from "./cron-warnings.ts";
+import { describeCron } from "./describe-cron.ts";
+import { tooFar, type WhenFault } from "./fault.ts";
+import { normalForm } from "./normal-form.ts";
+import { before, overrideOf, type ParsedWhen, type WhenContext } from "./parsed-when.ts";
+
+export const nicknames: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"],
+]);
+
+export function parseCron(text: string, start: number, context: WhenContext): ParsedWhen | WhenFault {
+  const { timezone, now, key } = context;
+  const fields = readCronFields(text.slice(start), start, key);
+  if (!fields.ok) return fields;
+  const cadence: Cadence = { kind: "cron", expression: fields.normal, timezone, ...overrideOf(context) };
+  if (fields.years !== null) {
+    const next = nextAfter(cadence, before(context));
+    if (next === null) return { ok: false, kind: "past", message: "Its years are over.", position: start };
+    if (next > now + FURTHEST_MS) return tooFar(start);
+  }
+  return {
+    ok: true,
+    cadence,
+    relative: false,
+    normal: normalForm(cadence),
+    description: `${describeCron(fields)}, ${timezone}`,
+    warnings: cronWarnings(fields),
+  };
+}

@@ -1,0 +1,58 @@
+import { type Cadence, nextAfter } from "./cadence.ts";
+import { calendarIntervalSearch } from "./calendar-interval.ts";
+import { MS_PER_DAY, wallMinute } from "./civil.ts";
+import { clockRule } from "./clock-rule.ts";
+import { compiledCron } from "./cron.ts";
+import { before, type WhenContext } from "./parsed-when.ts";
+import type { WallSearch } from "./wall-search.ts";
+import { offsetChanges, zoneNamed } from "./zone-spans.ts";
+import { GAP_MAX_MS } from "./zoned-search.ts";
+
+const YEAR_MS = 366 * MS_PER_DAY;
+
+/** What is surprising about the instants that a cadence comes to, seen from now or from its beginning. */
+export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
+  const begin = before(context);
+  const warnings: string[] = [];
+  if (cadence.kind === "interval" && cadence.everyMs < 60_000) {
+    warnings.push("It runs more often than once a minute.");
+  }
+  const gap = nextGap(cadence, begin);
+  if (gap !== null) warnings.push(gap);
+  const next = nextAfter(cadence, begin);
+  if (next !== null && next > begin + YEAR_MS) {
+    const zone = zoneNamed(context.timezone);
+    const [day] = wallMinute(next + zone.spanAt(next).offset).split(" ");
+    warnings.push(`The next run is over a year away, on ${day}.`);
+  }
+  return warnings;
+}
+
+/** The first of its fixed times in the coming year that the clocks go past. */
+function nextGap(cadence: Cadence, begin: number): string | null {
+  if (cadence.kind !== "cron" && cadence.kind !== "calendar-interval") return null;
+  const { search, fixedTime } = searchOf(cadence);
+  if (!fixedTime) return null;
+  const { timezone, dst } = cadence;
+  const changes = offsetChanges(timezone, begin, begin + YEAR_MS);
+  for (const [index, { from, offset }] of changes.entries()) {
+    const offsetBefore = changes[index - 1]?.offset ?? offset;
+    const wall = search.atOrAfter(from + offsetBefore);
+    if (wall === null || wall >= from + offset) continue;
+    const [, end] = wallMinute(from + offset).split(" ");
+    const runs = clockRule(fixedTime, dst).gap === "next" && offset - offsetBefore <= GAP_MAX_MS;
+    return `${wallMinute(wall)} does not exist in ${timezone}; ${runs ? `it runs at ${end} then` : "it does not run then"}.`;
+  }
+  return null;
+}
+
+function searchOf(cadence: Extract<Cadence, { kind: "cron" | "calendar-interval" }>): {
+  search: WallSearch;
+  fixedTime: boolean;
+} {
+  if (cadence.kind === "calendar-interval") {
+    return { search: calendarIntervalSearch(cadence), fixedTime: true };
+  }
+  const cron = compiledCron(cadence.expression);
+  return { search: cron, fixedTime: cron.fixedTime };
+}
