@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import type { Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
+import { fireRoutes } from "./fire-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import type { Operations } from "./operations.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -35,7 +36,11 @@ export function makeApi(
   parts: ApiParts,
 ): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
-  const router = makeRouter([...scheduleRoutes(operations), ...jobRoutes(operations)]);
+  const router = makeRouter([
+    ...scheduleRoutes(operations),
+    ...fireRoutes(operations),
+    ...jobRoutes(operations),
+  ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
     return toHttp(await router(readRequest(event), token));

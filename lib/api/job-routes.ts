@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { placeText, readPlace } from "../job/job-place.ts";
 import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { jobListView, jobView } from "./job-view.ts";
@@ -6,8 +7,6 @@ import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import { readKey } from "./schedule-input.ts";
-
-const isInstant = (place: string) => /^(0|-?[1-9]\d{0,14})$/.test(place);
 
 export function jobRoutes(operations: Operations): Route[] {
   return [
@@ -18,13 +17,15 @@ export function jobRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const key = readKey(parameter("key"));
-        const before = cursor === undefined ? undefined : Number(readCursor(cursor, "jobs", isInstant));
+        const isPlace = (text: string) => readPlace(text) !== null;
+        const before =
+          cursor === undefined ? undefined : (readPlace(readCursor(cursor, "jobs", isPlace)) ?? undefined);
         const { items, next } = await operations.jobsOfSchedule({ key, limit, before });
         return {
           status: 200,
           body: {
             items: items.map(jobListView),
-            ...(next === undefined ? {} : { cursor: writeCursor("jobs", String(next)) }),
+            ...(next === undefined ? {} : { cursor: writeCursor("jobs", placeText(next)) }),
           },
         };
       },

@@ -1,11 +1,14 @@
 import type { Sql } from "../db/connect.ts";
+import type { JobPlace } from "../job/job-place.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
+import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
+import { nextOccurrences } from "../plan/next-occurrences.ts";
 import {
   listSchedules,
-  nextOccurrences,
   readSchedule,
   type ScheduleFilter,
   type ScheduleRead,
@@ -38,12 +41,14 @@ export interface Operations {
   /** In the order of keys; `after` is the key at which the page before ended. */
   listSchedules(filter: ScheduleFilter): Promise<Page<ScheduleRead, string>>;
   nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<number[]>;
-  /** Newest first; `before` is the occurrence at which the page before ended. */
+  fireNow(wish: FireWish): Promise<JobRead>;
+  backfillSchedule(wish: BackfillWish): Promise<BackfillDone>;
+  /** Newest first; `before` is where the page before ended. */
   jobsOfSchedule(wish: {
     key: string;
     limit: number;
-    before?: number | undefined;
-  }): Promise<Page<JobRead, number>>;
+    before?: JobPlace | undefined;
+  }): Promise<Page<JobRead, JobPlace>>;
   readJob(id: string): Promise<JobRead | null>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
@@ -74,6 +79,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
     resumeSchedule: (wish) => resumeSchedule(deps, wish),
+    fireNow: (wish) => fireNow(deps, wish),
+    backfillSchedule: (wish) => backfillSchedule(deps, wish),
     readSchedule: (key) => readSchedule(sql, key),
     listSchedules: (filter) => listSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),

@@ -8,8 +8,8 @@ export interface JobKey {
   n: number;
 }
 
-const letters = { cadence: "c", manual: "m", backfill: "b", again: "a" } as const;
-const kinds: Readonly<Record<string, JobKind | undefined>> = {
+export const letterOfKind = { cadence: "c", manual: "m", backfill: "b", again: "a" } as const;
+export const kindOfLetter: Readonly<Record<string, JobKind | undefined>> = {
   c: "cadence",
   m: "manual",
   b: "backfill",
@@ -21,7 +21,7 @@ const kinds: Readonly<Record<string, JobKind | undefined>> = {
  * alone finds the row, and every attempt at one occurrence carries the same one.
  */
 export function jobId({ scheduleId, occurrence, kind, n }: JobKey): string {
-  return `${scheduleId}-${occurrence.getTime()}-${letters[kind]}${n}`;
+  return `${scheduleId}-${occurrence.getTime()}-${letterOfKind[kind]}${n}`;
 }
 
 const greatestId = 2n ** 63n - 1n;
@@ -32,7 +32,7 @@ const greatestInstant = 253_402_300_799_999;
 export function parseJobId(id: string): JobKey | null {
   const [, scheduleId, occurrence, letter, n] =
     /^([1-9]\d{0,18})-(\d{1,16})-([cmba])(0|[1-9]\d{0,8})$/.exec(id) ?? [];
-  const kind = letter === undefined ? undefined : kinds[letter];
+  const kind = letter === undefined ? undefined : kindOfLetter[letter];
   if (scheduleId === undefined || occurrence === undefined || n === undefined || kind === undefined)
     return null;
   if (BigInt(scheduleId) > greatestId || Number(occurrence) > greatestInstant) return null;

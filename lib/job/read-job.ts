@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { Json } from "../schedule/json.ts";
 import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
+import { byPlace, type JobPlace } from "./job-place.ts";
 
 export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";
 
@@ -16,6 +17,7 @@ export interface AttemptRead {
 export interface JobRead {
   id: string;
   kind: JobKind;
+  n: number;
   key: string;
   scheduleId: string;
   version: number;
@@ -34,7 +36,7 @@ export interface JobRead {
   attempts?: AttemptRead[];
 }
 
-type JobRow = Omit<JobRead, "id" | "latenessMs" | "payload" | "attempts"> & { n: number };
+type JobRow = Omit<JobRead, "id" | "latenessMs" | "payload" | "attempts">;
 
 /** The cadence jobs of these occurrences, as far as there are any; each is found by its primary key. */
 export async function readJobsAt(
@@ -51,6 +53,53 @@ export async function readJobsAt(
     join carillon.schedules s on s.id = j.schedule_id
     left join carillon.parcels p on p.id = j.parcel_id`;
   return rows.map(jobRead);
+}
+
+export interface BesideSearch {
+  scheduleId: string;
+  /** The oldest occurrence that is looked for; null for any. */
+  from: number | null;
+  /** Null for the newest. */
+  before: JobPlace | null;
+  limit: number;
+  /** Only what does not simply wait. */
+  started: boolean;
+}
+
+/** Of those that wait, so many are looked past for one that has started. */
+const waitingMax = 1_000;
+
+/** Near the end of the year 9999. */
+const lastInstant = 253_402_300_000_000;
+
+/** The newest jobs that lie beside the cadence. */
+export async function readJobsBeside(
+  tx: Tx,
+  { scheduleId, from, before, limit, started }: BesideSearch,
+): Promise<JobRead[]> {
+  const rows = await tx<JobRow[]>`
+    select * from (
+      select ${jobColumns(tx)}
+      from (
+        select occurrence, kind, n from carillon.jobs_beside
+        where schedule_id = ${scheduleId} ${from === null ? tx`` : tx`and occurrence >= ${new Date(from)}`} ${endingBefore(tx, before)}
+        order by occurrence desc, kind desc, n desc limit ${started ? waitingMax : limit}) k
+      cross join lateral (
+        select * from carillon.jobs j
+        where j.occurrence = k.occurrence and j.schedule_id = ${scheduleId} and j.kind = k.kind and j.n = k.n offset 0) j
+      join carillon.schedules s on s.id = j.schedule_id
+      left join carillon.parcels p on p.id = j.parcel_id) read
+    ${started ? tx`where state <> 'waiting'` : tx``}
+    order by occurrence desc, kind desc, n desc limit ${limit}`;
+  return rows.map(jobRead).sort(byPlace);
+}
+
+function endingBefore(tx: Tx, before: JobPlace | null) {
+  if (before === null) return tx``;
+  // Nothing is planned outside of these years, and Postgres reads others differently.
+  const at = new Date(Math.min(Math.max(before.at, 0), lastInstant));
+  if (before.kind === null) return tx`and occurrence < ${at}`;
+  return tx`and (occurrence, kind, n) < (${at}, ${before.kind}::carillon.job_kind, ${before.n}::int)`;
 }
 
 /** One job with its payload and its attempts. */
@@ -96,13 +145,13 @@ const jobColumns = (tx: Tx) => tx`
   case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
     when s.deleted_at is not null then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
   case when j.state = 'waiting' and s.deleted_at is not null then 'deleted' else j.reason end as reason,
-  case when j.state = 'waiting' and s.held_since is null and s.deleted_at is null and coalesce(j.ready_at, j.due_at) < 'infinity'
+  case when j.state = 'waiting' and (s.held_since is null or j.kind = 'manual') and s.deleted_at is null and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
     then coalesce(j.ready_at, j.due_at) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
   j.finished_at as "finishedAt", j.error`;
 
-function jobRead({ n, ...row }: JobRow): JobRead {
-  const { scheduleId, occurrence, kind, startedAt, dueAt } = row;
+function jobRead(row: JobRow): JobRead {
+  const { scheduleId, occurrence, kind, n, startedAt, dueAt } = row;
   return {
     ...row,
     id: jobId({ scheduleId, occurrence, kind, n }),

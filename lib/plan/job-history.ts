@@ -1,111 +1,81 @@
-import { type Cadence, previousBefore } from "../cadence/cadence.ts";
+import { previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { type CadenceColumns, cadenceOf, type StoredSchedule } from "../schedule/stored-schedule.ts";
-
-interface Segment {
-  from: number;
-  to: number;
-  cadence: Cadence;
-  held: boolean;
-}
+import { byPlace, type JobPlace, placeBehind } from "../job/job-place.ts";
+import { type JobRead, readJobsAt, readJobsBeside } from "../job/read-job.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { earlyRuns, type Segment, segmentsBefore } from "./version-segments.ts";
 
 const probesAtOnce = 250;
 const probesMax = 5_000;
-const versionsMax = 1_000;
 
-/** Of a pause only the end can have jobs: what its resume ran and passed over singly, and the two minutes that are only late. */
+/** Of a pause only the end can have cadence jobs: what was passed over singly, the two minutes that are only late, and what was caught up with. */
 const heldProbesMax = 150;
-
-/** Near the end of the year 9999; a cursor from beyond it bounds nothing. */
-const lastInstant = 253_402_300_000_000;
-
-/** An `at` may lie so much before the version that names it. */
-const earliestMs = 61_000;
 
 /**
  * A schedule's jobs, newest first. Jobs have no index by schedule (it would nearly double what each costs); but each version
- * tells its occurrences, from its beginning to that of the next, so the jobs are probed by primary key, bounded
- * per page. `next` is the last occurrence looked at: a page may be short of `limit` and still have one.
+ * tells its occurrences, from its beginning to that of the next, so the cadence's jobs are probed by primary key, bounded
+ * per page. Those beside the cadence have a list of their own, which is merged in. A page may be short of `limit` and
+ * still have a `next`.
  */
 export async function jobsOf(
   tx: Tx,
-  schedule: Pick<StoredSchedule, "id">,
-  { limit, before, started = false }: { limit: number; before?: number | undefined; started?: boolean },
-): Promise<{ items: JobRead[]; next?: number }> {
+  { id: scheduleId }: Pick<StoredSchedule, "id">,
+  { limit, before, started = false }: { limit: number; before?: JobPlace | undefined; started?: boolean },
+): Promise<{ items: JobRead[]; next?: JobPlace }> {
   const items: JobRead[] = [];
   let probed = 0;
-  let cursor = before ?? Number.POSITIVE_INFINITY;
-  const segments = await segmentsOf(tx, schedule.id, cursor);
-  for (const occurrences of chunked(occurrencesBackward(segments, cursor), probesAtOnce)) {
-    const keys = occurrences.map((at) => ({ scheduleId: schedule.id, occurrence: new Date(at) }));
-    const found = (await readJobsAt(tx, keys)).sort(
-      (a, b) => b.occurrence.getTime() - a.occurrence.getTime(),
-    );
-    for (const job of found) {
-      if (started && job.state === "waiting") continue;
-      items.push(job);
-      if (items.length === limit) return { items, next: job.occurrence.getTime() };
-    }
-    cursor = occurrences.at(-1) ?? cursor;
+  let place = before ?? null;
+  const { segments, from } = await segmentsBefore(tx, scheduleId, place?.at ?? Number.POSITIVE_INFINITY);
+  const take = async (occurrences: readonly number[], oldest: number | null) => {
+    const left = limit - items.length;
+    const [cadence, beside] = await Promise.all([
+      readJobsAt(
+        tx,
+        occurrences.map((at) => ({ scheduleId, occurrence: new Date(at) })),
+      ),
+      readJobsBeside(tx, { scheduleId, from: oldest, before: place, limit: left, started }),
+    ]);
+    const found = [...cadence.filter(({ state }) => !started || state !== "waiting"), ...beside];
+    items.push(...found.sort(byPlace).slice(0, left));
+    const last = items.at(-1);
+    return last !== undefined && items.length === limit ? placeBehind(last) : null;
+  };
+  for (const occurrences of chunked(occurrencesBackward(segments, place), probesAtOnce)) {
+    const oldest = occurrences.at(-1) ?? null;
+    const next = await take(occurrences, oldest);
+    if (next !== null) return { items, next };
+    if (oldest !== null) place = { at: oldest, kind: null, n: 0 };
     probed += occurrences.length;
-    if (probed >= probesMax) return { items, next: cursor };
+    if (probed >= probesMax && place !== null) return { items, next: place };
   }
-  const oldest = segments.at(-1);
-  return segments.length < versionsMax || oldest === undefined ? { items } : { items, next: oldest.from + 1 };
+  const next = await take([], from);
+  if (next !== null) return { items, next };
+  return from === null ? { items } : { items, next: { at: from, kind: null, n: 0 } };
 }
 
-/** Versions, newest first, each with the cadence it had and the time for which it counted; as many as a page may need. */
-async function segmentsOf(tx: Tx, scheduleId: string, before: number): Promise<Segment[]> {
-  const rows = await tx<(CadenceColumns & { held: boolean; changedAt: Date; reachedAt: Date })[]>`
-    select v.held, v.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt", spec.once_at as "onceAt",
-      spec.first_at as "firstAt", spec.every_ms as "everyMs", spec.cadence_id as "cadenceId", c.expression, c.timezone
-    from carillon.schedule_versions v
-    join carillon.schedules s on s.id = v.schedule_id
-    join carillon.shards h on h.id = s.shard
-    join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
-    left join carillon.cadences c on c.id = spec.cadence_id
-    where v.schedule_id = ${scheduleId}
-      ${before < lastInstant ? tx`and v.changed_at < ${new Date(Math.max(0, before) + earliestMs)}` : tx``}
-    order by v.version desc limit ${versionsMax}`;
-  return rows.map((row, index) => ({
-    held: row.held,
-    from: row.changedAt.getTime(),
-    to: rows[index - 1]?.changedAt.getTime() ?? row.reachedAt.getTime(),
-    cadence: cadenceOf(row),
-  }));
-}
-
-function* occurrencesBackward(segments: readonly Segment[], before: number): Generator<number> {
-  const early = earlyRuns(segments, before);
+/** Those of which the cadence's job is not told yet. */
+function* occurrencesBackward(segments: readonly Segment[], place: JobPlace | null): Generator<number> {
+  const isBeside = place !== null && place.kind !== null && place.kind !== "cadence";
+  const before = place === null ? Number.POSITIVE_INFINITY : place.at + (isBeside ? 1 : 0);
+  // An `at` may lie a little before the version that names it, among the occurrences of the one before.
+  const early = earlyRuns(segments).filter((at) => at < before);
   for (const at of occurrencesWithin(segments, before)) {
-    while (early[0] !== undefined && early[0] >= at) {
-      const next = early.shift();
-      if (next !== undefined && next > at) yield next;
+    for (let next = early.at(-1); next !== undefined && next >= at; next = early.at(-1)) {
+      early.pop();
+      if (next > at) yield next;
     }
     yield at;
   }
-  yield* early;
-}
-
-/** An `at` may lie a little before the version that names it, among the occurrences of the one before. Newest first. */
-function earlyRuns(segments: readonly Segment[], before: number): number[] {
-  const instants = segments.flatMap(({ from, cadence }) =>
-    cadence.kind === "once" && cadence.at <= from && cadence.at < before ? [cadence.at] : [],
-  );
-  return [...new Set(instants)].sort((a, b) => b - a);
+  yield* early.reverse();
 }
 
 function* occurrencesWithin(segments: readonly Segment[], before: number): Generator<number> {
-  for (const { from, to, cadence, held } of segments) {
-    let left = held ? heldProbesMax : Number.POSITIVE_INFINITY;
-    let at = newestIn(cadence, Math.min(to + 1, before));
+  for (const { from, to, cadence, held, caughtUpMax } of segments) {
+    let left = held ? heldProbesMax + caughtUpMax : Number.POSITIVE_INFINITY;
+    // The newest version reaches as far as the ticks have planned, and every other to the next.
+    let at = previousBefore(cadence, Math.min(to + 1, before));
     for (; at !== null && at > from && left > 0; at = previousBefore(cadence, at), left--) yield at;
   }
-}
-
-function newestIn(cadence: Cadence, before: number): number | null {
-  return Number.isFinite(before) ? previousBefore(cadence, before) : null;
 }
 
 function* chunked(values: Iterable<number>, size: number): Generator<number[]> {

@@ -31,6 +31,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     readSchedule: operation("readSchedule"),
     listSchedules: operation("listSchedules"),
     nextOccurrences: operation("nextOccurrences"),
+    fireNow: operation("fireNow"),
+    backfillSchedule: operation("backfillSchedule"),
     jobsOfSchedule: operation("jobsOfSchedule"),
     readJob: operation("readJob"),
     health: async () => {

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { JobKey } from "../../lib/job/job-id.ts";
+import { byPlace, type JobPlace, placeBehind, placeText, readPlace } from "../../lib/job/job-place.ts";
 import { readJob } from "../../lib/job/read-job.ts";
+import { backfillSchedule } from "../../lib/plan/backfill.ts";
+import { fireNow } from "../../lib/plan/fire-now.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { failed } from "../../lib/target/delivery.ts";
@@ -20,20 +24,26 @@ const idOf = async (key: string) => (await readSchedule(world.sql, key))?.id ?? 
 /** All pages, one after the other. */
 async function history(id: string, limit = 2) {
   const items = [];
-  for (let before: number | undefined; ; ) {
+  for (let before: JobPlace | undefined; ; ) {
     const page = await jobsOf(world.sql, { id }, { limit, before });
+    expect(page.items.length).toBeLessThanOrEqual(limit);
     items.push(...page.items);
     if (page.next === undefined) return items;
-    expect(page.next).toBeLessThan(before ?? Number.POSITIVE_INFINITY);
+    expect(page.next).not.toEqual(before);
     before = page.next;
   }
 }
 
 /** Every job that is stored for the schedule, newest first: what its history must tell. */
-async function expectComplete(key: string, id: string): Promise<void> {
-  const stored = (await world.jobs(key)).map(({ occurrence }) => occurrence).reverse();
-  expect((await history(id)).map(({ occurrence }) => occurrence)).toEqual(stored);
+async function expectComplete(id: string): Promise<void> {
+  const stored = await world.sql<Pick<JobKey, "occurrence" | "kind" | "n">[]>`
+    select occurrence, kind, n from carillon.jobs where schedule_id = ${id}`;
+  const told = (await history(id)).map(({ occurrence, kind, n }) => ({ occurrence, kind, n }));
+  expect(told).toEqual([...stored].sort(byPlace));
 }
+
+const deps = () => ({ sql: world.sql, queue: world.queue });
+const caller = { name: "ann" };
 
 async function minutes(count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
@@ -62,7 +72,7 @@ describe("a schedule's history", () => {
     await minutes(1);
     const id = await idOf("often");
     expect((await world.jobs("often")).length).toBeGreaterThan(12);
-    await expectComplete("often", id);
+    await expectComplete(id);
     expect((await history(id)).map(({ state }) => state)).toContain("skipped");
   });
 
@@ -71,7 +81,7 @@ describe("a schedule's history", () => {
     await minutes(1);
     await world.put("often", { when: "at 2026-03-02T10:00:35" });
     await world.work();
-    await expectComplete("often", await idOf("often"));
+    await expectComplete(await idOf("often"));
   });
 
   test("of a schedule that is gone is its own, and not that of the next one under its key", async () => {
@@ -132,6 +142,81 @@ describe("a schedule's history", () => {
     const all = (await history(id, 1_000)).map(({ occurrence }) => occurrence.getTime());
     expect(all.filter((occurrence) => occurrence <= at(3 * minute).getTime())).toHaveLength(180);
     expect(new Set(all).size).toBe(all.length);
+  });
+});
+
+describe("a schedule's history with jobs beside its cadence", () => {
+  test("has them all, those of one occurrence too, in pages of any size without a gap", async () => {
+    await world.put("minutes", { when: "every 1m" });
+    await minutes(4);
+    await world.clock.advance(30 * minute);
+    await world.tick();
+    for (let n = 0; n < 5; n++) await fireNow(deps(), { key: "minutes", caller });
+    await backfillSchedule(deps(), {
+      key: "minutes",
+      from: at(0),
+      to: world.clock.now(),
+      limit: 100,
+      caller,
+    });
+    await world.put("minutes", { when: "at 2026-03-05T10:00" });
+    await fireNow(deps(), { key: "minutes", caller });
+    const id = await idOf("minutes");
+    await expectComplete(id);
+    const all = await history(id, 1_000);
+    expect(Object.keys(Object.groupBy(all, ({ kind }) => kind)).sort()).toEqual([
+      "backfill",
+      "cadence",
+      "manual",
+    ]);
+    for (const limit of [1, 3, 7]) expect(await history(id, limit)).toEqual(all);
+  });
+
+  test("finds what was backfilled in the middle of a long pause", async () => {
+    await world.put("seconds", { when: "every 1s" });
+    await world.pause("seconds");
+    await world.clock.advance(3 * hour);
+    await world.tick();
+    await world.resume("seconds");
+    const wish = { key: "seconds", from: at(hour), to: at(hour + 20 * second), limit: 100, caller };
+    expect(await backfillSchedule(deps(), wish)).toMatchObject({ accepted: 21 });
+    const kinds = (await history(await idOf("seconds"), 1_000)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "backfill")).toHaveLength(21);
+  });
+
+  test("tells the last job that has started, whatever waits beside the cadence", async () => {
+    await world.put("daily", { when: "every 1d" });
+    await fireNow(deps(), { key: "daily", caller });
+    await world.work();
+    await world.clock.advance(second);
+    for (let n = 0; n < 3; n++) await fireNow(deps(), { key: "daily", caller });
+    expect(await readSchedule(world.sql, "daily")).toMatchObject({
+      lastJob: { occurrence: at(0), kind: "manual" },
+    });
+  });
+
+  test("goes with the day of its jobs", async () => {
+    await world.put("daily", { when: "at 2027-01-01T00:00" });
+    await fireNow(deps(), { key: "daily", caller });
+    await world.work();
+    await world.clock.setNow("2026-03-20T00:00:00Z");
+    await world.tick({ retentionDays: 7 });
+    expect(await history(await idOf("daily"))).toEqual([]);
+    expect(await world.sql`select from carillon.jobs_beside`).toHaveLength(0);
+  });
+});
+
+describe("a place in a list of jobs", () => {
+  test("is read back from its text, and from no other", () => {
+    const places: JobPlace[] = [
+      { at: 0, kind: null, n: 0 },
+      { at: -5, kind: null, n: 0 },
+      placeBehind({ occurrence: at(0), kind: "manual", n: 49 }),
+      placeBehind({ occurrence: at(0), kind: "backfill", n: 0 }),
+    ];
+    for (const place of places) expect(readPlace(placeText(place))).toEqual(place);
+    for (const text of ["", "x", "01", "1-", "1-m", "1-x0", "1-m01", "1-m0-", "1e3", "1234567890123456"])
+      expect(readPlace(text), text).toBeNull();
   });
 });
 

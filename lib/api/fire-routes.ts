@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { backfillMax } from "../plan/backfill.ts";
+import { instantShape } from "../schedule/instant-shape.ts";
+import { payloadShape } from "../schedule/schedule-body.ts";
+import { jobView } from "./job-view.ts";
+import type { Operations } from "./operations.ts";
+import { noQuery, type Route, readShape, route } from "./route.ts";
+import { readKey } from "./schedule-input.ts";
+
+const fireShape = z.strictObject({ payload: z.optional(payloadShape) });
+
+const backfillShape = z.strictObject({
+  from: instantShape,
+  to: instantShape,
+  limit: z.int().min(1).max(backfillMax).default(1_000),
+});
+
+/** What runs beside a cadence, at a caller's word. */
+export function fireRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/fire",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, optionalBody, token }) => {
+        const key = readKey(parameter("key"));
+        const { payload } = readShape(fireShape, optionalBody(), "body");
+        const job = await operations.fireNow({ key, payload, caller: { name: token.name } });
+        return {
+          status: 202,
+          body: jobView(job),
+          headers: { location: `/v1/jobs/${encodeURIComponent(job.id)}` },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/backfill",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, body, token }) => {
+        const key = readKey(parameter("key"));
+        const wish = readShape(backfillShape, body(), "body");
+        const { next, ...done } = await operations.backfillSchedule({
+          key,
+          ...wish,
+          caller: { name: token.name },
+        });
+        return { status: 202, body: { ...done, more: next !== null, ...(next === null ? {} : { next }) } };
+      },
+    }),
+  ];
+}

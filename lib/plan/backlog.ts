@@ -1,0 +1,182 @@
+import type { Tx } from "../db/connect.ts";
+import { type OutgoingParcel, parcelMax, type QueueClass } from "../parcel/parcel-queue.ts";
+
+/** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
+
+/** So many occurrences of one row are let in before it is another's turn. */
+export const turnMax = 100;
+
+/** A row holds so many occurrences at most. */
+export const rowMax = 10_000;
+
+/** What is let in is spread in steps of so many seconds: each is a few parcels, and nobody waits long for a neighbour. */
+const stepSeconds = 2;
+
+/** A row whose schedule is held comes to its turn again after so long, if nobody has woken it before. */
+const heldTurn = "5 minutes";
+
+export interface BacklogRow {
+  id: string;
+  owing: number;
+  queue: QueueClass;
+  standing: "live" | "held" | "deleted";
+}
+
+export interface Turn {
+  id: string;
+  take: number;
+}
+
+export interface Pace {
+  /** From here on what is let in is ready … */
+  from: Date;
+  /** … so many a second … */
+  perSecond: number;
+  /** … after so many that were let in before. */
+  ahead: number;
+}
+
+/** What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. */
+export async function backlogRoom(
+  tx: Tx,
+  jobsMax: number,
+): Promise<{ now: Date; room: Record<QueueClass, number> } | null> {
+  const underWay = (queue: QueueClass) => tx`
+    coalesce((select sum(cardinality(occurrences)) from carillon.parcels where owed and queue = ${queue}), 0)::int`;
+  const [row] = await tx<{ now: Date; fast: number; slow: number }[]>`
+    select carillon.clock() as now, ${underWay("fast")} as fast, ${underWay("slow")} as slow
+    from (select from carillon.backlog where turn_at <= (select carillon.clock()) order by turn_at limit 1) due`;
+  if (row === undefined) return null;
+  return { now: row.now, room: { fast: jobsMax - row.fast, slow: jobsMax - row.slow } };
+}
+
+/** Locks the rows whose turn came by then, in turn; those that somebody else serves are left to them. */
+export function rowsInTurn(tx: Tx, upTo: Date, limit: number): PromiseLike<BacklogRow[]> {
+  return tx<BacklogRow[]>`
+    select b.id, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
+    from (
+      select id, schedule_id, owing, turn_at from carillon.backlog
+      where turn_at <= ${upTo} order by turn_at, id limit ${limit} for update skip locked) b
+    left join lateral (
+      select s.queue, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
+      from carillon.schedules s where s.id = b.schedule_id offset 0) s on true
+    order by b.turn_at, b.id`;
+}
+
+const isHeld = (tx: Tx) => tx`
+  (s.held_since is not null and (s.held_until is null or s.held_until > carillon.clock()))`;
+
+/**
+ * Makes the jobs of these rows' next occurrences and the parcels in which they travel, ready one after the other at the
+ * pace; a row that owes nothing any more goes. The rows are locked by who asks. What is older than what is kept of the
+ * jobs is passed over: whether it ran can no longer be told.
+ */
+export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Promise<OutgoingParcel[]> {
+  if (turns.length === 0) return [];
+  await attachTheirDays(tx, turns);
+  return tx<OutgoingParcel[]>`
+    with served as materialized (
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.taken + t.take as taken, b.owing = t.take as finished, s.queue,
+        b.occurrences[b.taken + 1 : b.taken + t.take] as occurrences, b.dues[b.taken + 1 : b.taken + t.take] as dues,
+        ${pace.ahead}::int + sum(t.take) over (order by t.turn) - t.take as ahead
+      from unnest(${turns.map(({ id }) => id)}::bigint[], ${turns.map(({ take }) => take)}::int[]) with ordinality t (id, take, turn)
+      join carillon.backlog b on b.id = t.id
+      cross join lateral (select s.queue from carillon.schedules s where s.id = b.schedule_id offset 0) s
+    ),
+    owed as materialized (
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.queue, o.occurrence, o.due_at, b.ahead + o.place as place,
+        o.occurrence < r.kept_from as too_old
+      from served b cross join carillon.retention r
+      cross join lateral unnest(b.occurrences, b.dues) with ordinality o (occurrence, due_at, place)
+    ),
+    ${packedJobs(tx, pace)},
+    beside_noted as (
+      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n)
+      select occurrence, schedule_id, kind, 0 from owed where not too_old and kind <> 'cadence' on conflict do nothing
+    ),
+    passed_noted as (
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+      select schedule_id, min(occurrence), max(occurrence), count(*), 'retention', carillon.clock() from owed where too_old group by id, schedule_id
+    ),
+    finished as (
+      delete from carillon.backlog b using served s where b.id = s.id and s.finished
+    ),
+    going_on as (
+      update carillon.backlog b set taken = s.taken, turn_at = greatest(carillon.clock(), b.turn_at + interval '1 millisecond')
+      from served s where b.id = s.id and not s.finished
+    )
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, owed, occurrences, schedule_ids, kinds, ns)
+    select id, shard, queue, ready_at, carillon.clock() + interval '20 seconds', true, occurrences, schedule_ids,
+      case when beside then kinds end, case when beside then array_fill(0, array[cardinality(occurrences)]) end
+    from packed
+    returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
+}
+
+/** Numbered into parcels of one shard, queue and step. The job's primary key makes a repetition harmless. */
+function packedJobs(tx: Tx, { from, perSecond }: Pace) {
+  return tx`
+    numbered as (
+      select o.*, (row_number() over (partition by o.shard, o.queue, o.step order by o.place) - 1)
+          / case o.queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as seat
+      from (select o.*, floor((o.place - 1) / ${perSecond * stepSeconds}::float8) as step from owed o where not too_old) o
+    ),
+    packed as materialized (
+      select nextval('carillon.parcels_id_seq') as id, shard, queue, bool_or(kind <> 'cadence') as beside,
+        greatest(${from}::timestamptz + step * ${stepSeconds} * interval '1 second', max(due_at)) as ready_at,
+        array_agg(occurrence order by place) as occurrences, array_agg(schedule_id order by place) as schedule_ids,
+        array_agg(kind order by place) as kinds, array_agg(due_at order by place) as dues, array_agg(version order by place) as versions
+      from numbered group by shard, queue, step, seat
+    ),
+    inserted_jobs as (
+      insert into carillon.jobs (occurrence, schedule_id, kind, due_at, ready_at, parcel_id, version)
+      select j.occurrence, j.schedule_id, j.kind, j.due_at, p.ready_at, p.id, j.version
+      from packed p
+      cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.dues, p.versions) j (occurrence, schedule_id, kind, due_at, version)
+      on conflict do nothing
+    )`;
+}
+
+/** Whatever is to be made has a day to lie in: the tick keeps no days for what is owed from long ago. */
+async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
+  await tx`
+    select carillon.attach_missing_days(array(
+      select distinct date_trunc('day', o, 'UTC')
+      from unnest(${turns.map(({ id }) => id)}::bigint[], ${turns.map(({ take }) => take)}::int[]) t (id, take)
+      join carillon.backlog b on b.id = t.id
+      cross join lateral unnest(b.occurrences[b.taken + 1 : b.taken + t.take]) o
+      where o >= (select kept_from from carillon.retention)))`;
+}
+
+/** Whoever cannot be served now, because held or because there is no room, comes to their turn again behind the others. */
+export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx`
+    update carillon.backlog b set turn_at = greatest(b.turn_at + interval '1 millisecond',
+      case when ${isHeld(tx)} then least(s.held_until, carillon.clock() + ${heldTurn}::interval) else carillon.clock() end)
+    from carillon.schedules s where b.id = any(${ids}::bigint[]) and s.id = b.schedule_id`;
+}
+
+/** What a deleted schedule still owed does not run; the ledger says so. */
+export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx`
+    with dropped as (
+      delete from carillon.backlog where id = any(${ids}::bigint[]) returning *
+    )
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+    select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock() from dropped`;
+}
+
+/** For the resume of a schedule: it is its backlog's turn now. */
+export async function wakeBacklog(tx: Tx, scheduleId: string): Promise<void> {
+  await tx`
+    update carillon.backlog set turn_at = carillon.clock() where schedule_id = ${scheduleId} and turn_at > carillon.clock()`;
+}
+
+/** The oldest cadence occurrence that each of these schedules owes and that is no job yet. */
+export async function oldestOwed(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Date>> {
+  const rows = await tx<{ scheduleId: string; oldest: Date }[]>`
+    select schedule_id as "scheduleId", min(next_occurrence) as oldest from carillon.backlog
+    where schedule_id = any(${scheduleIds}::bigint[]) and kind = 'cadence' group by 1`;
+  return new Map(rows.map(({ scheduleId, oldest }) => [scheduleId, oldest]));
+}

@@ -1,0 +1,82 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { jobId } from "../job/job-id.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
+import { Refusal } from "../refusal.ts";
+import type { Json } from "../schedule/json.ts";
+
+export interface FireWish {
+  key: string;
+  /** In place of the schedule's. */
+  payload?: Json | undefined;
+  caller: { name: string };
+}
+
+/** A job beside the cadence, at once, also while the schedule is held. */
+export async function fireNow(
+  { sql, queue }: { sql: Sql; queue: ParcelQueue },
+  wish: FireWish,
+): Promise<JobRead> {
+  const { job, parcel } = await sql.begin((tx) => fireOnce(tx, wish));
+  await handOver(sql, queue, [parcel]);
+  return job;
+}
+
+/**
+ * Only the schedule's row is locked: whoever deletes it at the same time either waits, and the claim will find the schedule
+ * deleted, or was first, and there is nothing to fire. Fires at once of one schedule take turns, so each has its own number.
+ */
+async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
+  const [schedule] = await tx<{ id: string; version: number }[]>`
+    select id, version from carillon.schedules where key = ${wish.key} and deleted_at is null for no key update`;
+  if (schedule === undefined) throw await nothingToFire(tx, wish.key);
+  const [clock] = await tx<{ now: Date }[]>`
+    select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
+  if (clock === undefined) throw new Error("The database did not tell the time.");
+  const { parcel, n } = await makeJob(tx, schedule, clock.now, wish.payload);
+  const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    values (${clock.now}, ${wish.caller.name}, 'schedule.fired', ${wish.key}, ${schedule.id}, ${schedule.version},
+      ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb)`;
+  const job = await readJob(tx, id);
+  if (job === null) throw new Error(`The job ${id} was made and is not there.`);
+  return { job, parcel };
+}
+
+async function nothingToFire(tx: Tx, key: string): Promise<Refusal> {
+  const [gone] =
+    await tx`select from carillon.schedules where key = ${key} and deleted_at is not null limit 1`;
+  return gone === undefined
+    ? new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`)
+    : new Refusal("conflict", `The schedule ${JSON.stringify(key)} has been deleted.`);
+}
+
+async function makeJob(
+  tx: Tx,
+  { id, version }: { id: string; version: number },
+  now: Date,
+  payload: Json | undefined,
+): Promise<{ parcel: OutgoingParcel; n: number }> {
+  const [made] = await tx<(OutgoingParcel & { n: number })[]>`
+    with numbered as materialized (
+      select coalesce(max(n) + 1, 0) as n from carillon.jobs where occurrence = ${now} and schedule_id = ${id} and kind = 'manual'
+    ), parcel as (
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns)
+      select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', array[${now}::timestamptz], array[s.id],
+        array['manual'::carillon.job_kind], array[numbered.n]
+      from carillon.schedules s, numbered where s.id = ${id}
+      returning id, queue
+    ), job as (
+      insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, parcel_id, version, payload)
+      select ${now}, ${id}, 'manual', numbered.n, ${now}, parcel.id, ${version}, ${payload === undefined ? null : JSON.stringify(payload)}::text::jsonb
+      from numbered, parcel
+    ), beside as (
+      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) select ${now}, ${id}, 'manual', n from numbered
+    )
+    select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n from parcel, numbered`;
+  if (made === undefined) throw new Error(`The schedule ${id} is gone although it is locked.`);
+  const { n, ...parcel } = made;
+  return { parcel, n };
+}

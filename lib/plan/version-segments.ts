@@ -1,0 +1,132 @@
+import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";
+
+/** A version for as long as it counted: occurrences in `(from, to]` are those of its cadence. */
+export interface Segment {
+  from: number;
+  to: number;
+  cadence: Cadence;
+  held: boolean;
+  /** So many missed occurrences at most run when a hold ends. */
+  caughtUpMax: number;
+}
+
+const versionsMax = 1_000;
+
+/** An `at` may lie so much before the version that names it. */
+const earlyMs = 61_000;
+
+/** Near the end of the year 9999; an instant beyond it bounds nothing. */
+const lastInstant = 253_402_300_000_000;
+
+interface VersionRow extends CadenceColumns {
+  held: boolean;
+  heldUntil: Date | null;
+  changedAt: Date;
+  reachedAt: Date;
+  catchUp: { policy: string; limit: number } | null;
+}
+
+/** The versions of a schedule (own), each with the spec that it had (v). */
+const versionRows = (tx: Tx, scheduleId: string) => tx`
+  select own.held, own.held_until as "heldUntil", own.changed_at as "changedAt", greatest(h.reached_at, h.watermark_at) as "reachedAt",
+    v.body -> 'catchUp' as "catchUp", ${cadenceColumns(tx)}
+  from carillon.schedule_versions own
+  join carillon.schedules s on s.id = own.schedule_id
+  join carillon.shards h on h.id = s.shard
+  join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
+  left join carillon.cadences c on c.id = v.cadence_id
+  left join carillon.calendar_versions r on r.id = c.calendar_version
+  where own.schedule_id = ${scheduleId}`;
+
+/** The newest first, down to the oldest, or from where they tell when there are more than are read at once. */
+export async function segmentsBefore(
+  tx: Tx,
+  scheduleId: string,
+  before: number,
+): Promise<{ segments: Segment[]; from: number | null }> {
+  const rows = await tx<VersionRow[]>`
+    ${versionRows(tx, scheduleId)}
+      ${before < lastInstant ? tx`and own.changed_at < ${new Date(Math.max(0, before) + earlyMs)}` : tx``}
+    order by own.version desc limit ${versionsMax}`;
+  const oldest = rows.length < versionsMax ? undefined : rows.at(-1);
+  const segments = rows.flatMap((row, index) => {
+    const to = rows[index - 1]?.changedAt ?? row.reachedAt;
+    // What a resume caught up with, it did as the version said that began with it.
+    const limits = [row.catchUp, rows[index - 1]?.catchUp].map((each) =>
+      each?.policy === "all" ? each.limit : 1,
+    );
+    const segment = { from: row.changedAt.getTime(), to: to.getTime(), cadence: cadenceOf(row) };
+    return withHold(segment, row, Math.max(...limits));
+  });
+  return { segments, from: oldest === undefined ? null : oldest.changedAt.getTime() + 1 };
+}
+
+/** Those that counted in a time, the oldest first, and up to when they tell: versions may be more than are read at once. */
+export async function segmentsWithin(
+  tx: Tx,
+  scheduleId: string,
+  { from, to }: { from: number; to: number },
+): Promise<{ segments: Segment[]; upTo: number }> {
+  const rows = await tx<VersionRow[]>`
+    ${versionRows(tx, scheduleId)} and own.changed_at <= ${new Date(to + earlyMs)}
+      and own.version >= coalesce((select max(version) from carillon.schedule_versions
+        where schedule_id = ${scheduleId} and changed_at < ${new Date(from)}), 1)
+    order by own.version limit ${versionsMax + 1}`;
+  const beyond = rows.length > versionsMax ? rows.at(-1)?.changedAt.getTime() : undefined;
+  const segments = rows.slice(0, versionsMax).map((row, index) => ({
+    from: row.changedAt.getTime(),
+    to: rows[index + 1]?.changedAt.getTime() ?? to,
+    cadence: cadenceOf(row),
+    held: row.held,
+    caughtUpMax: 1,
+  }));
+  return { segments, upTo: Math.min(to, beyond ?? to) };
+}
+
+/** A hold that ends by itself ends within its version. The newest first. */
+function withHold(
+  segment: Pick<Segment, "from" | "to" | "cadence">,
+  { held, heldUntil }: VersionRow,
+  caughtUpMax: number,
+): Segment[] {
+  const until = heldUntil?.getTime() ?? segment.to;
+  if (!held || until >= segment.to) return [{ ...segment, held, caughtUpMax }];
+  return [
+    { ...segment, from: Math.max(segment.from, until), held: false, caughtUpMax },
+    { ...segment, to: until, held: true, caughtUpMax },
+  ].filter(({ from, to }) => from < to);
+}
+
+/** `at`s that lie a little before the version that names them, among the occurrences of the one before; the oldest first. */
+export function earlyRuns(segments: readonly Pick<Segment, "from" | "cadence">[]): number[] {
+  const instants = segments.flatMap(({ from, cadence }) => {
+    const at = onceAt(cadence);
+    return at !== null && at <= from && at > from - earlyMs ? [at] : [];
+  });
+  return [...new Set(instants)].sort((a, b) => a - b);
+}
+
+function onceAt(cadence: Cadence): number | null {
+  if (cadence.kind === "window") return onceAt(cadence.of);
+  return cadence.kind === "once" ? cadence.at : null;
+}
+
+/** The occurrences that run, in `[from, upTo]`, oldest first; segments in the same order. */
+export function* runsForward(segments: readonly Segment[], from: number, upTo: number): Generator<number> {
+  const early = earlyRuns(segments).filter((at) => at >= from && at <= upTo);
+  let last = Number.NEGATIVE_INFINITY;
+  for (const segment of segments) {
+    const bound = Math.min(segment.to, upTo);
+    let at = nextRunAfter(segment.cadence, Math.max(segment.from, from - 1));
+    for (; at !== null && at <= bound; at = nextRunAfter(segment.cadence, at)) {
+      for (; early[0] !== undefined && early[0] <= at; early.shift()) {
+        if (early[0] > last && early[0] < at) yield early[0];
+      }
+      last = at;
+      yield at;
+    }
+  }
+  yield* early.filter((at) => at > last);
+}

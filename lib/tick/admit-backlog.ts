@@ -1,0 +1,126 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
+import {
+  admitTurns,
+  type BacklogRow,
+  backlogRoom,
+  dropRows,
+  postponeTurns,
+  rowsInTurn,
+  type Turn,
+  turnMax,
+} from "../plan/backlog.ts";
+
+export interface BacklogSettings {
+  /** Jobs let in by one tick, spread over a minute; and so many of each queue are under way at most. */
+  budget: number;
+  /** Occurrences of one row before it is the next one's turn. */
+  perTurn: number;
+}
+
+export const backlogDefaults: BacklogSettings = { budget: 60_000, perTurn: turnMax };
+
+/** In one transaction so many rows are looked at, and about so many jobs are made. */
+const rowsMax = 500;
+const jobsMax = 5_000;
+
+/** So many rows that cannot be served one tick looks at: held ones, and those of a queue that is full. */
+const idleMax = 5_000;
+
+const budgetSeconds = 60;
+
+/** What may still be let in by this tick. */
+interface Room {
+  left: number;
+  queues: Record<QueueClass, number>;
+}
+
+/**
+ * Lets in what is owed, at a pace. Rows are served in turn, each a little, and again while the budget lasts. Every round is
+ * a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed has either
+ * made a row's jobs and counted them, or neither. Returns the parcels to send.
+ */
+export async function admitBacklog(
+  sql: Sql,
+  { budget, perTurn }: BacklogSettings,
+  timeIsUp: () => boolean = () => false,
+): Promise<OutgoingParcel[]> {
+  const start = await backlogRoom(sql, budget);
+  if (start === null) return [];
+  const outgoing: OutgoingParcel[] = [];
+  const room: Room = { left: budget, queues: start.room };
+  let upTo = start.now;
+  let idle = 0;
+  let servedInPass = 0;
+  while (room.left > 0 && idle < idleMax && !timeIsUp()) {
+    const round = await sql.begin(async (tx) => {
+      const pace = { from: start.now, perSecond: budget / budgetSeconds, ahead: budget - room.left };
+      return admitRound(tx, { upTo, room, perTurn, pace });
+    });
+    outgoing.push(...round.outgoing);
+    idle += round.idle;
+    servedInPass += round.served;
+    if (!round.last) continue;
+    if (servedInPass === 0) break;
+    // Everybody had a turn; the next pass takes those that were served in this one.
+    upTo = new Date(Math.max(round.now.getTime(), upTo.getTime() + 1));
+    servedInPass = 0;
+  }
+  return outgoing;
+}
+
+interface Round {
+  outgoing: OutgoingParcel[];
+  served: number;
+  idle: number;
+  /** Nobody is left whose turn came by then. */
+  last: boolean;
+  now: Date;
+}
+
+async function admitRound(
+  tx: Tx,
+  {
+    upTo,
+    room,
+    perTurn,
+    pace,
+  }: { upTo: Date; room: Room; perTurn: number; pace: Parameters<typeof admitTurns>[2] },
+): Promise<Round> {
+  const rows = await rowsInTurn(tx, upTo, rowsMax);
+  const shares = shareOut(rows, room, perTurn);
+  const outgoing = await admitTurns(tx, shares.turns, pace);
+  await postponeTurns(tx, shares.idle);
+  await dropRows(tx, shares.deleted);
+  const [clock] = await tx<{ now: Date }[]>`select carillon.clock() as now`;
+  return {
+    outgoing,
+    served: shares.turns.length,
+    idle: shares.idle.length,
+    last: shares.looked === rows.length && rows.length < rowsMax,
+    now: clock?.now ?? upTo,
+  };
+}
+
+/** Who gets how much, in turn, until the round is full; takes it off the room. */
+function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
+  const turns: Turn[] = [];
+  const idle: string[] = [];
+  const deleted: string[] = [];
+  let jobs = 0;
+  let looked = 0;
+  for (const { id, owing, queue, standing } of rows) {
+    if (jobs >= jobsMax || room.left === 0) break;
+    looked += 1;
+    const take = Math.min(owing, perTurn, room.left, room.queues[queue]);
+    if (standing === "deleted") deleted.push(id);
+    else if (standing === "held" || take <= 0) idle.push(id);
+    else {
+      turns.push({ id, take });
+      jobs += take;
+      room.left -= take;
+      room.queues[queue] -= take;
+    }
+  }
+  return { turns, idle, deleted, looked };
+}
