@@ -15,25 +15,60 @@ export function scanUtc(expression: string, from: number, upTo: number): number[
   return found;
 }
 
-/** The same in a zone, with the rule for clock changes, walking through real time from a day before. */
-export function scanZone(expression: string, timezone: string, from: number, upTo: number): number[] {
-  const matches = wallMatcher(expression);
+/** What clock changes do, spelled out. */
+export interface Rule {
+  gap: "next" | "skip";
+  overlap: "first" | "last" | "both";
+}
+
+type Override = { [Side in keyof Rule]?: Rule[Side] | undefined };
+
+/** The same in a zone, with the rule for clock changes, of which `dst` overrides a part or all. */
+export function scanZone(
+  expression: string,
+  timezone: string,
+  { from, upTo, dst = {} }: { from: number; upTo: number; dst?: Override | undefined },
+): number[] {
   const [minute = "", hour = ""] = expression.split(" ");
-  const fixedTime = !/[*/]/.test(minute + hour);
+  const byKind: Rule = /[*/]/.test(minute + hour)
+    ? { gap: "skip", overlap: "both" }
+    : { gap: "next", overlap: "first" };
+  return walkZone(wallMatcher(expression), timezone, {
+    from,
+    upTo,
+    rule: { gap: dst.gap ?? byKind.gap, overlap: dst.overlap ?? byKind.overlap },
+  });
+}
+
+const LOOK_AROUND = 30 * 60 * MINUTE;
+
+/** Walks through real time minute by minute, from well before to well after, and looks at what the clocks on the wall show. */
+export function walkZone(
+  matches: (wall: number) => boolean,
+  timezone: string,
+  { from, upTo, rule }: { from: number; upTo: number; rule: Rule },
+): number[] {
   const wallAt = wallClock(timezone);
+  const begin = Math.floor(from / MINUTE) * MINUTE - LOOK_AROUND;
+  const walls: number[] = [];
+  for (let at = begin; at <= upTo + LOOK_AROUND; at += MINUTE) walls.push(wallAt(at));
+  const earliestLater = [...walls, Number.POSITIVE_INFINITY];
+  for (let index = walls.length - 1; index >= 0; index -= 1) {
+    earliestLater[index] = Math.min(walls[index] ?? 0, earliestLater[index + 1] ?? 0);
+  }
   const found: number[] = [];
-  let at = Math.floor(from / MINUTE) * MINUTE - 30 * 60 * MINUTE;
-  let latestWall = wallAt(at);
-  let before = latestWall;
-  while (at < upTo) {
-    at += MINUTE;
-    const wall = wallAt(at);
-    const occurs =
-      (matches(wall) && !(fixedTime && wall <= latestWall)) ||
-      (fixedTime && wall - before - MINUTE <= GAP_MAX && someMatch(matches, before + MINUTE, wall));
+  let latest = walls[0] ?? 0;
+  for (let index = 1; index < walls.length; index += 1) {
+    const wall = walls[index] ?? 0;
+    const before = walls[index - 1] ?? 0;
+    const repeats = wall <= latest;
+    const comesAgain = (earliestLater[index + 1] ?? 0) <= wall;
+    const leftOut = rule.overlap === "first" ? repeats : rule.overlap === "last" && comesAgain;
+    const made = rule.gap === "next" && wall - before - MINUTE <= GAP_MAX;
+    const occurs = (matches(wall) && !leftOut) || (made && someMatch(matches, before + MINUTE, wall));
+    const at = begin + index * MINUTE;
     if (occurs && at > from && at <= upTo) found.push(at);
-    before = wall;
-    latestWall = Math.max(latestWall, wall);
+    latest = Math.max(latest, wall);
   }
   return found;
 }

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Cadence, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
+import { makeZone, offsetChanges, withZones, zoneNamed, zoneOf } from "../../lib/cadence/zone-spans.ts";
+import { nextInZone, previousInZone } from "../../lib/cadence/zoned-search.ts";
+import { arbitraryInstant } from "./arbitrary-cron.ts";
+import { zones } from "./clock-changes.ts";
+import { wallClock } from "./minute-scan.ts";
+
+const HOUR = 3_600_000;
+const FROM = Date.UTC(2010, 0, 1);
+const TO = Date.UTC(2040, 0, 1);
+
+describe("the offset of a zone", () => {
+  test("is the one that Intl's own fields show, in every zone at any time", () => {
+    const clocks = new Map(Intl.supportedValuesOf("timeZone").map((name) => [name, wallClock(name)]));
+    fc.assert(
+      fc.property(fc.constantFrom(...clocks.keys()), arbitraryInstant(), (timezone, at) => {
+        const instant = at - (at % 1_000);
+        const { start, end, offset } = zoneNamed(timezone).spanAt(instant);
+        expect(instant >= start && instant < end).toBe(true);
+        expect(instant + offset).toBe(clocks.get(timezone)?.(instant));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+describe("the changes of a zone", () => {
+  test("begin with the offset in force and name every other with its instant", () => {
+    expect(offsetChanges("Europe/Berlin", Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1))).toEqual([
+      { from: Date.UTC(2026, 0, 1), offset: HOUR },
+      { from: Date.parse("2026-03-29T01:00:00Z"), offset: 2 * HOUR },
+      { from: Date.parse("2026-10-25T01:00:00Z"), offset: HOUR },
+    ]);
+    expect(offsetChanges("UTC", FROM, TO)).toEqual([{ from: FROM, offset: 0 }]);
+    expect(offsetChanges("Asia/Tokyo", FROM, TO)).toEqual([{ from: FROM, offset: 9 * HOUR }]);
+  });
+
+  test("make a zone that has the same occurrences", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.constantFrom("30 2 * * *", "0 0 * * 0", "*/20 1-3 * * *", "15 12 L * *"),
+        arbitraryInstant(),
+        (timezone, expression, at) => {
+          const cadence: Cadence = { kind: "cron", expression, timezone };
+          const copy = zoneOf(offsetChanges(timezone, FROM - 400 * 24 * HOUR, TO + 400 * 24 * HOUR));
+          const [next, previous] = withZones(
+            (name) => (name === timezone ? copy : null),
+            () => [nextAfter(cadence, at), previousBefore(cadence, at)],
+          );
+          expect(next).toBe(nextAfter(cadence, at));
+          expect(previous).toBe(previousBefore(cadence, at));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("other rules of a zone", () => {
+  const nine: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "Europe/Berlin" };
+  const at = Date.parse("2026-07-01T00:00:00Z");
+  const noSummer = () => zoneOf([{ from: 0, offset: HOUR }]);
+
+  test("hold while the work runs and no longer", () => {
+    const changed = withZones(noSummer, () => nextAfter(nine, at));
+    expect(changed).toBe(Date.parse("2026-07-01T08:00:00Z"));
+    expect(nextAfter(nine, at)).toBe(Date.parse("2026-07-01T07:00:00Z"));
+  });
+
+  test("end with work that fails, and where they were nested the outer ones are back", () => {
+    const inner = () => {
+      throw new Error("failed");
+    };
+    const changed = withZones(noSummer, () => {
+      expect(() => withZones(() => null, inner)).toThrow("failed");
+      return nextAfter(nine, at);
+    });
+    expect(changed).toBe(Date.parse("2026-07-01T08:00:00Z"));
+    expect(nextAfter(nine, at)).toBe(Date.parse("2026-07-01T07:00:00Z"));
+  });
+});
+
+describe("a clock change anywhere in the weeks that are looked up together", () => {
+  const WEEK = 7 * 24 * HOUR;
+  const block = 60 * 52 * WEEK;
+  const everyHalfHour = {
+    atOrAfter: (wall: number) => Math.ceil(wall / (HOUR / 2)) * (HOUR / 2),
+    atOrBefore: (wall: number) => Math.floor(wall / (HOUR / 2)) * (HOUR / 2),
+  };
+  const hours = [-WEEK / HOUR, -25, -2, -1, -0.5, 0, 0.5, 1, 2, 25, WEEK / HOUR];
+
+  test.each(hours)("%d hours from their end: an hour that is repeated is not repeated twice", (distance) => {
+    const change = block + distance * HOUR;
+    const zone = makeZone((instant) => (instant < change ? HOUR : 0));
+    const first = { gap: "next", overlap: "first" } as const;
+    const last = { gap: "next", overlap: "last" } as const;
+    const from = change - 2 * HOUR;
+    expect(all(from, (at) => nextInZone(everyHalfHour, first, zone, at))).toEqual(
+      [-1.5, -1, -0.5, 1, 1.5, 2].map((hour) => change + hour * HOUR),
+    );
+    expect(all(from, (at) => nextInZone(everyHalfHour, last, zone, at))).toEqual(
+      [-1.5, 0, 0.5, 1, 1.5, 2].map((hour) => change + hour * HOUR),
+    );
+    expect(previousInZone(everyHalfHour, first, zone, change + HOUR)).toBe(change - HOUR / 2);
+    expect(previousInZone(everyHalfHour, last, zone, change)).toBe(change - 1.5 * HOUR);
+  });
+
+  test.each(hours)("%d hours from their end: an hour that is missing is made up for once", (distance) => {
+    const change = block + distance * HOUR;
+    const zone = makeZone((instant) => (instant < change ? 0 : HOUR));
+    const wall = change + HOUR / 2;
+    const search = {
+      atOrAfter: (from: number) => (from <= wall ? wall : null),
+      atOrBefore: (from: number) => (from >= wall ? wall : null),
+    };
+    const rule = { gap: "next", overlap: "first" } as const;
+    expect(nextInZone(search, rule, zone, change - 30 * 24 * HOUR)).toBe(change);
+    expect(nextInZone(search, rule, zone, change)).toBeNull();
+    expect(previousInZone(search, rule, zone, change + 30 * 24 * HOUR)).toBe(change);
+    expect(previousInZone(search, rule, zone, change)).toBeNull();
+    expect(nextInZone(search, { gap: "skip", overlap: "first" }, zone, change - HOUR)).toBeNull();
+  });
+
+  function all(from: number, next: (at: number) => number | null): number[] {
+    const found: number[] = [];
+    for (let at = next(from); at !== null && found.length < 6; at = next(at)) found.push(at);
+    return found;
+  }
+});
