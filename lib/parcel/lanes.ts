@@ -37,8 +37,10 @@ export async function rearrangeLane(
   if (before === "allow") await markRunning(tx, schedule);
   await lockLane(tx, schedule.id);
   await tx`
-    delete from carillon.lane_entries
-    where lane = carillon.lane_of(${schedule.id}) and (${after === "allow"} or due_at > ${cut})`;
+    delete from carillon.lane_entries e
+    where e.lane = carillon.lane_of(${schedule.id}) and (${after === "allow"} or (e.due_at > ${cut} and not exists (
+      select from carillon.jobs j where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
+        and j.state = 'waiting')))`;
   if (before === "allow") await enterLane(tx, schedule);
   return before === after ? [] : releaseLane(tx, schedule.id);
 }
