@@ -7,7 +7,7 @@ import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import { readKey } from "./schedule-input.ts";
 
-const fireShape = z.strictObject({ payload: z.optional(payloadShape) });
+const fireShape = z.strictObject({ payload: payloadShape });
 
 const backfillShape = z.strictObject({
   from: instantShape,
@@ -25,8 +25,11 @@ export function fireRoutes(operations: Operations): Route[] {
       query: noQuery,
       answer: async ({ parameter, optionalBody, token }) => {
         const key = readKey(parameter("key"));
-        const { payload } = readShape(fireShape, optionalBody(), "body");
-        const job = await operations.fireNow({ key, payload, caller: { name: token.name } });
+        const body = optionalBody();
+        const { payload } = readShape(fireShape, body, "body");
+        // Not naming it means the schedule's own; null is a payload.
+        const own = typeof body === "object" && body !== null && "payload" in body ? { payload } : {};
+        const job = await operations.fireNow({ key, ...own, caller: { name: token.name } });
         return {
           status: 202,
           body: jobView(job),

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax, type QueueClass } from "../parcel/parcel-queue.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
@@ -76,20 +77,24 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
   await attachTheirDays(tx, turns);
   return tx<OutgoingParcel[]>`
     with served as materialized (
-      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.taken + t.take as taken, b.owing = t.take as finished, s.queue,
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.taken + t.take as taken, b.owing = t.take as finished, s.queue, s.overlap,
         b.occurrences[b.taken + 1 : b.taken + t.take] as occurrences, b.dues[b.taken + 1 : b.taken + t.take] as dues,
         ${pace.ahead}::int + sum(t.take) over (order by t.turn) - t.take as ahead
       from unnest(${turns.map(({ id }) => id)}::bigint[], ${turns.map(({ take }) => take)}::int[]) with ordinality t (id, take, turn)
       join carillon.backlog b on b.id = t.id
-      cross join lateral (select s.queue from carillon.schedules s where s.id = b.schedule_id offset 0) s
+      cross join lateral (select s.queue, s.overlap from carillon.schedules s where s.id = b.schedule_id offset 0) s
     ),
     owed as materialized (
-      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.queue, o.occurrence, o.due_at, b.ahead + o.place as place,
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.queue, b.overlap, o.occurrence, o.due_at, b.ahead + o.place as place,
         o.occurrence < r.kept_from as too_old
       from served b cross join carillon.retention r
       cross join lateral unnest(b.occurrences, b.dues) with ordinality o (occurrence, due_at, place)
     ),
     ${packedJobs(tx, pace)},
+    occurrences as (
+      select schedule_id, due_at, occurrence, too_old as passed, overlap from owed where kind = 'cadence'
+    ),
+    ${laneEntries(tx)},
     beside_noted as (
       insert into carillon.jobs_beside (occurrence, schedule_id, kind, n)
       select occurrence, schedule_id, kind, 0 from owed where not too_old and kind <> 'cadence' on conflict do nothing

@@ -5,6 +5,7 @@ import { oldestOwed, wakeBacklog } from "../../lib/plan/backlog.ts";
 import { admitBacklog, type BacklogSettings, backlogDefaults } from "../../lib/tick/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
+import { connectAsMember } from "../support/role-logins.ts";
 import { touched } from "../support/touched.ts";
 import { until } from "../support/until.ts";
 
@@ -231,6 +232,34 @@ describe("what is owed by a schedule that is held", () => {
   });
 });
 
+describe("what is owed in a lane", () => {
+  test("runs one after the other in the order of occurrences, and before what came later", async () => {
+    const [id = ""] = await schedules(1, { overlap: "queue" });
+    await owe(id, seconds(120));
+    await admit({ budget: 60 });
+    expect(await world.sql`select from carillon.lane_entries`).toHaveLength(60);
+    for (let rounds = 0; rounds < 4; rounds++) {
+      await world.work();
+      await world.clock.advance(minute);
+      await admit({ budget: 60 });
+      await world.tick();
+    }
+    await world.work();
+    expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(
+      seconds(120).map((occurrence) => occurrence.toISOString()),
+    );
+  });
+
+  test("does not pass it as a backfill", async () => {
+    const [id = ""] = await schedules(1, { overlap: "queue" });
+    await owe(id, seconds(5), "backfill");
+    await admit();
+    expect(await world.sql`select from carillon.lane_entries`).toHaveLength(0);
+    await world.work();
+    expect(world.delivered).toHaveLength(5);
+  });
+});
+
 describe("what can no longer run", () => {
   test("because its schedule is deleted is dropped, and stands in the ledger", async () => {
     const [id = ""] = await schedules(1);
@@ -320,6 +349,18 @@ describe("two ticks at once, or one that is killed", () => {
 });
 
 describe("the backlog", () => {
+  test("needs no more rights than the tick has", async () => {
+    const [live = "", gone = "", held = ""] = await schedules(3);
+    for (const id of [live, gone, held]) await owe(id, [at(-20 * day), ...seconds(5)]);
+    await world.remove("k1");
+    await world.pause("k2");
+    const ticking = await connectAsMember(world.sql, world.databaseUrl, "carillon_tick");
+    await admit({}, ticking);
+    await ticking.end();
+    expect(await rows()).toMatchObject([{ key: "k2" }]);
+    expect(await letIn()).toBe(6);
+  });
+
   test("costs one look at an index while nothing is owed", async () => {
     await schedules(3);
     const sql = connect({ DATABASE_URL: world.databaseUrl });

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ApiAnswer, type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+});
+
+afterAll(() => api.stop());
+
+const put = (key: string, body: object) =>
+  api.send("PUT", `/v1/schedules/${key}`, { body: { target: { queue: "demo" }, ...body } });
+
+const statusOf = async (answer: Promise<ApiAnswer>) => (await answer).status;
+
+describe("POST /v1/schedules/{key}/fire", () => {
+  test("answers 202 with the job, as it is read by its id", async () => {
+    await put("report", { when: "every 1d", payload: { of: "yesterday" } });
+    const fired = await api.send("POST", "/v1/schedules/report/fire", { as: "write" });
+    expect(fired).toMatchObject({
+      status: 202,
+      json: { kind: "manual", key: "report", state: "waiting", attempt: 0, payload: { of: "yesterday" } },
+    });
+    const read = await api.send("GET", fired.headers["location"] ?? "");
+    expect(read).toMatchObject({ status: 200, json: fired.json });
+  });
+
+  test("takes a payload of its own, null as well", async () => {
+    await put("report", { when: "every 1d", payload: { of: "yesterday" } });
+    for (const payload of [{ of: "last week" }, null, [1], "text"]) {
+      expect(await api.send("POST", "/v1/schedules/report/fire", { body: { payload } })).toMatchObject({
+        status: 202,
+        json: { payload },
+      });
+    }
+  });
+
+  test("refuses what it does not know, too much of it, and who may only read", async () => {
+    await put("report", { when: "every 1d" });
+    const fire = (parts: object) => api.send("POST", "/v1/schedules/report/fire", parts);
+    expect(await fire({ body: { when: "now" } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ path: "when" }] },
+    });
+    expect(await fire({ body: [] })).toMatchObject({ status: 400 });
+    expect(await fire({ body: { payload: "x".repeat(250_000) } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ path: "payload" }] },
+    });
+    expect(await statusOf(fire({ as: "read" }))).toBe(403);
+  });
+
+  test("is 404 for a schedule that never was, and 409 for one that was deleted", async () => {
+    expect(await statusOf(api.send("POST", "/v1/schedules/nobody/fire"))).toBe(404);
+    await put("gone", { when: "every 1d" });
+    await api.send("DELETE", "/v1/schedules/gone");
+    expect(await statusOf(api.send("POST", "/v1/schedules/gone/fire"))).toBe(409);
+  });
+
+  test("runs beside the cadence while the schedule is paused, and changes nothing of it", async () => {
+    await put("paused", { when: "every 1d", paused: true });
+    const before = await api.send("GET", "/v1/schedules/paused");
+    expect(await api.send("POST", "/v1/schedules/paused/fire")).toMatchObject({
+      status: 202,
+      json: { readyAt: expect.any(String) },
+    });
+    const after = await api.send("GET", "/v1/schedules/paused");
+    expect(after.headers["etag"]).toBe(before.headers["etag"]);
+    expect(after.json).toEqual(before.json);
+  });
+});
+
+describe("POST /v1/schedules/{key}/backfill", () => {
+  /** A schedule of two hours ago, as if no tick had come since. */
+  async function longAgo(key: string): Promise<{ from: string; to: string }> {
+    await put(key, { when: "every 1m" });
+    const [row] = await api.sql<{ from: Date; to: Date }[]>`
+      with moved as (
+        update carillon.schedules set created_at = created_at - interval '2 hours' where key = ${key} returning id, created_at
+      ), versions as (
+        update carillon.schedule_versions v set changed_at = m.created_at, first_at = m.created_at + interval '1 minute'
+        from moved m where m.id = v.schedule_id
+      )
+      select created_at as from, created_at + interval '100 minutes' as to from moved`;
+    if (row === undefined) throw new Error("The schedule was not moved.");
+    return { from: row.from.toISOString(), to: row.to.toISOString() };
+  }
+
+  test("answers 202 with what was accepted, and its jobs stand in the history", async () => {
+    const { from, to } = await longAgo("minutes");
+    const backfill = { body: { from, to }, as: "write" as const };
+    expect(await api.send("POST", "/v1/schedules/minutes/backfill", backfill)).toMatchObject({
+      status: 202,
+      json: { accepted: 100, existing: 0, from, to, more: false },
+    });
+    expect(await api.send("POST", "/v1/schedules/minutes/backfill", backfill)).toMatchObject({
+      status: 202,
+      json: { accepted: 0, existing: 100 },
+    });
+    const seen: unknown[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const query: string = cursor === "" ? "limit=30" : `limit=30&cursor=${cursor}`;
+      const page = await api.send("GET", "/v1/schedules/minutes/jobs", { query });
+      expect(page.status).toBe(200);
+      const { items, cursor: next } = page.json as { items: { id: string; kind: string }[]; cursor?: string };
+      seen.push(...items.filter(({ kind }) => kind === "backfill").map(({ id }) => id));
+      cursor = next;
+    }
+    expect(new Set(seen).size).toBe(100);
+    expect(seen).toHaveLength(100);
+  });
+
+  test("of more than the limit says where to go on", async () => {
+    const { from, to } = await longAgo("many");
+    const first = await api.send("POST", "/v1/schedules/many/backfill", { body: { from, to, limit: 60 } });
+    expect(first).toMatchObject({
+      status: 202,
+      json: { accepted: 60, more: true, next: expect.any(String) },
+    });
+    const { next } = first.json as { next: string };
+    expect(
+      await api.send("POST", "/v1/schedules/many/backfill", { body: { from: next, to, limit: 60 } }),
+    ).toMatchObject({ status: 202, json: { accepted: 40, existing: 0, more: false } });
+  });
+
+  test("refuses what cannot be: before the schedule, in the future, unknown, misread", async () => {
+    const { from, to } = await longAgo("refused");
+    const backfill = (body: object, key = "refused") =>
+      api.send("POST", `/v1/schedules/${key}/backfill`, { body });
+    expect(await backfill({ from: "2020-01-01T00:00:00Z", to })).toMatchObject({
+      status: 422,
+      json: { errors: [{ path: "from" }] },
+    });
+    expect(await backfill({ from, to: "2190-01-01T00:00:00Z" })).toMatchObject({
+      status: 422,
+      json: { errors: [{ path: "to" }] },
+    });
+    expect(await backfill({ from: to, to: from })).toMatchObject({
+      status: 400,
+      json: { errors: [{ path: "to" }] },
+    });
+    expect(await backfill({ from, to }, "nobody")).toMatchObject({ status: 404 });
+    expect(await backfill({ from })).toMatchObject({ status: 400, json: { errors: [{ path: "to" }] } });
+    for (const limit of [0, 10_001, 1.5, "5"])
+      expect(await backfill({ from, to, limit })).toMatchObject({
+        status: 400,
+        json: { errors: [{ path: "limit" }] },
+      });
+    expect(await statusOf(api.send("POST", "/v1/schedules/refused/backfill"))).toBe(400);
+  });
+
+  test("refuses a crafted cursor of the history, or finds nothing before it", async () => {
+    await put("cursor", { when: "every 1d" });
+    await api.send("POST", "/v1/schedules/cursor/fire");
+    const read = async (place: string) => {
+      const cursor = Buffer.from(JSON.stringify(["jobs", place])).toString("base64url");
+      return api.send("GET", "/v1/schedules/cursor/jobs", { query: `cursor=${cursor}` });
+    };
+    for (const place of ["-999999999999999", "0", "0-m0"])
+      expect(await read(place)).toMatchObject({ status: 200, json: { items: [] } });
+    for (const place of ["999999999999999", "999999999999999-a999999999"])
+      expect((await read(place)).status).toBe(200);
+    for (const place of ["", "1-", "1-x0", "1-m01"]) expect((await read(place)).status).toBe(400);
+  });
+});
