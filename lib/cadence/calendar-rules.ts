@@ -175,8 +175,8 @@ export function dateText(day: number): string {
 const excludedByRules = new WeakMap<CalendarRules, (day: number) => boolean>();
 
 /** Days are looked up in tables of so many, each made when it is first asked for. */
-const TABLE_DAYS = 1_024;
-const TABLES_MAX = 256;
+const TABLE_DAYS = 64;
+const TABLES_MAX = 1_024;
 
 function excludedDays(rules: CalendarRules): (day: number) => boolean {
   const known = excludedByRules.get(rules);
