@@ -185,10 +185,11 @@ begin
   where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n;
 end $$;
 
--- The jobs of a claimed parcel whose schedule sets a deadline or forbids overlaps: those that may not start leave the parcel,
--- skipped or to wait for their turn in a parcel of their own. Called by claim_parcel under the gate, after set_aside. Returns
+-- Those cadence jobs of a claimed parcel that are late or whose schedule forbids overlaps: who may not start leaves the parcel,
+-- skipped or to wait for its turn in a parcel of its own. Called by claim_parcel under the gate, after set_aside. Returns
 -- the parcels of those in the same lanes whose turn has come by that.
-create function carillon.pass_lanes(p_parcel carillon.parcels, p_now timestamptz) returns table (id bigint, queue carillon.queue_class)
+create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences timestamptz[], p_schedule_ids bigint[], p_now timestamptz)
+  returns table (id bigint, queue carillon.queue_class)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -197,21 +198,17 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_now timestamptz
 declare
   v_schedules bigint[];
 begin
-  select array_agg(distinct j.schedule_id) into v_schedules
-  from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds) k (occurrence, schedule_id, kind)
-  join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-    and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-  where coalesce(k.kind, 'cadence') = 'cadence' and j.overlap is not null;
+  select array_agg(distinct s.id) into v_schedules
+  from unnest(p_schedule_ids) k (id) join carillon.schedules s on s.id = k.id where s.overlap is not null;
   -- Before anything is decided: a settle may have the lane at this moment.
   perform carillon.lock_lanes(v_schedules);
 
   with late as (
     select j.occurrence, j.schedule_id, j.due_at, j.parcel_id
-    from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds) k (occurrence, schedule_id, kind)
+    from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
       and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-    where coalesce(k.kind, 'cadence') = 'cadence' and j.attempt = 0 and j.started_at is null
-      and j.due_at + j.deadline_ms * interval '1 millisecond' < p_now
+    where j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < p_now
     union all
     -- And what has become late while it waited in the same lanes; without a bound a long queue would be one long transaction.
     select l.occurrence, l.schedule_id, l.due_at, l.parcel_id
@@ -236,23 +233,23 @@ begin
 
   insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
   select carillon.lane_of(j.schedule_id), j.due_at, j.occurrence, j.schedule_id, j.kind, j.n
-  from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds) k (occurrence, schedule_id, kind)
+  from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
   join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
     and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-  where coalesce(k.kind, 'cadence') = 'cadence' and j.overlap is not null
+  where j.overlap is not null
   on conflict do nothing;
 
   with own as materialized (
     select e.lane, e.due_at, e.occurrence, e.schedule_id, e.kind, e.n, e.entered, f.parcel_id is not null as passes,
       j.overlap = 'skip' and j.attempt = 0 and j.started_at is null and not e.entered as skippable
-    from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds) k (occurrence, schedule_id, kind)
+    from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
       and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
     join carillon.lane_entries e on e.lane = carillon.lane_of(j.schedule_id) and e.due_at = j.due_at
       and e.occurrence = j.occurrence and e.schedule_id = j.schedule_id and e.kind = j.kind and e.n = j.n
     left join lateral carillon.lane_front(e.lane) f
       on f.may_pass and (f.occurrence, f.schedule_id, f.kind, f.n) = (j.occurrence, j.schedule_id, j.kind, j.n)
-    where coalesce(k.kind, 'cadence') = 'cadence' and j.overlap is not null
+    where j.overlap is not null
   ), entering as (
     update carillon.lane_entries e set entered = true from own o
     where o.passes and not o.entered and e.lane = o.lane and e.due_at = o.due_at and e.occurrence = o.occurrence
@@ -304,7 +301,9 @@ declare
   v_lease_until timestamptz;
   v_parcel carillon.parcels;
   v_count int;
-  v_more int := 0;
+  v_passed int := 0;
+  v_occurrences timestamptz[];
+  v_schedule_ids bigint[];
 begin
   -- The answer where there is no job: the other columns stay null.
   outcome := 'gone';
@@ -347,21 +346,28 @@ begin
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then
     perform carillon.set_aside(v_parcel, v_now);
+    select array_agg(j.occurrence), array_agg(j.schedule_id) into v_occurrences, v_schedule_ids
+    from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds) k (occurrence, schedule_id, kind)
+    join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+      and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel
+    where coalesce(k.kind, 'cadence') = 'cadence' and (j.overlap is not null
+      or (j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < v_now));
+  end if;
+  if v_occurrences is not null then
     return query
       select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
         null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, f.id, f.queue
-      from carillon.pass_lanes(v_parcel, v_now) f;
-    -- What is left of the jobs that must pass a lane has passed.
+      from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids, v_now) f;
+    -- Who is still in the parcel has passed.
     return query
       select 'job', 0, v_parcel.fence, v_now, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
         j.version, j.key, j.group_key, j.body, j.target, j.payload, null::bigint, null::carillon.queue_class
-      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds) k (occurrence, schedule_id, kind)
+      from unnest(v_occurrences, v_schedule_ids) k (occurrence, schedule_id)
       join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-        and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel
-      where coalesce(k.kind, 'cadence') = 'cadence' and j.overlap is not null;
-    get diagnostics v_more = row_count;
+        and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel;
+    get diagnostics v_passed = row_count;
   end if;
-  if v_count + v_more = 0 then
+  if v_count + v_passed = 0 then
     delete from carillon.parcels p where p.id = p_parcel;
     outcome := 'empty';
     return next;
@@ -470,7 +476,7 @@ begin
 end $$;
 
 revoke execute on function carillon.lane_of(bigint), carillon.lock_lanes(bigint[]), carillon.owes_before(bigint, timestamptz),
-  carillon.lane_front(text), carillon.free_lanes(bigint[], timestamptz), carillon.pass_lanes(carillon.parcels, timestamptz),
+  carillon.lane_front(text), carillon.free_lanes(bigint[], timestamptz), carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], timestamptz),
   carillon.leave_lanes(timestamptz[], bigint[], carillon.job_kind[], int[], timestamptz), carillon.claim_parcel(bigint, int),
   carillon.sweep_lanes(int) from public;
 grant execute on function carillon.claim_parcel(bigint, int) to carillon_worker;
