@@ -54,18 +54,23 @@ function describeTime(fields: CronFields): string {
 
 function describeMinutes({ minutes, hours }: CronFields): string {
   const every = oneOrEvery("minute", minutes);
-  if (hours.length === 24) return minutes.length === 1 ? `${every} of every hour` : every;
+  if (hours.length === 24) return evenStep(minutes, 60) === null ? `${every} of every hour` : every;
   const hourStep = minutes.length === 1 ? evenStep(hours, 24) : null;
   if (hourStep !== null && hours.length > 1) return `${every} of every ${ordinal(hourStep)} hour`;
+  const step = longStep(hours);
+  if (step !== null) return `${every} of every ${ordinal(step)} hour ${fromTo(hours, twoDigits)}`;
   return `${every} of the ${hours.length === 1 ? "hour" : "hours"} ${runs(hours, twoDigits)}`;
 }
 
-/** `at minute 5`, `every minute`, `every 15 minutes`, `at minutes 1 to 5 and 30` */
+/** `at minute 5`, `every minute`, `every 15 minutes`, `at minutes 1 to 5 and 30`, `at every 7th minute from 0 to 56` */
 function oneOrEvery(unit: "second" | "minute", values: readonly number[]): string {
   if (values.length === 1) return `at ${unit} ${values[0]}`;
-  const step = evenStep(values, 60);
-  if (step === null) return `at ${unit}s ${runs(values, String)}`;
-  return step === 1 ? `every ${unit}` : `every ${step} ${unit}s`;
+  const even = evenStep(values, 60);
+  if (even !== null) return even === 1 ? `every ${unit}` : `every ${even} ${unit}s`;
+  const step = longStep(values);
+  return step === null
+    ? `at ${unit}s ${runs(values, String)}`
+    : `at every ${numbered(step)} ${unit} ${fromTo(values, String)}`;
 }
 
 function describeDays(fields: CronFields): string {
@@ -73,7 +78,12 @@ function describeDays(fields: CronFields): string {
   if (days === null && weekdays === null) return fewTimes(fields) ? "every day" : "";
   const parts: string[] = [];
   if (days !== null && days.values.length > 0) {
-    parts.push(`on ${days.values.length === 1 ? "day" : "days"} ${runs(days.values, String)} of the month`);
+    const step = longStep(days.values);
+    parts.push(
+      step === null
+        ? `on ${days.values.length === 1 ? "day" : "days"} ${runs(days.values, String)} of the month`
+        : `on every ${ordinal(step)} day of the month ${fromTo(days.values, String)}`,
+    );
   }
   if (weekdays !== null && weekdays.values.length > 0) {
     parts.push(`on ${runs(weekOf(weekdays.values), weekdayWord)}`);
@@ -115,6 +125,18 @@ function evenStep(values: readonly number[], size: number): number | null {
   return Number.isInteger(step) && values.every((value, index) => value === index * step) ? step : null;
 }
 
+/** The distance between many values where it is everywhere the same and more than one. */
+function longStep(values: readonly number[]): number | null {
+  const [first = 0, second = 0] = values;
+  const step = second - first;
+  const even = values.every((value, index) => value === first + index * step);
+  return values.length > TIMES_MAX && step > 1 && even ? step : null;
+}
+
+function fromTo(values: readonly number[], word: (value: number) => string): string {
+  return `from ${word(values[0] ?? 0)} to ${word(values.at(-1) ?? 0)}`;
+}
+
 /** `1, 3 and 5 to 9` */
 function runs(values: readonly number[], word: (value: number) => string): string {
   return listed(
@@ -133,7 +155,11 @@ function twoDigits(value: number): string {
 }
 
 function ordinal(value: number): string {
-  const words = ["", "first", "second", "third", "fourth", "fifth"];
+  return ["", "first", "second", "third", "fourth", "fifth"][value] ?? numbered(value);
+}
+
+/** `2nd`: beside the unit of seconds, a word would be read as one. */
+function numbered(value: number): string {
   const teens = value > 10 && value < 14;
-  return words[value] ?? `${value}${(teens ? "" : ["th", "st", "nd", "rd"][value % 10]) || "th"}`;
+  return `${value}${(teens ? "" : ["th", "st", "nd", "rd"][value % 10]) || "th"}`;
 }

@@ -54,7 +54,9 @@ export function readDuration(text: string, start = 0): Duration | WhenFault {
 const spellings = units.flatMap((unit) => unit.spellings);
 
 function unknownUnit(text: string, unitAt: number, spelling: string): string {
-  if (/^(?:mo|months?|y|years?)$/i.test(spelling)) return `${quoted(spelling)} has no fixed length`;
+  if (/^(?:mo|months?|y|years?)$/i.test(spelling)) {
+    return `${quoted(spelling)} has no fixed length; every 1 month and every 1 year follow the calendar`;
+  }
   if (spelling !== "") {
     const meant = spelling.length > 2 ? nearestWord(spelling, spellings) : null;
     return `${quoted(spelling)} is no unit${meant === null ? "" : `, perhaps ${meant}`}`;

@@ -53,16 +53,16 @@ function faultOfMixture(body: string, bodyAt: number): WhenFault | null {
       "Days, weeks, months and years follow the calendar and stand alone, as in every 2 weeks; exact intervals are written every 36h or every 7d, times of day as cron (0 9 * * *).",
     );
   }
-  if (/^P(?=.*\d+[YM](?!.*T))/i.test(body) || /^P\d+[YM].*T/i.test(body)) {
+  if (/^P[^T]*[YM]/i.test(body)) {
     return invalid(bodyAt, "Years and months follow the calendar and stand alone, as in every P1M.");
   }
   const [word = ""] = /^[A-Za-z]+/.exec(body) ?? [];
   if (word === "" || /^P/i.test(word)) return null;
   const meant = nearestWord(word, everyWords);
-  const hint = meant === null ? "" : `; did you mean ${meant}?`;
+  const hint = meant === null ? "." : `; did you mean ${meant}?`;
   return invalid(
     bodyAt,
-    `${quoted(word)} is not understood${hint || ":"} After every goes how often, as in every 5m, every 2 weeks or every day.`,
+    `${quoted(word)} is not understood${hint} After every goes how often, as in every 5m or every 2 weeks; days of the week are for cron (0 9 * * mon).`,
   );
 }
 

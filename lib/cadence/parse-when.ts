@@ -73,6 +73,8 @@ function parseOne(when: string, context: WhenContext): ParsedWhen | WhenFault {
       "Only plain ASCII is understood here; the only blanks are the space and the tab.",
     );
   }
+  const bar = when.indexOf("|");
+  if (bar >= 0) return invalid(bar, "Several cadences are given as a list, each as a text of its own.");
   const start = when.search(/[^ \t]/);
   if (start < 0) return invalid(when.length, `This is empty. ${FORMS}.`);
   const parsed = parseForm(when.replace(/[ \t]+$/, ""), start, context);

@@ -17,6 +17,9 @@ export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
   if (cadence.kind === "interval" && cadence.everyMs < 60_000) {
     warnings.push("It runs more often than once a minute.");
   }
+  if (cadence.kind === "once" && context.startsAt != null && cadence.at < context.startsAt) {
+    warnings.push("It lies before startsAt, so it never runs.");
+  }
   const gap = nextGap(cadence, begin);
   if (gap !== null) warnings.push(gap);
   const next = nextAfter(cadence, begin);

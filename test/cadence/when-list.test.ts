@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { nextAfter } from "../../lib/cadence/cadence.ts";
+import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { arbitraryCron, arbitraryInstant } from "./arbitrary-cron.ts";
+
+const now = Date.parse("2026-11-21T08:00:00Z");
+const context = { timezone: "UTC", now, key: "a" };
+
+describe("a list of whens", () => {
+  test("unites its entries; the normal form has them in one order, the description as they were written", () => {
+    const parsed = parseWhen(["every 1h", "0 17 * * fri", "at 2026-12-24T12:00"], context);
+    expect(parsed).toMatchObject({
+      ok: true,
+      relative: false,
+      cadence: { kind: "union", of: [{ kind: "cron" }, { kind: "once" }, { kind: "interval" }] },
+      normal: "0 17 * * 5 | at 2026-12-24T12:00:00Z | every 1h",
+      description: "every hour; and at 17:00 on Friday, UTC; and once, at 2026-12-24T12:00:00Z",
+    });
+    const reordered = parseWhen(["at 2026-12-24T12:00Z", "every 60m", "0 17 * * 5"], context);
+    expect(reordered).toMatchObject({ cadence: parsed.ok ? parsed.cadence : {} });
+  });
+
+  test("of entries that mean the same holds one, and of one is no union", () => {
+    const alone = parseWhen("0 9 * * 1-5", context);
+    expect(parseWhen(["0 9 * * 1-5"], context)).toEqual(alone);
+    expect(parseWhen(["0 9 * * MON-FRI", "00 09 * * 1,2,3,4,5", "cron(0 9 ? * 2-6 *)"], context)).toEqual(
+      alone,
+    );
+    expect(parseWhen(["0 9 * * *", "0 9 * * *", "0 8 * * *"], context)).toMatchObject({
+      normal: "0 8 * * * | 0 9 * * *",
+    });
+  });
+
+  test("alone may hold a time counted from now", () => {
+    expect(parseWhen(["in 3h"], context)).toMatchObject({ ok: true, relative: true });
+    expect(parseWhen(["0 9 * * *", "in 3h"], context)).toMatchObject({
+      ok: false,
+      kind: "invalid",
+      index: 1,
+      position: 0,
+    });
+  });
+
+  test("names the entry at fault", () => {
+    expect(parseWhen(["0 9 * * *", "0 25 * * *"], context)).toMatchObject({
+      ok: false,
+      index: 1,
+      position: 2,
+    });
+    expect(parseWhen(["at 2020-01-01T00:00"], context)).toMatchObject({ ok: false, kind: "past", index: 0 });
+    expect(parseWhen([], context)).toMatchObject({ ok: false, kind: "invalid", position: 0 });
+    expect(parseWhen(new Array<string>(20).fill("0 9 * * *"), context)).toMatchObject({ ok: true });
+    expect(parseWhen(new Array<string>(21).fill("0 9 * * *"), context)).toMatchObject({
+      ok: false,
+      index: 20,
+    });
+    expect(parseWhen("0 9 * * * | 0 10 * * *", context)).toMatchObject({ ok: false, position: 10 });
+  });
+
+  test("names the entry that a warning is about, each only once", () => {
+    const parsed = parseWhen(["0 9 * * *", "every 5s", "every 5 seconds"], context);
+    expect(parsed).toMatchObject({ warnings: ['"every 5s": It runs more often than once a minute.'] });
+  });
+
+  test("comes whenever one of its entries does", () => {
+    fc.assert(
+      fc.property(
+        fc.array(arbitraryCron(), { minLength: 1, maxLength: 20 }),
+        arbitraryInstant(),
+        (whens, at) => {
+          const each = whens.map((when) => parseWhen(when, context));
+          const united = parseWhen(whens, context);
+          if (!united.ok) throw new Error(united.message);
+          const nexts = each.map((parsed) => (parsed.ok ? nextAfter(parsed.cadence, at) : null));
+          expect(nextAfter(united.cadence, at)).toBe(
+            Math.min(...nexts.map((next) => next ?? Number.POSITIVE_INFINITY)),
+          );
+          const again = parseWhen(united.normal.split(" | "), context);
+          expect(again).toMatchObject({ cadence: united.cadence, normal: united.normal });
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
