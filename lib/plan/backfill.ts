@@ -137,7 +137,9 @@ async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Prom
     with wanted as materialized (
       select * from unnest(${tx.array(occurrences)}::timestamptz[]) w (occurrence)
     ), owed as materialized (
-      select o as occurrence from carillon.backlog b cross join lateral unnest(b.occurrences[b.taken + 1 :]) o where b.schedule_id = ${scheduleId}
+      select o as occurrence from carillon.backlog b cross join lateral unnest(b.occurrences[b.taken + 1 :]) o
+      where b.schedule_id = ${scheduleId} and b.next_occurrence <= ${occurrences.at(-1) ?? null}
+        and b.occurrences[cardinality(b.occurrences)] >= ${occurrences[0] ?? null}
     )
     select w.occurrence from wanted w
     left join lateral (
