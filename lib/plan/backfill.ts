@@ -1,10 +1,12 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import type { JobPlace } from "../job/job-place.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { admitTurns, rowMax, turnMax } from "./backlog.ts";
+import { jobsOf } from "./job-history.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 import { runsForward, segmentsWithin } from "./version-segments.ts";
 
@@ -54,7 +56,7 @@ async function backfillOnce(
   if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(wish.key)}.`);
   const state = await readShard(tx, schedule.shard);
   refuseImpossible(wish, schedule, state.now, await keptFrom(tx));
-  const upTo = Math.min(wish.to.getTime(), decidedUpTo(schedule, state));
+  const upTo = Math.min(wish.to.getTime(), decidedUpTo(schedule, state), await lastFire(tx, schedule));
   const range = await occurrencesIn(tx, schedule.id, {
     from: wish.from.getTime(),
     to: upTo,
@@ -112,6 +114,25 @@ function decidedUpTo(schedule: StoredSchedule, state: ShardState): number {
   const planned = Math.min(state.now.getTime(), plannedUpTo(state, schedule.id).getTime());
   const undecided = heldSince !== null && (heldUntil === null || heldUntil.getTime() > planned);
   return occurrenceDueBy(timetable, undecided ? Math.min(planned, heldSince.getTime()) : planned);
+}
+
+const pagesMax = 50;
+
+/** A schedule whose fires are used up has no occurrences after the last of them; every other may have more. */
+async function lastFire(tx: Tx, schedule: StoredSchedule): Promise<number> {
+  if (timetableOf(schedule).firesLeft !== 0) return Number.POSITIVE_INFINITY;
+  const [owed] = await tx<{ at: Date | null }[]>`
+    select max(occurrences[cardinality(occurrences)]) as at from carillon.backlog where schedule_id = ${schedule.id} and kind = 'cadence'`;
+  let last = owed?.at?.getTime() ?? Number.NEGATIVE_INFINITY;
+  let before: JobPlace | undefined;
+  for (let page = 0; page < pagesMax; page++) {
+    const { items, next } = await jobsOf(tx, schedule, { limit: 100, before });
+    const fired = items.find(({ kind, state }) => kind === "cadence" && state !== "skipped");
+    if (fired !== undefined) last = Math.max(last, fired.occurrence.getTime());
+    if (fired !== undefined || next === undefined) break;
+    before = next;
+  }
+  return last;
 }
 
 /** The oldest occurrences within, as many as asked for; `upTo` is how far they reach. */

@@ -113,6 +113,33 @@ describe("a backfill", () => {
     expect(second).toMatchObject({ accepted: 35, existing: 0, to: at(hour), next: null });
   });
 
+  test("of a schedule whose fires are used up ends with the last of them", async () => {
+    await world.put("thrice", { when: "every 1m", maxFires: 3 });
+    await world.clock.advance(20 * minute);
+    await world.tick();
+    await world.work();
+    await world.clock.advance(hour);
+    await world.tick();
+    const ran = (await world.jobs())
+      .filter(({ state }) => state === "succeeded")
+      .map((job) => job.occurrence);
+    expect(ran).toHaveLength(3);
+    const done = await backfill("thrice");
+    expect(done).toMatchObject({ to: ran.at(-1), existing: 3 });
+    expect(done.accepted).toBe((Number(ran.at(-1)) - at(0).getTime()) / minute - 3);
+  });
+
+  test("of a schedule with a window has what lies in it", async () => {
+    const [startsAt, endsAt] = [at(10 * minute).toISOString(), at(20 * minute).toISOString()];
+    await world.put("window", { when: "every 1m", startsAt, endsAt });
+    await world.clock.advance(10 * hour);
+    await world.tick();
+    await world.work();
+    const done = await backfill("window");
+    expect(done).toMatchObject({ accepted: 9, existing: 1 });
+    expect((await backfilled()).map(({ occurrence }) => occurrence)).toEqual(minutesFrom(10, 18));
+  });
+
   test("includes both ends", async () => {
     await outage();
     expect(await backfill("minutes", { from: at(minute), to: at(minute) })).toMatchObject({ accepted: 1 });
