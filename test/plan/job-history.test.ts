@@ -2,11 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JobKey } from "../../lib/job/job-id.ts";
 import { byPlace, type JobPlace, placeBehind, placeText, readPlace } from "../../lib/job/job-place.ts";
 import { readJob } from "../../lib/job/read-job.ts";
+import { handOver } from "../../lib/parcel/hand-over.ts";
 import { backfillSchedule } from "../../lib/plan/backfill.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { failed } from "../../lib/target/delivery.ts";
+import { admitBacklog, backlogDefaults } from "../../lib/tick/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
@@ -129,6 +131,20 @@ describe("a schedule's history", () => {
       [at(6 * minute), null],
       ...[5, 4, 3, 2, 1].map((n) => [at(n * minute), "paused"]),
     ]);
+  });
+
+  test("has everything that a resume caught up with, also what is let in later", async () => {
+    await world.put("seconds", { when: "every 1s", catchUp: { policy: "all", limit: 500 } });
+    await world.pause("seconds");
+    await world.clock.advance(20 * minute);
+    await world.tick();
+    await world.resume("seconds");
+    await world.clock.advance(second);
+    await handOver(world.sql, world.queue, await admitBacklog(world.sql, backlogDefaults));
+    expect((await world.jobs("seconds")).length).toBeGreaterThan(500);
+    const id = await idOf("seconds");
+    const told = (await history(id, 1_000)).map(({ occurrence }) => occurrence);
+    expect(told.reverse()).toEqual((await world.jobs("seconds")).map(({ occurrence }) => occurrence));
   });
 
   test("is bounded in what it looks at per page, and goes on behind a time without ticks", async () => {
