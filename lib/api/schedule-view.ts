@@ -1,4 +1,5 @@
 import type { ScheduleRead } from "../plan/read-schedule.ts";
+import type { Hold } from "../schedule/holds.ts";
 import { jobListView } from "./job-view.ts";
 
 /** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
@@ -21,6 +22,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     when: body.when,
     timezone: body.timezone,
     cadence: schedule.cadence,
+    cadenceText: schedule.cadenceText,
     nextAt: schedule.nextAt,
     target: body.target,
     group: body.group,
@@ -42,7 +44,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     holdAfter: body.holdAfter,
     delivery: body.delivery,
     deleteOnEnd: body.deleteOnEnd,
-    holds: schedule.holds.map(({ owner, reason, until, since }) => ({ owner, reason, until, since })),
+    holds: schedule.holds.map(holdView),
     checks: schedule.checks,
     warnings: schedule.warnings,
     createdAt: schedule.createdAt,
@@ -50,4 +52,9 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     updatedAt: schedule.updatedAt,
     updatedBy: schedule.updatedBy,
   };
+}
+
+/** A hold that was set on a group or a tag says on which. */
+function holdView({ scope, name, owner, reason, until, since }: Hold) {
+  return { owner, reason, until, since, ...(scope === "schedule" ? {} : { [scope]: name }) };
 }

@@ -11,15 +11,43 @@ export async function withdraw(
   tx: Tx,
   scheduleId: string,
   cadence: Cadence,
-  cut: Date,
-  reachedAt: Date,
+  { after, upTo, cut }: { after: number; upTo: number; cut: Date },
 ): Promise<void> {
-  const occurrences = occurrencesWithin(cadence, cut.getTime(), reachedAt.getTime());
+  const occurrences = occurrencesWithin(cadence, after, upTo);
   if (occurrences.length === 0) return;
   await tx`
-    delete from carillon.jobs
-    where occurrence = any(${tx.array(occurrences)}::timestamptz[]) and schedule_id = ${scheduleId} and kind = 'cadence' and n = 0
-      and state = 'waiting' and attempt = 0 and due_at > ${cut}`;
+    with withdrawn as (
+      delete from carillon.jobs
+      where occurrence = any(${tx.array(occurrences)}::timestamptz[]) and schedule_id = ${scheduleId} and kind = 'cadence' and n = 0
+        and state = 'waiting' and attempt = 0 and due_at > ${cut}
+      returning 1)
+    update carillon.schedules set fires = fires - (select count(*)::int from withdrawn)
+    where id = ${scheduleId} and max_fires is not null and exists (select from withdrawn)`;
+}
+
+/** Deletes the jobs that were made ahead of a hold's end by itself: what the hold keeps is decided anew when it goes. */
+export async function withdrawReleased(
+  tx: Tx,
+  scheduleId: string,
+  heldSince: Date,
+  heldUntil: Date,
+): Promise<void> {
+  await tx`
+    with withdrawn as (
+      delete from carillon.jobs j
+      using carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+      where p.held_schedule = ${scheduleId} and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+        and j.kind = 'cadence' and coalesce(k.kind, 'cadence') = 'cadence' and j.n = 0
+        and j.state = 'waiting' and j.attempt = 0 and j.parcel_id = p.id and j.due_at > ${heldSince}
+      returning 1
+    ), owed as (
+      delete from carillon.backlog
+      where schedule_id = ${scheduleId} and kind = 'cadence' and taken = 0 and turn_at = ${heldUntil}
+      returning cardinality(occurrences) as jobs
+    )
+    update carillon.schedules
+    set fires = fires - (select count(*)::int from withdrawn) - coalesce((select sum(jobs)::int from owed), 0)
+    where id = ${scheduleId} and max_fires is not null`;
 }
 
 function occurrencesWithin(cadence: Cadence, after: number, upTo: number): Date[] {

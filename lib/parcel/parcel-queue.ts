@@ -3,6 +3,9 @@ import type { Log } from "../log/log.ts";
 
 export type QueueClass = "fast" | "slow";
 
+/** Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. */
+export const parcelMax: Readonly<Record<QueueClass, number>> = { fast: 250, slow: 10 };
+
 /** A parcel to be handed to its queue so that it arrives when it is ready. */
 export interface OutgoingParcel {
   id: string;

@@ -3,7 +3,9 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
+import type { Hold } from "../schedule/holds.ts";
+import { findSchedule, findScheduleById } from "../schedule/stored-schedule.ts";
+import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
 import { readScheduleById, type ScheduleRead } from "./read-schedule.ts";
 
@@ -24,14 +26,22 @@ export interface EditWish {
 export interface EditDone {
   change: "created" | "changed" | "unchanged";
   schedule: ScheduleRead;
+  /** The next occurrences as they were to come before the edit, and as they are to come now. */
+  changes: { before: Date[]; after: Date[] };
 }
 
 /** What is to be done with a schedule that was found and locked; null where it already is as wished. */
-export type Decision = { edit: Edit; holdsLeft: boolean } | null;
+export type Decision = { edit: Edit; holdsAfter: readonly Hold[] } | null;
+
+export interface Created {
+  id: string;
+  parcels: OutgoingParcel[];
+  now: Date;
+}
 
 export interface EditSteps {
   /** What to do where the key is free; without it, the schedule must exist. */
-  missing?: (tx: Tx) => Promise<{ id: string; parcels: OutgoingParcel[] }>;
+  missing?: (tx: Tx) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
 }
 
@@ -71,18 +81,41 @@ async function editOnce(
   const found = await findSchedule(tx, wish.key);
   if (found === null) {
     if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
-    const { id, parcels } = await steps.missing(tx);
-    return { change: "created", schedule: await readScheduleById(tx, id), parcels };
+    const { id, parcels, now } = await steps.missing(tx);
+    const after = await comingById(tx, id, now);
+    return {
+      change: "created",
+      schedule: await readScheduleById(tx, id),
+      parcels,
+      changes: { before: [], after },
+    };
   }
   const context = await lockForEdit(tx, found);
   if (context === null) return "again";
-  const { current } = context;
+  const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
     throw new Refusal("precondition", `The schedule ${wish.key} is at version ${current.version}.`);
   }
+  const before = comingOf(current, state.now, changesShown);
   const decision = await steps.decide(tx, context);
-  if (decision === null)
-    return { change: "unchanged", schedule: await readScheduleById(tx, current.id), parcels: [] };
-  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsLeft, wish.caller.name);
-  return { change: "changed", schedule: await readScheduleById(tx, current.id), parcels };
+  if (decision === null) {
+    const schedule = await readScheduleById(tx, current.id);
+    return { change: "unchanged", schedule, parcels: context.parcels, changes: { before, after: before } };
+  }
+  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller.name);
+  const after = decision.edit.delete === true ? [] : await comingById(tx, current.id, state.now);
+  return {
+    change: "changed",
+    schedule: await readScheduleById(tx, current.id),
+    parcels,
+    changes: { before, after },
+  };
+}
+
+/** An answer shows so many of the occurrences to come. */
+const changesShown = 5;
+
+async function comingById(tx: Tx, id: string, now: Date): Promise<Date[]> {
+  const stored = await findScheduleById(tx, id);
+  return stored === null ? [] : comingOf(stored, now, changesShown);
 }

@@ -1,30 +1,45 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
-import { withdraw } from "../job/withdraw.ts";
 import { cancelHeld, releaseHeld } from "../parcel/held.ts";
+import { holdParked } from "../parcel/hold-parked.ts";
+import { cancelLane, rearrangeLane } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { type Hold, removeHold, removeHolds, setHold } from "../schedule/holds.ts";
+import { cadenceId } from "../schedule/cadence-columns.ts";
+import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { cadenceId, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
-import { firePlanned, type Planned, pendingOccurrence, planFrom } from "./plan-schedule.ts";
-import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
+import {
+  firstDueAfter,
+  isGoverned,
+  occurrenceDueBy,
+  type Timetable,
+  timetableOf,
+} from "../schedule/timetable.ts";
+import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
+import { clearEndedHold } from "./ended-hold.ts";
+import { type Planned, planFrom } from "./plan-schedule.ts";
+import { planBeyondHold } from "./release.ts";
+import { missedAfterMs, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
 export interface Edit {
   change: ScheduleChange;
   spec?: Spec;
-  setHold?: Hold;
-  /** The owner whose hold goes. */
-  removeHold?: string;
+  holds?: HoldChange;
   delete?: boolean;
+  /** What the audit says of it beside who did what. */
+  detail?: Json;
 }
 
 export interface EditContext {
   current: StoredSchedule;
   /** Where its shard stood, and the time, once everything was locked: the edit's cut. */
   state: ShardState;
+  /** To be sent after the commit, whatever the edit decides. */
+  parcels: OutgoingParcel[];
 }
 
 /** Plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
@@ -36,7 +51,11 @@ export async function lockForEdit(tx: Tx, found: { id: string; shard: number }):
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);
-  return current === null ? null : { current, state };
+  if (current === null) return null;
+  if (current.heldUntil === null || current.heldUntil > state.now) return { current, state, parcels: [] };
+  // The hold has ended by itself: the edit meets the schedule as it is since.
+  const parcels = await planPending(tx, current, state);
+  return { current: await clearEndedHold(tx, { current, state }), state, parcels };
 }
 
 /**
@@ -46,48 +65,74 @@ export async function lockForEdit(tx: Tx, found: { id: string; shard: number }):
  */
 export async function applyEdit(
   tx: Tx,
-  { current, state }: EditContext,
+  { current, state, parcels: pending }: EditContext,
   edit: Edit,
-  holdsLeft: boolean,
+  holdsAfter: readonly Hold[],
   author: string,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
-  const wasHeld = current.heldSince !== null;
-  const isHeld = holdsLeft && edit.delete !== true;
-  const lagging = wasHeld ? [] : await endVersion(tx, current, state);
-  if (edit.setHold !== undefined) await setHold(tx, current.id, edit.setHold);
-  if (edit.removeHold !== undefined) await removeHold(tx, current.id, edit.removeHold);
+  const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
   // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
   const kept = isDeepStrictEqual(cadence, current.cadence);
-  const next = firstAfterEdit(current.cadence, cadence, cut);
-  if (wasHeld && !kept) await notePassed(tx, current, cut);
+  const lagging = await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true });
+  if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
+  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, current, cut);
 
-  const id = edit.spec === undefined ? current.cadenceId : await cadenceId(tx, edit.spec.cadence);
-  const goesOnSince = kept ? current.heldSince : null;
-  const heldSince = isHeld ? (goesOnSince ?? heldFrom(next, cut)) : null;
-  const version = await raiseVersion(
+  const { spec, change } = edit;
+  const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);
+  const body = spec?.body ?? current.body;
+  const before = timetableOf(current);
+  const next = firstAfterEdit(before, { ...timetableOf({ ...current, cadence, body }) }, kept, cut);
+  const held = isHeld ? heldFrom(current, { kept, next, cut, until: heldUntilOf(holdsAfter) }) : null;
+  const raised = await raiseVersion(
     tx,
     current,
     {
-      change: edit.change,
-      spec: edit.spec,
+      change,
+      spec,
       // A version that changes only the state names no cadence: the schedule keeps that of its spec.
-      cadenceId: edit.spec === undefined ? null : id,
-      heldSince,
+      cadenceId: spec === undefined ? null : id,
+      held,
       deleted: edit.delete,
+      detail: edit.detail,
     },
     { name: author, at: cut },
   );
   if (edit.delete === true) {
     await removeHolds(tx, current.id);
     await cancelHeld(tx, current.id);
+    if (current.body.overlap !== "allow") await cancelLane(tx, current.id);
+    return [...pending, ...lagging];
   }
-  if (edit.delete === true || isHeld) return lagging;
-  const planned = { id: current.id, version, cadence, cadenceId: id };
+  const lane = { before: current.body.overlap, after: body.overlap, cut };
+  const done = [...pending, ...lagging, ...(await rearrangeLane(tx, current, lane))];
+  const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
+  const timetable = timetableOf(schedule);
+  const planned = {
+    id: current.id,
+    version: raised.version,
+    timetable,
+    cadenceId: id,
+    governed: isGoverned(body),
+  };
+  if (held !== null) return [...done, ...(await hold(tx, state, schedule, planned, held))];
+  return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next }))];
+}
+
+/** What waits is kept for the hold; beyond the end of one that ends by itself, everything is planned already. */
+async function hold(
+  tx: Tx,
+  state: ShardState,
+  schedule: StoredSchedule,
+  planned: Planned,
+  held: Held,
+): Promise<OutgoingParcel[]> {
+  const parked = await holdParked(tx, schedule.id, held.until);
+  if (held.until === null) return parked;
   return [
-    ...lagging,
-    ...(await planVersion(tx, state, planned, { heldSince: current.heldSince, kept, next })),
+    ...parked,
+    ...(await planBeyondHold(tx, state, schedule, planned, { since: held.since, until: held.until })),
   ];
 }
 
@@ -96,56 +141,60 @@ async function planVersion(
   tx: Tx,
   state: ShardState,
   planned: Planned,
-  { heldSince, kept, next }: { heldSince: Date | null; kept: boolean; next: number | null },
+  { before, kept, next }: { before: StoredSchedule; kept: boolean; next: number | null },
 ): Promise<OutgoingParcel[]> {
-  if (heldSince === null) return planFrom(tx, state, planned, next, "missed");
+  const cut = state.now.getTime();
+  if (before.heldSince === null) {
+    // Due may have moved behind the cut, where a spread or a slot became smaller: what had not begun runs now.
+    const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;
+    return planFrom(tx, state, planned, next, moved);
+  }
   const parcels = kept
-    ? await planFrom(tx, state, planned, nextAfter(planned.cadence, heldSince.getTime()), "paused")
-    : await planFrom(tx, state, planned, next, "missed");
+    ? await planFrom(
+        tx,
+        state,
+        planned,
+        firstDueAfter(timetableOf(before), before.heldSince.getTime()),
+        owedAfterHold(planned.timetable, cut),
+      )
+    : await planFrom(tx, state, planned, next);
   return [...parcels, ...(await releaseHeld(tx, planned.id))];
 }
 
-/** Up to the cut the version that ends has its jobs, after it none. */
-async function endVersion(tx: Tx, current: StoredSchedule, state: ShardState): Promise<OutgoingParcel[]> {
-  const lagging = await planUpToCut(tx, current, state);
-  const { id, cadence } = current;
-  await withdraw(tx, id, cadence, state.now, later(state.reachedAt, state.watermarkAt));
-  return lagging;
+function owedAfterHold(timetable: Timetable, cut: number) {
+  const { withinMs } = timetable.catchUp;
+  return {
+    missedUpTo: occurrenceDueBy(timetable, cut - missedAfterMs - 1),
+    heldUpTo: occurrenceDueBy(timetable, cut),
+    ...(withinMs === null ? {} : { notBefore: occurrenceDueBy(timetable, cut - withinMs - 1) + 1 }),
+  };
 }
 
-/** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
-async function planUpToCut(tx: Tx, current: StoredSchedule, state: ShardState): Promise<OutgoingParcel[]> {
-  if (plannedUpTo(state, current.id) >= state.now) return [];
-  const first = await pendingOccurrence(tx, state, current);
-  if (first === null) return [];
-  const { id, version, cadence, cadenceId } = current;
-  return (await firePlanned(tx, state, { id, version, cadence, cadenceId }, first, state.now, "missed"))
-    .parcels;
+/**
+ * Where the new version begins. The same cadence goes on after what was due by the cut. Another one counts from the cut; a new
+ * `at` may lie up to a minute in the past and then runs at once.
+ */
+function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
+  if (kept) return firstDueAfter(before, cut.getTime());
+  return firstOf(after, cut);
 }
 
-/** A new `at` may lie up to a minute in the past and then runs at once; every other cadence goes on after the cut. */
-function firstAfterEdit(before: Cadence, after: Cadence, cut: Date): number | null {
-  const isNewOnce = after.kind === "once" && !(before.kind === "once" && before.at === after.at);
-  return isNewOnce ? after.at : nextAfter(after, cut.getTime());
+/** Where a cadence that is new begins. */
+export function firstOf({ cadence }: Pick<Timetable, "cadence">, cut: Date): number | null {
+  const inner = cadence.kind === "window" ? cadence.of : cadence;
+  const from = inner.kind === "once" ? Math.min(inner.at - 1, cut.getTime()) : cut.getTime();
+  return nextAfter(cadence, from);
 }
 
-/** Occurrences after this are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
-export function heldFrom(next: number | null, cut: Date): Date {
-  return next !== null && next <= cut.getTime() ? new Date(next - 1) : cut;
+/** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
+function heldFrom(
+  current: StoredSchedule,
+  { kept, next, cut, until }: { kept: boolean; next: number | null; cut: Date; until: Date | null },
+): Held {
+  if (kept && current.heldSince !== null) return { since: current.heldSince, until };
+  return { since: heldSinceOf(kept ? null : next, cut), until };
 }
 
-/** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
-async function notePassed(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
-  const since = (current.heldSince ?? cut).getTime();
-  const { count, more } = countWithin(current.cadence, since, cut.getTime());
-  const first = nextAfter(current.cadence, since);
-  const last = previousBefore(current.cadence, cut.getTime() + 1);
-  if (count === 0 || first === null || last === null) return;
-  await tx`
-    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-    values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut})`;
-}
-
-function later(a: Date, b: Date): Date {
-  return a > b ? a : b;
+export function heldSinceOf(first: number | null, cut: Date): Date {
+  return first !== null && first <= cut.getTime() ? new Date(first - 1) : cut;
 }

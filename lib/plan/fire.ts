@@ -1,8 +1,10 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { passedSinglyMax, type Unfolded } from "./instants.ts";
+import { laneEntries } from "../parcel/lanes.ts";
+import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
+import { passedSinglyMax } from "./instants.ts";
 import { missedAfterMs } from "./shard.ts";
+import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 
 export interface Fired {
   /** Plan rows taken, and the last of them in (due, schedule) order. */
@@ -13,26 +15,17 @@ export interface Fired {
   parcels: OutgoingParcel[];
 }
 
-/** A cron's occurrences, computed once per distinct (cadence, planned occurrence). */
-export interface UnfoldedCron extends Unfolded {
-  cadenceId: number;
-  planned: Date;
-}
-
 export interface FireParams {
-  /** Plan rows: due_at, occurrence, schedule_id, every_ms, version, cadence_id, and how far to unfold each (bound). */
+  /**
+   * Plan rows: due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, whether each is unfolded on its own
+   * (own), and up to which due time (bound).
+   */
   source: postgres.PendingQuery<postgres.Row[]>;
   shard: number;
   now: Date;
   nearUntil: Date;
-  crons: readonly UnfoldedCron[];
-  /** Why older occurrences are passed over. */
-  reason: "missed" | "paused";
+  unfolded: readonly UnfoldedRow[];
 }
-
-/** Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. */
-const fastParcelMax = 250;
-const slowParcelMax = 10;
 
 /** Jobs in one parcel are due within this, so none waits longer than this for a neighbour. */
 const parcelSpan = "250 milliseconds";
@@ -42,54 +35,60 @@ const parcelSpan = "250 milliseconds";
  * the schedule it changed. A row counts only while its version is the schedule's and no hold stands. `offset 0` keeps
  * the planner from turning the look-up by id into a join over all schedules.
  */
-export async function fire(
-  tx: Tx,
-  { source, shard, now, nearUntil, crons, reason }: FireParams,
-): Promise<Fired> {
+export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: FireParams): Promise<Fired> {
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it.
   const planning = tx`set local jit = off`.execute();
   const firing = tx<FiredRow[]>`
     with batch as materialized (${source}),
     live as materialized (
-      select b.*, s.queue
+      select b.*, s.queue, s.overlap
       from batch b cross join lateral (
-        select s.queue from carillon.schedules s
-        where s.id = b.schedule_id and s.version = b.version and s.held_since is null and s.deleted_at is null
+        select s.queue, s.overlap from carillon.schedules s
+        where s.id = b.schedule_id and s.version = b.version and s.deleted_at is null
+          and (s.held_since is null or s.held_until <= b.due_at)
         offset 0) s
     ),
-    ${unfoldedCrons(tx, crons)},
+    ${unfoldedRows(tx, unfolded)},
     ${steppedIntervals(tx, missedBefore)},
     occurrences as materialized (
-      select schedule_id, version, queue, due_at, occurrence, false as passed
-      from live where every_ms is null and cadence_id is null
+      select schedule_id, version, queue, overlap, due_at, occurrence, false as passed, null::text as reason
+      from live where every_ms is null and cadence_id is null and not own
       union all
-      select schedule_id, version, queue, due_at, occurrence, false
+      select schedule_id, version, queue, overlap, due_at, occurrence, false, null
       from stepped where last_step = 0 and missed <= 1
       union all
-      select s.schedule_id, s.version, s.queue, s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1
+      select s.schedule_id, s.version, s.queue, s.overlap, s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1, 'missed'
       from stepped s cross join lateral generate_series(
         case when s.missed - 1 <= ${passedSinglyMax} then 0 else s.missed - 1 end, s.last_step) k
       where s.last_step > 0 or s.missed > 1
       union all
-      select l.schedule_id, l.version, l.queue, l.due_at + (i.at - l.occurrence), i.at, i.role = 'passed'
-      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.role <> 'next'
+      select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
+      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
+      where not l.own and i.role in ('run', 'passed')
+      union all
+      select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
+      from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
+      where l.own and i.role in ('run', 'passed')
     ),
-    ${packedJobs(tx, shard, now, reason)},
+    ${laneEntries(tx)},
+    ${packedJobs(tx, shard, now)},
     ${plannedNext(tx, shard, nearUntil)},
+    ${owedLater(tx, shard, now, unfolded)}
     ranges_noted as (
       insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, ${reason}, ${now}
+      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, 'missed', ${now}
       from stepped where missed - 1 > ${passedSinglyMax}
       union all
-      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, ${reason}, ${now}
-      from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence
+      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+      from live l join ranges r on r.planned = l.occurrence and r.planned_due = l.due_at
+        and case when l.own then r.schedule_id = l.schedule_id else r.cadence_id = l.cadence_id end
     ),
     last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
     select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
       (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
       p.id, p.queue, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-    from (select 1) one left join inserted_parcels p on true`;
+    from (select 1) one left join inserted_parcels p on true order by p.id`;
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {
@@ -103,31 +102,11 @@ export async function fire(
 
 type FiredRow = Omit<Fired, "parcels"> & (OutgoingParcel | { id: null; queue: null; waitMs: null });
 
-/** instants(cadence_id, planned, at, role: run | passed | next) and ranges, as JavaScript computed them. */
-function unfoldedCrons(tx: Tx, crons: readonly UnfoldedCron[]) {
-  const instants = crons.flatMap((cron) => [
-    ...cron.runs.map((at) => ({ ...cron, at, role: "run" })),
-    ...cron.passed.map((at) => ({ ...cron, at, role: "passed" })),
-    ...(cron.next === null ? [] : [{ ...cron, at: cron.next, role: "next" }]),
-  ]);
-  const ranges = crons.flatMap((cron) => (cron.range === null ? [] : [{ ...cron, ...cron.range }]));
-  return tx`
-    instants as materialized (
-      select * from unnest(${instants.map((i) => i.cadenceId)}::int[], ${tx.array(instants.map((i) => i.planned))}::timestamptz[],
-        ${tx.array(instants.map((i) => new Date(i.at)))}::timestamptz[], ${instants.map((i) => i.role)}::text[]) i (cadence_id, planned, at, role)
-    ),
-    ranges as materialized (
-      select * from unnest(${ranges.map((r) => r.cadenceId)}::int[], ${tx.array(ranges.map((r) => r.planned))}::timestamptz[],
-        ${tx.array(ranges.map((r) => new Date(r.from)))}::timestamptz[], ${tx.array(ranges.map((r) => new Date(r.to)))}::timestamptz[],
-        ${ranges.map((r) => r.count)}::bigint[], ${tx.array(ranges.map((r) => r.more))}::boolean[]) r (cadence_id, planned, from_at, to_at, count, more)
-    )`;
-}
-
 /** Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are missed. */
 function steppedIntervals(tx: Tx, missedBefore: Date) {
   return tx`
     stepped as materialized (
-      select l.schedule_id, l.version, l.queue, l.due_at, l.occurrence, l.every_ms, l.cadence_id, l.step, l.last_step,
+      select l.schedule_id, l.version, l.queue, l.overlap, l.due_at, l.occurrence, l.every_ms, l.step, l.last_step,
         least(l.missed, l.last_step + 1) as missed
       from (
         select l.*, l.every_ms * interval '1 millisecond' as step,
@@ -135,7 +114,7 @@ function steppedIntervals(tx: Tx, missedBefore: Date) {
             else floor(extract(epoch from l.bound - l.due_at) * 1000 / l.every_ms)::bigint end as last_step,
           case when l.due_at >= ${missedBefore} then 0
             else ceil(extract(epoch from ${missedBefore}::timestamptz - l.due_at) * 1000 / l.every_ms)::bigint end as missed
-        from live l where l.every_ms is not null
+        from live l where l.every_ms is not null and not l.own
       ) l
     )`;
 }
@@ -144,32 +123,33 @@ function steppedIntervals(tx: Tx, missedBefore: Date) {
  * Jobs, numbered into parcels of one queue whose jobs are due together, and taken out of the parcels' lists again: a join of
  * the two costs more than all the rest of packing. The job's primary key makes a repetition harmless.
  */
-function packedJobs(tx: Tx, shard: number, now: Date, reason: string) {
+function packedJobs(tx: Tx, shard: number, now: Date) {
   return tx`
     numbered as (
       select o.*, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
         (row_number() over (partition by o.queue, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') order by o.occurrence, o.schedule_id) - 1)
-          / case o.queue when 'fast' then ${fastParcelMax}::int else ${slowParcelMax}::int end as seat
+          / case o.queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as seat
       from occurrences o where not o.passed
     ),
     packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, queue, span, seat, max(due_at) as ready_at,
+      select nextval('carillon.parcels_id_seq') as id, g.* from (
+      select queue, span, seat, max(due_at) as ready_at,
         array_agg(occurrence order by occurrence, schedule_id) as occurrences,
         array_agg(schedule_id order by occurrence, schedule_id) as schedule_ids,
         array_agg(due_at order by occurrence, schedule_id) as dues,
         array_agg(version order by occurrence, schedule_id) as versions
-      from numbered group by queue, span, seat
+      from numbered group by queue, span, seat order by span) g
     ),
     inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
       select j.occurrence, j.schedule_id, j.due_at, p.id, j.version
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.dues, p.versions) j (occurrence, schedule_id, due_at, version)
       on conflict do nothing
-      returning 1
+      returning schedule_id
     ),
     skipped_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
-      select occurrence, schedule_id, due_at, version, 'skipped', ${reason}, ${now} from occurrences where passed
+      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
       on conflict do nothing
     ),
     inserted_parcels as (
@@ -184,18 +164,45 @@ function plannedNext(tx: Tx, shard: number, nearUntil: Date) {
   return tx`
     following as materialized (
       select due_at + (last_step + 1) * step as due_at, occurrence + (last_step + 1) * step as occurrence,
-        schedule_id, every_ms, version, cadence_id
+        schedule_id, every_ms, version, null::int as cadence_id, null::boolean as governed
       from stepped
       union all
-      select l.due_at + (i.at - l.occurrence), i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id
-      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.role = 'next'
+      select i.due_at, i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id, l.governed
+      from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
+      where not l.own and i.role = 'next'
+      union all
+      select i.due_at, i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id, l.governed
+      from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
+      where l.own and i.role = 'next'
     ),
     near_planned as (
-      insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+      insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
       select f.*, ${shard}::smallint from following f where f.due_at < ${nearUntil}
     ),
     far_planned as (
-      insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+      insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
       select f.*, ${shard}::smallint from following f where f.due_at >= ${nearUntil}
     )`;
+}
+
+/** What is owed but let in slowly, and the count of a limited schedule's jobs; only where there are such rows. */
+function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly UnfoldedRow[]) {
+  const own = unfolded.filter(({ key }) => "scheduleId" in key);
+  const owing = own.some(({ backlog }) => backlog.length > 0);
+  const limited = own.some((row) => row.limited);
+  if (!owing && !limited) return tx``;
+  return tx`
+    owed as (
+      insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, taken, turn_at, noted_at)
+      select l.schedule_id, ${shard}::smallint, 'cadence', l.version, array_agg(i.at order by i.at), array_agg(i.due_at order by i.at), 0, ${now}, ${now}
+      from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
+      where l.own and i.role = 'owed' group by l.schedule_id, l.version
+      returning schedule_id, cardinality(occurrences) as jobs
+    ),
+    counted as (
+      update carillon.schedules s set fires = s.fires + c.jobs
+      from (select schedule_id, sum(jobs)::int as jobs from (
+        select schedule_id, 1 as jobs from inserted_jobs union all select schedule_id, jobs from owed) made group by 1) c
+      where s.id = c.schedule_id and s.max_fires is not null
+    ),`;
 }

@@ -1,49 +1,177 @@
-import { type Cadence, countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import {
+  type Cadence,
+  countWithin,
+  isRun,
+  nextAfter,
+  previousBefore,
+  previousRunBefore,
+} from "../cadence/cadence.ts";
+import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
 
 /** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */
 export const passedSinglyMax = 10;
+
+/** Of the missed ones that all run, so many become jobs at once; the others are let in slowly. */
+export const caughtUpAtOnceMax = 10;
+
+export type PassedReason = "missed" | "paused" | "calendar";
+
+export interface Run {
+  at: number;
+  due: number;
+}
+
+export interface Passed {
+  at: number;
+  due: number;
+  reason: PassedReason;
+}
 
 export interface PassedRange {
   from: number;
   to: number;
   count: number;
   more: boolean;
+  reason: PassedReason;
 }
 
 /** What becomes of a cadence's occurrences from its planned one up to a bound. */
 export interface Unfolded {
-  runs: number[];
-  passed: number[];
-  range: PassedRange | null;
-  next: number | null;
+  runs: Run[];
+  passed: Passed[];
+  ranges: PassedRange[];
+  /** Owed too, oldest first, but too many to be let in at once. */
+  backlog: Run[];
+  next: Run | null;
+}
+
+/** All in terms of occurrences, both inclusive. */
+export interface Moment {
+  upTo: number;
+  /** Occurrences up to here are missed: planned too long after they were due, or while the schedule was held. */
+  missedUpTo: number;
+  /** Older ones of these are passed over whatever the policy. */
+  notBefore?: number | undefined;
+  /** The part of the missed ones that was due while a hold stood. */
+  heldUpTo?: number | undefined;
+  /** Nothing is due before this: a run whose due time an edit moved behind the clock. */
+  dueFrom?: number | undefined;
+}
+
+/** The moment of a plan row that is taken at `now`, all of it due up to `bound`. */
+export function momentOf(
+  timetable: Timetable,
+  { now, bound, missedAfterMs }: { now: number; bound: number; missedAfterMs: number },
+): Moment {
+  const { withinMs } = timetable.catchUp;
+  return {
+    upTo: occurrenceDueBy(timetable, bound),
+    missedUpTo: occurrenceDueBy(timetable, now - missedAfterMs - 1),
+    ...(withinMs === null ? {} : { notBefore: occurrenceDueBy(timetable, now - withinMs - 1) + 1 }),
+  };
 }
 
 /**
- * Unfolds a cadence from a planned occurrence: all up to `bound` become jobs, the first beyond is planned. Of those that
- * are missed (before `missedBefore`) only the newest runs, the others are passed over. The statement in fire.ts does
- * the same for exact intervals in SQL.
+ * Unfolds a timetable from a planned occurrence: what is not missed becomes jobs up to the bound, of what is missed the policy
+ * chooses, everything else is passed over, and the first beyond the bound is planned. The statement in fire.ts does the
+ * same in SQL for exact intervals without rules of their own.
  */
-export function unfold(cadence: Cadence, planned: number, bound: number, missedBefore: number): Unfolded {
-  const newestMissed =
-    planned < missedBefore ? previousBefore(cadence, Math.min(missedBefore, bound + 1)) : null;
-  const first = newestMissed === null || newestMissed < planned ? planned : newestMissed;
-  const runs: number[] = [];
-  let at: number | null = first;
-  while (at !== null && at <= bound) {
-    runs.push(at);
-    at = nextAfter(cadence, at);
+export function unfold(timetable: Timetable, planned: number, moment: Moment): Unfolded {
+  const { cadence } = timetable;
+  const firesLeft = timetable.firesLeft ?? Number.POSITIVE_INFINITY;
+  const missedUpTo = Math.min(moment.missedUpTo, moment.upTo);
+  const isLate = planned <= missedUpTo;
+  const caughtUp = isLate ? chosenOfMissed(timetable, planned, { ...moment, missedUpTo }) : [];
+  const passed = isLate
+    ? passedOver(cadence, planned, caughtUp, { ...moment, missedUpTo })
+    : new PassedOver();
+  const young: number[] = [];
+  let at: number | null = isLate ? nextAfter(cadence, missedUpTo) : planned;
+  let leftOutFrom: number | null = null;
+  for (
+    ;
+    at !== null && at <= moment.upTo && caughtUp.length + young.length < firesLeft;
+    at = nextAfter(cadence, at)
+  ) {
+    if (!isRun(cadence, at)) {
+      leftOutFrom ??= at;
+      continue;
+    }
+    if (leftOutFrom !== null) passed.add(cadence, leftOutFrom, at - 1, "calendar");
+    leftOutFrom = null;
+    young.push(at);
   }
-  return { runs, ...passedOver(cadence, planned, first), next: at };
+  if (leftOutFrom !== null) passed.add(cadence, leftOutFrom, moment.upTo, "calendar");
+  const ended = at === null || caughtUp.length + young.length >= firesLeft;
+  const run = (each: number): Run => ({
+    at: each,
+    due: Math.max(dueAt(timetable, each), moment.dueFrom ?? each),
+  });
+  return {
+    runs: [...caughtUp.slice(0, caughtUpAtOnceMax), ...young].map(run),
+    passed: passed.singles.map((each) => ({ ...each, due: dueAt(timetable, each.at) })),
+    ranges: passed.ranges,
+    backlog: caughtUp.slice(caughtUpAtOnceMax).map(run),
+    next: at === null || ended ? null : { at, due: dueAt(timetable, at) },
+  };
 }
 
-function passedOver(cadence: Cadence, planned: number, first: number): Pick<Unfolded, "passed" | "range"> {
-  if (first <= planned) return { passed: [], range: null };
-  const beforePlanned = planned - 1;
-  const last = previousBefore(cadence, first) ?? planned;
-  const { count, more } = countWithin(cadence, beforePlanned, last);
-  if (count > passedSinglyMax || more) return { passed: [], range: { from: planned, to: last, count, more } };
-  const passed: number[] = [];
-  for (let at: number | null = planned; at !== null && at < first; at = nextAfter(cadence, at))
-    passed.push(at);
-  return { passed, range: null };
+/** Which of the missed ones run after all, oldest first. */
+function chosenOfMissed(
+  { cadence, catchUp, firesLeft }: Timetable,
+  planned: number,
+  { missedUpTo, notBefore = planned }: Moment,
+): number[] {
+  const most = { latest: 1, all: catchUp.limit, skip: 0 }[catchUp.policy];
+  const oldest = Math.max(planned, notBefore);
+  const chosen: number[] = [];
+  let at = most > 0 ? previousRunBefore(cadence, missedUpTo + 1) : null;
+  for (; at !== null && at >= oldest && chosen.length < most; at = previousRunBefore(cadence, at))
+    chosen.push(at);
+  return chosen.reverse().slice(0, firesLeft ?? chosen.length);
+}
+
+/** Occurrences that do not run: few of them singly, many as one range. */
+class PassedOver {
+  readonly singles: { at: number; reason: PassedReason }[] = [];
+  readonly ranges: PassedRange[] = [];
+
+  /** Notes the occurrences from one instant to another, both inclusive; what a calendar leaves out is told apart where they stand singly. */
+  add(cadence: Cadence, from: number, to: number, reason: PassedReason): void {
+    const { count, more } = countWithin(cadence, from - 1, to);
+    const first = nextAfter(cadence, from - 1);
+    const last = previousBefore(cadence, to + 1);
+    if (count === 0 || first === null || last === null) return;
+    if (more || this.singles.length + count > passedSinglyMax) {
+      this.ranges.push({ from: first, to: last, count, more, reason });
+      return;
+    }
+    for (let at: number | null = first; at !== null && at <= last; at = nextAfter(cadence, at)) {
+      this.singles.push({ at, reason: isRun(cadence, at) ? reason : "calendar" });
+    }
+  }
+}
+
+function passedOver(
+  cadence: Cadence,
+  planned: number,
+  chosen: readonly number[],
+  { missedUpTo, heldUpTo }: Moment,
+): PassedOver {
+  const passed = new PassedOver();
+  const [first] = chosen;
+  const before = first === undefined ? missedUpTo : first - 1;
+  const heldEnd = Math.min(heldUpTo ?? planned - 1, before);
+  passed.add(cadence, planned, heldEnd, "paused");
+  passed.add(cadence, Math.max(planned, heldEnd + 1), before, "missed");
+  if (!leavesOut(cadence)) return passed;
+  for (const [index, at] of chosen.entries())
+    passed.add(cadence, at + 1, (chosen[index + 1] ?? missedUpTo + 1) - 1, "calendar");
+  return passed;
+}
+
+/** True where a calendar may leave out occurrences among those that run. */
+function leavesOut(cadence: Cadence): boolean {
+  if (cadence.kind === "window") return leavesOut(cadence.of);
+  return cadence.kind === "calendared" && cadence.on === "skip";
 }

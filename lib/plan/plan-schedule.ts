@@ -1,110 +1,119 @@
-import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { plannedColumns } from "../schedule/cadence-columns.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, isGoverned, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { attachMissingDays } from "./attach-days.ts";
 import { type Fired, fire } from "./fire.ts";
-import { unfold } from "./instants.ts";
-import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
+import { type Moment, unfold } from "./instants.ts";
+import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** A schedule in one version, as planning sees it. */
 export interface Planned {
   id: string;
   version: number;
-  cadence: Cadence;
+  timetable: Timetable;
   cadenceId: number | null;
+  /** Its plan rows do not tell everything by themselves. */
+  governed: boolean;
 }
 
-const dayMs = 86_400_000;
+export function plannedOf(schedule: StoredSchedule): Planned {
+  const { id, version, cadenceId, body } = schedule;
+  return { id, version, cadenceId, timetable: timetableOf(schedule), governed: isGoverned(body) };
+}
 
 /**
- * Plans a schedule from one occurrence on. What is at or below the shard's watermark becomes jobs and parcels at once, by
- * the same statement as in the tick; the first beyond becomes a plan row.
+ * Plans a schedule from one occurrence on. What is due at or below the shard's watermark becomes jobs and parcels at once, by
+ * the same statement as in the tick; the first beyond becomes a plan row. With `owed`, what is due by now is decided
+ * here too, even where the ticks lag behind.
  */
 export async function planFrom(
   tx: Tx,
   state: ShardState,
   planned: Planned,
   first: number | null,
-  reason: "missed" | "paused",
+  owed?: Omit<Moment, "upTo">,
 ): Promise<OutgoingParcel[]> {
-  if (first === null) return [];
-  const bound = plannedUpTo(state, planned.id);
-  if (first > bound.getTime()) {
-    await insertPlanRow(tx, state, planned, new Date(first));
+  const { timetable } = planned;
+  if (first === null || timetable.firesLeft === 0) return [];
+  const watermark = plannedUpTo(state, planned.id).getTime();
+  const bound = owed === undefined ? watermark : Math.max(watermark, state.now.getTime());
+  const due = dueAt(timetable, first);
+  if (due > bound) {
+    await insertPlanRow(tx, state, planned, { occurrence: first, due });
     return [];
   }
-  return (await firePlanned(tx, state, planned, first, bound, reason)).parcels;
+  const moment = { missedUpTo: Number.NEGATIVE_INFINITY, ...owed, upTo: occurrenceDueBy(timetable, bound) };
+  return (await firePlanned(tx, state, planned, first, moment)).parcels;
 }
 
-/** Makes the jobs of one schedule from an occurrence up to a bound, and its plan row beyond. */
+/** Makes the jobs of one schedule from an occurrence on, and its plan row beyond. */
 export async function firePlanned(
   tx: Tx,
   state: ShardState,
-  { id, version, cadence, cadenceId }: Planned,
+  { id, version, timetable, cadenceId, governed }: Planned,
   first: number,
-  bound: Date,
-  reason: "missed" | "paused",
+  moment: Moment,
 ): Promise<Fired> {
-  const unfolded = unfold(cadence, first, bound.getTime(), state.now.getTime() - missedAfterMs);
+  const unfolded = unfold(timetable, first, moment);
   await attachMissingDays(tx, [...unfolded.runs, ...unfolded.passed], state);
   const planned = new Date(first);
+  const due = new Date(dueAt(timetable, first));
   return fire(tx, {
     source: tx`
-      select ${planned}::timestamptz as due_at, ${planned}::timestamptz as occurrence, ${id}::bigint as schedule_id,
-        ${everyMs(cadence)}::bigint as every_ms, ${version}::int as version, ${cadenceId}::int as cadence_id, ${bound}::timestamptz as bound`,
+      select ${due}::timestamptz as due_at, ${planned}::timestamptz as occurrence, ${id}::bigint as schedule_id,
+        ${plannedColumns(timetable.cadence).everyMs}::bigint as every_ms, ${version}::int as version, ${cadenceId}::int as cadence_id,
+        ${governed ? true : null}::boolean as governed, true as own, ${due}::timestamptz as bound`,
     shard: state.shard,
     now: state.now,
     nearUntil: state.nearUntil,
-    crons: cadenceId === null ? [] : [{ cadenceId, planned, ...unfolded }],
-    reason,
+    unfolded: [
+      {
+        ...unfolded,
+        key: { scheduleId: id },
+        planned,
+        plannedDue: due,
+        limited: timetable.firesLeft !== null,
+      },
+    ],
   });
 }
 
-/**
- * The occurrence from which no tick has planned this version yet, if it is due by now. Its plan row tells: the watermark
- * may stand where the version had not begun, or where a batch has already unfolded it to the horizon.
- */
-export async function pendingOccurrence(
-  tx: Tx,
-  { shard, watermarkAt, watermarkSchedule, now }: ShardState,
-  { id, version }: Pick<Planned, "id" | "version">,
-): Promise<number | null> {
-  const [row] = await tx<{ occurrence: Date | null }[]>`
-    select min(occurrence) as occurrence from (
-      select occurrence from carillon.plan
-      where shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)
-        and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
-      union all
-      select occurrence from carillon.plan_far
-      where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}) pending`;
-  return row?.occurrence?.getTime() ?? null;
-}
-
-async function insertPlanRow(
+export async function insertPlanRow(
   tx: Tx,
   state: ShardState,
-  { id, version, cadence, cadenceId }: Planned,
-  due: Date,
+  { id, version, timetable, cadenceId, governed }: Planned,
+  { occurrence, due }: { occurrence: number; due: number },
 ): Promise<void> {
-  const row = tx`(due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
-    values (${due}, ${due}, ${id}, ${everyMs(cadence)}, ${version}, ${cadenceId}, ${state.shard})`;
-  if (due < state.nearUntil) await tx`insert into carillon.plan ${row}`;
+  const at = new Date(due);
+  const row = tx`(due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
+    values (${at}, ${new Date(occurrence)}, ${id}, ${plannedColumns(timetable.cadence).everyMs}, ${version}, ${cadenceId},
+      ${governed ? true : null}, ${state.shard})`;
+  if (at < state.nearUntil) await tx`insert into carillon.plan ${row}`;
   else await tx`insert into carillon.plan_far ${row}`;
 }
 
-function everyMs(cadence: Cadence): number | null {
-  return cadence.kind === "interval" ? cadence.everyMs : null;
+export interface PendingRow {
+  occurrence: Date;
+  dueAt: Date;
 }
 
 /**
- * A long pause may end with an occurrence of a day that has no partition (any more), and without a tick for days the recent
- * ones have none yet. Those between, from yesterday to where the near plan ends, the tick has attached.
+ * The plan rows of this version that are due by now and that no tick has taken. They tell from where nothing is planned
+ * yet: the watermark may stand where the version had not begun, or where a batch has already unfolded it to the horizon.
  */
-async function attachMissingDays(tx: Tx, instants: readonly number[], state: ShardState): Promise<void> {
-  const yesterday = Math.floor(state.now.getTime() / dayMs) - 1;
-  const days = new Set(instants.map((at) => Math.floor(at / dayMs)));
-  for (const day of days) {
-    if (day >= yesterday && day * dayMs < state.nearUntil.getTime()) continue;
-    const date = new Date(day * dayMs).toISOString().slice(0, 10);
-    await tx`select carillon.attach_days(${date}::date, ${date}::date)`;
-  }
+export async function pendingRows(
+  tx: Tx,
+  { shard, watermarkAt, watermarkSchedule, now }: ShardState,
+  { id, version }: Pick<Planned, "id" | "version">,
+): Promise<PendingRow[]> {
+  return tx<PendingRow[]>`
+    select occurrence, due_at as "dueAt" from carillon.plan
+    where shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)
+      and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
+    union all
+    select occurrence, due_at from carillon.plan_far
+    where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
+    order by 2`;
 }

@@ -1,9 +1,10 @@
-import { type Cadence, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { Refusal } from "../refusal.ts";
 import { type Hold, holdsOf } from "../schedule/holds.ts";
+import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import {
   findSchedule,
@@ -12,6 +13,8 @@ import {
   type StoredSchedule,
   searchSchedules,
 } from "../schedule/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { isHeldAt } from "./coming.ts";
 import { jobsOf } from "./job-history.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
@@ -23,8 +26,9 @@ export interface ScheduleRead {
   state: ScheduleState;
   version: number;
   body: ScheduleBody;
-  /** The cadence in its normal form. */
+  /** The cadence in its normal form, and in plain English. */
   cadence: string;
+  cadenceText: string;
   nextAt: Date | null;
   holds: Hold[];
   checks: number;
@@ -81,51 +85,44 @@ export async function listSchedules(
   return { items, ...(after === undefined ? {} : { next: after }) };
 }
 
-/** The coming occurrences, strictly after `from` (default: now). */
-export async function nextOccurrences(
-  tx: Tx,
-  { key, n, from }: { key: string; n: number; from?: number | undefined },
-): Promise<number[]> {
-  const stored = await findSchedule(tx, key);
-  if (stored === null) throw new Refusal("missing", `There is no schedule ${key}.`);
-  const after = from ?? (await clock(tx)).getTime();
-  const occurrences: number[] = [];
-  for (
-    let at = nextAfter(stored.cadence, after);
-    at !== null && occurrences.length < n;
-    at = nextAfter(stored.cadence, at)
-  ) {
-    occurrences.push(at);
-  }
-  return occurrences;
-}
-
 async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
-  const now = (await clock(tx)).getTime();
+  const now = await databaseClock(tx);
   const holds = await holdsOf(
     tx,
     stored.map(({ id }) => id),
   );
+  const shards = await shardsAt(tx);
   const depth = stored.length === 1 ? backlogLookedAt : 1;
-  const due = stored.flatMap(({ id, cadence }) =>
-    newestUpTo(cadence, now, depth).map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
+  const probes = stored.map((schedule) =>
+    probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard)),
+  );
+  const due = probes.flatMap(({ id, instants }) =>
+    instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
-  const planned = await watermarks(tx);
   return stored.map((schedule) => {
-    const { cadence, cadenceId: _, specVersion: __, shard, heldSince, ...head } = schedule;
-    const pending = (planned.get(shard) ?? now) < now;
-    const { nextAt, ended } = whatIsNext(cadence, now, jobs.get(schedule.id) ?? [], pending);
-    const state = heldSince !== null ? "paused" : ended ? "ended" : "active";
+    const {
+      cadence,
+      cadenceId: _,
+      specVersion: __,
+      shard,
+      heldSince: ___,
+      heldUntil: ____,
+      fires: _____,
+      ...head
+    } = schedule;
+    const pending = (shards.get(shard)?.watermarkAt ?? now) < now;
+    const { nextAt, ended } = whatIsNext(schedule, now.getTime(), jobs.get(schedule.id) ?? [], pending);
+    const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
     return {
       ...head,
       state,
       cadence: normalForm(cadence),
+      ...wordsOf(schedule, now),
       nextAt: state === "active" && nextAt !== null ? new Date(nextAt) : null,
-      holds: holds.get(schedule.id) ?? [],
+      holds: (holds.get(schedule.id) ?? []).filter(({ until }) => until === null || until > now),
       checks: 0,
-      warnings: [],
     };
   });
 }
@@ -133,38 +130,53 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
 /** How many due occurrences the reading of one schedule looks at for the oldest that waits; a list looks at the newest. */
 const backlogLookedAt = 30;
 
-function newestUpTo(cadence: Cadence, now: number, count: number): number[] {
+/** The occurrences whose jobs tell where a schedule stands: the newest that are due, and of a limited one those to come that have a job already. */
+function probesOf(
+  schedule: StoredSchedule,
+  now: number,
+  depth: number,
+  shard: { reachedAt: Date } | undefined,
+): { id: string; instants: number[] } {
+  const timetable = timetableOf(schedule);
+  const { cadence, firesLeft } = timetable;
+  const upTo = occurrenceDueBy(timetable, now);
   const instants: number[] = [];
-  let at = previousBefore(cadence, now + 1);
-  for (; at !== null && instants.length < count; at = previousBefore(cadence, at)) instants.push(at);
-  return instants;
+  let at = previousRunBefore(cadence, upTo + 1);
+  for (; at !== null && instants.length < depth; at = previousRunBefore(cadence, at)) instants.push(at);
+  const reached = firesLeft === 0 ? occurrenceDueBy(timetable, shard?.reachedAt.getTime() ?? now) : upTo;
+  let ahead = nextRunAfter(cadence, upTo);
+  for (; ahead !== null && ahead <= reached; ahead = nextRunAfter(cadence, ahead)) instants.push(ahead);
+  return { id: schedule.id, instants };
 }
 
-/** The next occurrence that has not started: the oldest that is due and whose job still waits, or the first to come. */
+/** The next occurrence that has not started: the oldest whose job waits, or the first to come. */
 function whatIsNext(
-  cadence: Cadence,
+  schedule: StoredSchedule,
   now: number,
-  due: readonly JobRead[],
+  jobs: readonly JobRead[],
   pending: boolean,
 ): { nextAt: number | null; ended: boolean } {
-  const coming = nextAfter(cadence, now);
-  const byAge = due.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
+  const timetable = timetableOf(schedule);
+  const coming =
+    timetable.firesLeft === 0 ? null : nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, now));
+  const byAge = jobs.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
   const waiting = byAge.find(({ state }) => state === "waiting");
   if (waiting !== undefined) return { nextAt: waiting.occurrence.getTime(), ended: false };
-  const latest = byAge.at(-1);
   if (coming !== null) return { nextAt: coming, ended: false };
+  const latest = byAge.at(-1);
   const unsettled = latest?.state === "running" || latest?.state === "retrying";
-  const unplanned = latest === undefined && pending && cadence.kind === "once";
-  return { nextAt: unplanned ? cadence.at : null, ended: !unsettled && !unplanned };
+  const once = onceOf(schedule.cadence);
+  const unplanned = latest === undefined && pending && once !== null;
+  return { nextAt: unplanned ? once : null, ended: !unsettled && !unplanned };
 }
 
-async function watermarks(tx: Tx): Promise<Map<number, number>> {
-  const rows = await tx<{ id: number; at: Date }[]>`select id, watermark_at as at from carillon.shards`;
-  return new Map(rows.map(({ id, at }) => [id, at.getTime()]));
+function onceOf(cadence: Cadence): number | null {
+  if (cadence.kind === "window") return onceOf(cadence.of);
+  return cadence.kind === "once" ? cadence.at : null;
 }
 
-async function clock(tx: Tx): Promise<Date> {
-  const [row] = await tx<{ now: Date }[]>`select carillon.clock() as now`;
-  if (row === undefined) throw new Error("The database did not tell the time.");
-  return row.now;
+async function shardsAt(tx: Tx): Promise<Map<number, { watermarkAt: Date; reachedAt: Date }>> {
+  const rows = await tx<{ id: number; watermarkAt: Date; reachedAt: Date }[]>`
+    select id, watermark_at as "watermarkAt", greatest(reached_at, watermark_at) as "reachedAt" from carillon.shards`;
+  return new Map(rows.map(({ id, ...shard }) => [id, shard]));
 }

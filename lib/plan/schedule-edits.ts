@@ -1,23 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
 import { v7 as uuidv7 } from "uuid";
-import { nextAfter } from "../cadence/cadence.ts";
-import { parseWhen } from "../cadence/parse-when.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { holdsOf, setHold } from "../schedule/holds.ts";
-import { patchedSchedule } from "../schedule/merge-patch.ts";
-import { parseScheduleBody, type ScheduleBody, whenFault } from "../schedule/schedule-body.ts";
+import { cadenceId } from "../schedule/cadence-columns.ts";
 import {
-  cadenceId,
-  insertSchedule,
-  newScheduleId,
-  type ScheduleChange,
-  type Spec,
-} from "../schedule/write-schedule.ts";
-import { type EditContext, heldFrom } from "./edit.ts";
-import { type Decision, type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+  type Hold,
+  type HoldChange,
+  heldUntilOf,
+  holdsAfter,
+  holdsOfOne,
+  isSameHold,
+  ownHold,
+  writeHolds,
+} from "../schedule/holds.ts";
+import { patchedSchedule } from "../schedule/merge-patch.ts";
+import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { isGoverned, timetableOf } from "../schedule/timetable.ts";
+import { insertSchedule, newScheduleId, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { type EditContext, firstOf, heldSinceOf } from "./edit.ts";
+import {
+  type Created,
+  type Decision,
+  type EditDeps,
+  type EditDone,
+  type EditWish,
+  edit,
+} from "./edit-transaction.ts";
 import { planFrom } from "./plan-schedule.ts";
 import { readShard, shardOf } from "./shard.ts";
 
@@ -34,7 +44,7 @@ export function putSchedule(
     },
     decide: async (tx, context) => {
       if (wish.ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
-      return respec(tx, context, "replaced", body, caller.name);
+      return respec(tx, context, { change: "replaced", body, author: caller.name });
     },
   });
 }
@@ -63,97 +73,78 @@ export function patchSchedule(deps: EditDeps, wish: EditWish & { patch: unknown 
     decide: (tx, context) => {
       const body = parseScheduleBody(patchedSchedule(context.current.body, wish.patch));
       const names = typeof wish.patch === "object" && wish.patch !== null ? Object.keys(wish.patch) : [];
-      return respec(tx, context, "patched", body, wish.caller.name, names.includes("when"));
+      const whenNamed = names.includes("when");
+      return respec(tx, context, { change: "patched", body, author: wish.caller.name, whenNamed });
     },
   });
 }
 
 export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<void> {
   await edit(deps, wish, {
-    decide: async () => ({ edit: { change: "deleted", delete: true }, holdsLeft: false }),
+    decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
   });
 }
 
-async function create(
-  tx: Tx,
-  key: string,
-  body: ScheduleBody,
-  author: string,
-): Promise<{ id: string; parcels: OutgoingParcel[] }> {
+async function create(tx: Tx, key: string, body: ScheduleBody, author: string): Promise<Created> {
   const id = await newScheduleId(tx);
   const shard = shardOf(id);
   const [, state] = await Promise.all([lockPlanShared(tx, shard), readShard(tx, shard)]);
-  const spec = resolve(key, body, state.now);
-  const cron = await cadenceId(tx, spec.cadence);
-  const { cadence } = spec;
-  const first = cadence.kind === "once" ? cadence.at : nextAfter(cadence, state.now.getTime());
-  const heldSince = body.paused === true ? heldFrom(first, state.now) : null;
-  await insertSchedule(
-    tx,
-    { id, key, shard, spec, cadenceId: cron, heldSince },
-    { name: author, at: state.now },
-  );
-  if (heldSince !== null) {
-    await setHold(tx, id, { owner: author, reason: null, until: null, since: state.now });
-    return { id, parcels: [] };
+  const { now } = state;
+  const spec = await resolveSpec(tx, key, body, now);
+  const cadence = await cadenceId(tx, spec.cadence, spec.calendar);
+  const first = firstOf(spec, now);
+  const holds: Hold[] =
+    body.paused === true ? [{ ...ownHold(author), reason: null, until: null, since: now }] : [];
+  const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
+  await insertSchedule(tx, { id, key, shard, spec, cadenceId: cadence, held }, { name: author, at: now });
+  if (held !== null) {
+    await writeHolds(tx, id, { set: holds });
+    return { id, parcels: [], now };
   }
-  return {
-    id,
-    parcels: await planFrom(tx, state, { id, version: 1, cadence, cadenceId: cron }, first, "missed"),
-  };
+  const timetable = timetableOf({ key, cadence: spec.cadence, body, fires: 0 });
+  const planned = { id, version: 1, timetable, cadenceId: cadence, governed: isGoverned(body) };
+  return { id, parcels: await planFrom(tx, state, planned, first), now };
 }
 
 /** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */
-async function respec(
+export async function respec(
   tx: Tx,
   { current, state }: EditContext,
-  change: ScheduleChange,
-  body: ScheduleBody,
-  author: string,
-  whenNamed = true,
+  { change, body, author, whenNamed = true }: Respec,
 ): Promise<Decision> {
   const { paused, ...wanted } = body;
-  const sameWhen = wanted.when === current.body.when && wanted.timezone === current.body.timezone;
-  const counted = whenNamed && isRelative(current.key, body, state.now);
-  const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-  const own = holds.some(({ owner }) => owner === author);
-  const holding = paused === true && !own;
-  const releasing = paused === false && own;
-  const same = sameWhen && !counted && isDeepStrictEqual(asStored(wanted), current.body);
+  const counted = whenNamed && isRelative(body);
+  const holds = await holdsOfOne(tx, current.id);
+  const own = ownHold(author);
+  const owns = holds.some((hold) => isSameHold(hold, own));
+  const holding = paused === true && !owns;
+  const releasing = paused === false && owns;
+  const same = !counted && isDeepStrictEqual(asStored(wanted), current.body);
   if (same && !holding && !releasing) return null;
+  const kept = !counted && hasSameCadence(asStored(wanted), current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
-  const spec: Spec =
-    sameWhen && !counted
-      ? { body: wanted, cadence: current.cadence }
-      : resolve(current.key, wanted, state.now);
-  const left = holds.length + (holding ? 1 : 0) - (releasing ? 1 : 0);
+  const spec: Spec = kept
+    ? await keptSpec(tx, current, wanted)
+    : await resolveSpec(tx, current.key, wanted, state.now);
+  const holdChange: HoldChange = {
+    ...(holding ? { set: [{ ...own, reason: null, until: null, since: state.now }] } : {}),
+    ...(releasing ? { remove: [own] } : {}),
+  };
   return {
-    edit: {
-      change,
-      ...(same ? {} : { spec }),
-      ...(holding ? { setHold: { owner: author, reason: null, until: null, since: state.now } } : {}),
-      ...(releasing ? { removeHold: author } : {}),
-    },
-    holdsLeft: left > 0,
+    edit: { change, ...(same ? {} : { spec }), ...(holding || releasing ? { holds: holdChange } : {}) },
+    holdsAfter: holdsAfter(holds, holdChange, state.now),
   };
 }
 
+export interface Respec {
+  change: ScheduleChange;
+  body: ScheduleBody;
+  author: string;
+  /** False where a patch does not touch the `when`: one that is relative then does not count anew. */
+  whenNamed?: boolean;
+}
+
 /** As it would be read back: JSON has no negative zero. */
-function asStored(body: ScheduleBody): unknown {
+function asStored<Body>(body: Body): Body {
   return JSON.parse(JSON.stringify(body));
-}
-
-function resolve(key: string, body: ScheduleBody, now: Date): Spec {
-  const parsed = parseWhen(body.when, { timezone: body.timezone, now: now.getTime(), key });
-  if (parsed.ok) return { body, cadence: parsed.cadence };
-  throw new Refusal(
-    parsed.kind === "unsupported" ? "impossible" : "invalid",
-    "The `when` cannot be planned.",
-    [whenFault(parsed)],
-  );
-}
-
-function isRelative(key: string, body: ScheduleBody, now: Date): boolean {
-  const parsed = parseWhen(body.when, { timezone: body.timezone, now: now.getTime(), key });
-  return parsed.ok && parsed.relative;
 }

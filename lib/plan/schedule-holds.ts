@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
+import { handOver } from "../parcel/hand-over.ts";
 import { Refusal } from "../refusal.ts";
-import { type Hold, holdsOf } from "../schedule/holds.ts";
+import {
+  type Hold,
+  holdsAfter,
+  holdsOfOne,
+  isSameHold,
+  ownHold,
+  removeEndedHolds,
+} from "../schedule/holds.ts";
+import { lockForEdit } from "./edit.ts";
 import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
 
 export interface PauseWish extends EditWish {
@@ -18,12 +27,19 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
           { path: "until", message: "lies in the past" },
         ]);
       }
-      const hold: Hold = { owner, reason: wish.reason ?? null, until: wish.until ?? null, since: state.now };
-      const standing = (await holdsOf(tx, [current.id]))
-        .get(current.id)
-        ?.find((each) => each.owner === owner);
+      const { reason = null, until = null } = wish;
+      const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
+      const holds = await holdsOfOne(tx, current.id);
+      const standing = holds.find((each) => isSameHold(each, hold));
       if (standing !== undefined && isDeepStrictEqual({ ...standing, since: hold.since }, hold)) return null;
-      return { edit: { change: "paused", setHold: hold }, holdsLeft: true };
+      return {
+        edit: {
+          change: "paused",
+          holds: { set: [hold] },
+          detail: { owner, reason, until: until?.toISOString() ?? null },
+        },
+        holdsAfter: holdsAfter(holds, { set: [hold] }, state.now),
+      };
     },
   });
 }
@@ -33,27 +49,29 @@ export function resumeSchedule(
   wish: EditWish & { owner?: string | undefined },
 ): Promise<EditDone> {
   return edit(deps, wish, {
-    decide: async (tx, { current }) => {
+    decide: async (tx, { current, state }) => {
       const owner = wish.owner ?? wish.caller.name;
-      const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      if (!holds.some((each) => each.owner === owner)) return null;
-      return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
+      const holds = await holdsOfOne(tx, current.id);
+      const remove = [ownHold(owner)];
+      if (!holds.some((each) => isSameHold(each, ownHold(owner)))) return null;
+      return {
+        edit: { change: "resumed", holds: { remove }, detail: { owner } },
+        holdsAfter: holdsAfter(holds, { remove }, state.now),
+      };
     },
   });
 }
 
-/** Lets go of a hold whose end has come, unless it has been renewed or released meanwhile. */
-export function releaseEndedHold(
-  deps: EditDeps,
-  { key, owner }: { key: string; owner: string },
-): Promise<EditDone> {
-  const wish = { key, caller: { name: "carillon" } };
-  return edit(deps, wish, {
-    decide: async (tx, { current, state }) => {
-      const holds = (await holdsOf(tx, [current.id])).get(current.id) ?? [];
-      const hold = holds.find((each) => each.owner === owner);
-      if (hold === undefined || hold.until === null || hold.until > state.now) return null;
-      return { edit: { change: "resumed", removeHold: owner }, holdsLeft: holds.length > 1 };
-    },
+/**
+ * Takes ended holds off a schedule; other holds may stay on it. Where the ticks have not come up to the end yet, the locking of
+ * the schedule makes what they owe.
+ */
+export async function clearEndedHoldOf(deps: EditDeps, found: { id: string; shard: number }): Promise<void> {
+  const parcels = await deps.sql.begin(async (tx) => {
+    const context = await lockForEdit(tx, found);
+    if (context === null) return [];
+    await removeEndedHolds(tx, found.id, context.state.now);
+    return context.parcels;
   });
+  await handOver(deps.sql, deps.queue, parcels);
 }

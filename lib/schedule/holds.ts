@@ -1,45 +1,108 @@
 import type { Tx } from "../db/connect.ts";
 
-export interface Hold {
+/** What a hold was set on: the schedule itself, or a group or tag it belongs to. */
+export type HoldScope = "schedule" | "group" | "tag";
+
+/** One owner has one hold on one thing. */
+export interface HoldName {
+  scope: HoldScope;
+  /** Of the group or tag; empty for the schedule's own. */
+  name: string;
   owner: string;
+}
+
+/** A pause with an owner, a reason and maybe an end. A schedule runs when none is left. */
+export interface Hold extends HoldName {
   reason: string | null;
   until: Date | null;
   since: Date;
 }
 
+export interface HoldChange {
+  set?: readonly Hold[];
+  remove?: readonly HoldName[];
+}
+
+export function ownHold(owner: string): HoldName {
+  return { scope: "schedule", name: "", owner };
+}
+
+export function isSameHold(a: HoldName, b: HoldName): boolean {
+  return a.scope === b.scope && a.name === b.name && a.owner === b.owner;
+}
+
+/** The holds as they stand after a change, without those that have ended by themselves. */
+export function holdsAfter(holds: readonly Hold[], { set = [], remove = [] }: HoldChange, now: Date): Hold[] {
+  const gone = [...set, ...remove];
+  const left = holds.filter((hold) => !gone.some((each) => isSameHold(each, hold)));
+  return [...left, ...set].filter((hold) => hold.until === null || hold.until > now);
+}
+
+/** When the last of them ends by itself; null where one has no end. */
+export function heldUntilOf(holds: readonly Hold[]): Date | null {
+  let last: Date | null = null;
+  for (const { until } of holds) {
+    if (until === null) return null;
+    if (last === null || until > last) last = until;
+  }
+  return last;
+}
+
 export async function holdsOf(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Hold[]>> {
   const rows = await tx<(Hold & { scheduleId: string })[]>`
-    select schedule_id as "scheduleId", owner, reason, until, since from carillon.holds
-    where schedule_id = any(${scheduleIds}::bigint[]) order by since, owner`;
+    select schedule_id as "scheduleId", scope, name, owner, reason, until, since from carillon.holds
+    where schedule_id = any(${scheduleIds}::bigint[]) order by since, scope, name, owner`;
   const byId = Map.groupBy(rows, ({ scheduleId }) => scheduleId);
-  const hold = ({ owner, reason, until, since }: Hold): Hold => ({ owner, reason, until, since });
+  const hold = ({ scope, name, owner, reason, until, since }: Hold): Hold => ({
+    scope,
+    name,
+    owner,
+    reason,
+    until,
+    since,
+  });
   return new Map([...byId].map(([id, holds]) => [id, holds.map(hold)]));
 }
 
-/** Sets or renews one owner's hold; since when it stands does not change by renewing it. */
-export async function setHold(tx: Tx, scheduleId: string, hold: Hold): Promise<void> {
-  await tx`
-    insert into carillon.holds (schedule_id, owner, reason, since, until)
-    values (${scheduleId}, ${hold.owner}, ${hold.reason}, ${hold.since}, ${hold.until})
-    on conflict (schedule_id, owner) do update set reason = excluded.reason, until = excluded.until`;
+export async function holdsOfOne(tx: Tx, scheduleId: string): Promise<Hold[]> {
+  return (await holdsOf(tx, [scheduleId])).get(scheduleId) ?? [];
 }
 
-export async function removeHold(tx: Tx, scheduleId: string, owner: string): Promise<void> {
-  await tx`delete from carillon.holds where schedule_id = ${scheduleId} and owner = ${owner}`;
+/** Since when a hold stands does not change by renewing it. */
+export async function writeHolds(
+  tx: Tx,
+  scheduleId: string,
+  { set = [], remove = [] }: HoldChange,
+): Promise<void> {
+  for (const { scope, name, owner } of remove) {
+    await tx`
+      delete from carillon.holds
+      where schedule_id = ${scheduleId} and scope = ${scope} and name = ${name} and owner = ${owner}`;
+  }
+  for (const { scope, name, owner, reason, since, until } of set) {
+    await tx`
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
+      values (${scheduleId}, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until})
+      on conflict (schedule_id, scope, name, owner) do update set reason = excluded.reason, until = excluded.until`;
+  }
 }
 
 export async function removeHolds(tx: Tx, scheduleId: string): Promise<void> {
   await tx`delete from carillon.holds where schedule_id = ${scheduleId}`;
 }
 
-export interface EndedHold {
-  key: string;
-  owner: string;
+export async function removeEndedHolds(tx: Tx, scheduleId: string, now: Date): Promise<void> {
+  await tx`delete from carillon.holds where schedule_id = ${scheduleId} and until <= ${now}`;
 }
 
-/** Holds whose end has come, the oldest first. The clock is asked once, in a query of its own, so that an index can be asked for the answer. */
-export function endedHolds(tx: Tx, limit: number): PromiseLike<EndedHold[]> {
-  return tx<EndedHold[]>`
-    select s.key, h.owner from carillon.holds h join carillon.schedules s on s.id = h.schedule_id
-    where h.until <= (select carillon.clock()) and s.deleted_at is null order by h.until limit ${limit}`;
+/**
+ * Schedules with holds whose end has come, the oldest first. The clock is asked once, in a query of its own, so that an index
+ * can be asked for the answer.
+ */
+export function schedulesWithEndedHolds(tx: Tx, limit: number): PromiseLike<{ id: string; shard: number }[]> {
+  return tx<{ id: string; shard: number }[]>`
+    select distinct s.id, s.shard from (
+      select schedule_id from carillon.holds where until <= (select carillon.clock()) order by until limit ${limit}) h
+    cross join lateral (
+      select id, shard from carillon.schedules where id = h.schedule_id and deleted_at is null offset 0) s`;
 }

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { durationMs } from "../cadence/duration.ts";
-import { parseWhen, type WhenFault } from "../cadence/parse-when.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
@@ -8,10 +7,20 @@ import { keyShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
 import { isDelivered, type Target, targetShape } from "./target-shape.ts";
 import { storableText } from "./text.ts";
+import {
+  dayMs,
+  durationShape,
+  minuteMs,
+  refuseContradictions,
+  timingShapes,
+  whenFaults,
+  whenShape,
+} from "./timing-shape.ts";
 
 /** What a caller asks for, every default filled in. Fields with one possible value are named in the contract and not built yet. */
 export interface ScheduleBody {
-  when: string;
+  /** Several are united: an instant that more than one of them names occurs once. */
+  when: string | string[];
   /** Canonical IANA name. */
   timezone: string;
   target: Target;
@@ -20,16 +29,17 @@ export interface ScheduleBody {
   serial: false;
   tags: string[];
   description: string | null;
-  startsAt: null;
-  endsAt: null;
-  maxFires: null;
-  calendar: null;
-  catchUp: { policy: "latest"; within: null; limit: number };
-  deadline: null;
-  overlap: "allow";
-  spread: "0s";
-  slot: null;
-  dst: null;
+  /** Instants as JavaScript writes them: nothing before the first, nothing at or after the second. */
+  startsAt: string | null;
+  endsAt: string | null;
+  maxFires: number | null;
+  calendar: { name: string; on: "skip" | "next" | "previous" } | null;
+  catchUp: { policy: "latest" | "all" | "skip"; within: string | null; limit: number };
+  deadline: string | null;
+  overlap: "allow" | "skip" | "queue";
+  spread: string;
+  slot: string | null;
+  dst: { gap?: "next" | "skip" | undefined; overlap?: "first" | "last" | "both" | undefined } | null;
   retry: { attempts: number; backoff: "exponential"; base: string; max: string };
   timeout: string;
   holdAfter: null;
@@ -42,31 +52,18 @@ export interface ScheduleBody {
 /** The default, and so far the only value, of what later versions bring. */
 const onlyValue = {
   serial: false,
-  startsAt: null,
-  endsAt: null,
-  maxFires: null,
-  calendar: null,
-  deadline: null,
-  overlap: "allow",
-  spread: "0s",
-  slot: null,
-  dst: null,
   holdAfter: null,
   delivery: "ledger",
   deleteOnEnd: false,
 } as const;
-const onlyCatchUp = { policy: "latest", within: null } as const;
 const onlyRetry = { backoff: "exponential" } as const;
 
 /** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
 export const payloadBytesMax = 240 * 1024;
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
-
 const later = (only: string | boolean | null) => z.unknown().default(only);
 
-const payloadShape = z
+export const payloadShape = z
   .unknown()
   .default(null)
   .transform((value, context): Json => {
@@ -94,13 +91,6 @@ const timezoneShape = z
     return z.NEVER;
   });
 
-function durationShape({ minMs, maxMs, range }: { minMs: number; maxMs: number; range: string }) {
-  return z.string().refine((text) => {
-    const ms = durationMs(text);
-    return ms !== null && ms >= minMs && ms <= maxMs;
-  }, `takes a duration such as \`30s\` or \`1h30m\`, ${range}`);
-}
-
 const retryShape = z
   .strictObject({
     attempts: z.int().min(1).max(100).default(5),
@@ -116,7 +106,7 @@ const retryShape = z
 const tagShape = keyShape.refine((tag) => tag.length <= 100, "takes at most 100 characters");
 
 export const scheduleShape = z.strictObject({
-  when: storableText({ max: 256 }),
+  when: whenShape,
   timezone: timezoneShape,
   target: targetShape,
   payload: payloadShape,
@@ -128,22 +118,7 @@ export const scheduleShape = z.strictObject({
     .default([])
     .transform((tags) => [...new Set(tags)]),
   description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
-  startsAt: later(onlyValue.startsAt),
-  endsAt: later(onlyValue.endsAt),
-  maxFires: later(onlyValue.maxFires),
-  calendar: later(onlyValue.calendar),
-  catchUp: z
-    .strictObject({
-      policy: later(onlyCatchUp.policy),
-      within: later(onlyCatchUp.within),
-      limit: z.int().min(1).max(10_000).default(100),
-    })
-    .prefault({}),
-  deadline: later(onlyValue.deadline),
-  overlap: later(onlyValue.overlap),
-  spread: later(onlyValue.spread),
-  slot: later(onlyValue.slot),
-  dst: later(onlyValue.dst),
+  ...timingShapes,
   retry: retryShape.prefault({}),
   timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
     "30s",
@@ -175,29 +150,14 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
     throw notYet(faults);
   }
   if (faults.length > 0) throw notYet(faults);
+  refuseContradictions(fields);
   return {
     ...fields,
     ...onlyValue,
     target,
-    catchUp: { ...fields.catchUp, ...onlyCatchUp },
     retry: { ...fields.retry, ...onlyRetry },
     ...(paused === undefined ? {} : { paused }),
   };
-}
-
-/** Beside other faults, what is wrong with the `when` is named too; alone it is refused when its cadence is resolved. */
-function whenFaults(input: unknown): Fault[] {
-  if (typeof input !== "object" || input === null || !("when" in input) || typeof input.when !== "string")
-    return [];
-  const named =
-    "timezone" in input && typeof input.timezone === "string" ? canonicalTimezone(input.timezone) : null;
-  const parsed = parseWhen(input.when, { timezone: named ?? "UTC", now: 0, key: "" });
-  return parsed.ok || parsed.kind !== "invalid" ? [] : [whenFault(parsed)];
-}
-
-/** The fault of a `when`, with its position (from 0) in the text. */
-export function whenFault({ message, position }: WhenFault): Fault {
-  return { path: "when", message: `${message} (at position ${position})` };
 }
 
 function notYet(faults: Fault[]): Refusal {
@@ -205,11 +165,7 @@ function notYet(faults: Fault[]): Refusal {
 }
 
 function laterFaults(shaped: ShapedSchedule): Fault[] {
-  return [
-    ...otherThan(onlyValue, shaped, ""),
-    ...otherThan(onlyCatchUp, shaped.catchUp, "catchUp."),
-    ...otherThan(onlyRetry, shaped.retry, "retry."),
-  ];
+  return [...otherThan(onlyValue, shaped, ""), ...otherThan(onlyRetry, shaped.retry, "retry.")];
 }
 
 function otherThan<Only extends object>(

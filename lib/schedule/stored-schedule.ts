@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { type CadenceColumns, cadenceColumns, cadenceOf } from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
 import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
 import type { Target } from "./target-shape.ts";
@@ -17,6 +18,10 @@ export interface StoredSchedule {
   version: number;
   specVersion: number;
   heldSince: Date | null;
+  /** When the last hold ends by itself. */
+  heldUntil: Date | null;
+  /** Cadence jobs made so far, counted where they are limited. */
+  fires: number | null;
   cadence: Cadence;
   cadenceId: number | null;
   body: ScheduleBody;
@@ -24,15 +29,6 @@ export interface StoredSchedule {
   createdBy: string;
   updatedAt: Date;
   updatedBy: string;
-}
-
-export interface CadenceColumns {
-  onceAt: Date | null;
-  firstAt: Date | null;
-  everyMs: string | null;
-  cadenceId: number | null;
-  expression: string | null;
-  timezone: string | null;
 }
 
 interface StoredRow extends Omit<StoredSchedule, "cadence" | "body">, CadenceColumns {
@@ -58,43 +54,35 @@ export function fullBody(sparse: SparseBody, target: Target, payload: Json): Sch
   return { ...defaults, ...sparse, target, payload };
 }
 
-export function cadenceOf(row: CadenceColumns): Cadence {
-  if (row.onceAt !== null) return { kind: "once", at: row.onceAt.getTime() };
-  if (row.firstAt !== null && row.everyMs !== null) {
-    return { kind: "interval", everyMs: Number(row.everyMs), firstAt: row.firstAt.getTime() };
-  }
-  if (row.expression === null || row.timezone === null)
-    throw new Error("A version without a cadence: its CHECK forbids that.");
-  return { kind: "cron", expression: row.expression, timezone: row.timezone };
-}
-
-const cadenceColumns = (tx: Tx) => tx`
-  v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.cadence_id as "cadenceId", c.expression, c.timezone`;
-
 const storedColumns = (tx: Tx) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince",
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}`;
 
 const withSpec = (tx: Tx) => tx`
   carillon.schedules s
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-  left join carillon.cadences c on c.id = v.cadence_id`;
+  left join carillon.cadences c on c.id = v.cadence_id
+  left join carillon.calendar_versions r on r.id = c.calendar_version`;
 
-function stored({
-  sparse,
-  target,
-  payload,
-  onceAt,
-  firstAt,
-  everyMs,
-  expression,
-  timezone,
-  ...head
-}: StoredRow): StoredSchedule {
+function stored(row: StoredRow): StoredSchedule {
+  const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId } = row;
+  const { createdAt, createdBy, updatedAt, updatedBy, sparse, target, payload } = row;
   return {
-    ...head,
-    cadence: cadenceOf({ onceAt, firstAt, everyMs, cadenceId: head.cadenceId, expression, timezone }),
+    id,
+    key,
+    shard,
+    version,
+    specVersion,
+    heldSince,
+    heldUntil,
+    fires,
+    cadenceId,
+    createdAt,
+    createdBy,
+    updatedAt,
+    updatedBy,
+    cadence: cadenceOf(row),
     body: fullBody(sparse, target, payload),
   };
 }
@@ -109,6 +97,13 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
 export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const [row] = await tx<StoredRow[]>`select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`;
   return row === undefined ? null : stored(row);
+}
+
+/** Those of these schedules that are not deleted. */
+export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
+  const rows = await tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = any(${ids}::bigint[]) and s.deleted_at is null`;
+  return rows.map(stored);
 }
 
 /** Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. */

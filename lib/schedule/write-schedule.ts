@@ -1,36 +1,33 @@
 import type { Cadence } from "../cadence/cadence.ts";
+import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
+import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
+import type { Json } from "./json.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { type StoredSchedule, sparseBody } from "./stored-schedule.ts";
 
-export type ScheduleChange = "created" | "replaced" | "patched" | "paused" | "resumed" | "deleted";
+export type ScheduleChange =
+  | "created"
+  | "replaced"
+  | "patched"
+  | "paused"
+  | "resumed"
+  | "deleted"
+  | "restored"
+  | "replanned";
 
 /** What is asked, with its `when` resolved. */
 export interface Spec {
   body: ScheduleBody;
   cadence: Cadence;
+  /** The version of the calendar it refers to. */
+  calendar: CalendarRef | null;
 }
 
 export interface Author {
   name: string;
   at: Date;
-}
-
-/** The id of a cron's row in carillon.cadences, made when it is new; null for the cadences that plan rows carry themselves. */
-export async function cadenceId(tx: Tx, cadence: Cadence): Promise<number | null> {
-  if (cadence.kind !== "cron") return null;
-  const { expression, timezone } = cadence;
-  const find = () => tx<{ id: number }[]>`
-    select id from carillon.cadences where expression = ${expression} and timezone = ${timezone}`;
-  const [known] = await find();
-  if (known !== undefined) return known.id;
-  const [made] = await tx<{ id: number }[]>`
-    insert into carillon.cadences (expression, timezone) values (${expression}, ${timezone}) on conflict do nothing returning id`;
-  const id = (made ?? (await find())[0])?.id;
-  if (id === undefined)
-    throw new Error(`The cadence ${expression} in ${timezone} could neither be made nor found.`);
-  return id;
 }
 
 export async function newScheduleId(tx: Tx): Promise<string> {
@@ -45,20 +42,27 @@ export interface NewSchedule {
   shard: number;
   spec: Spec;
   cadenceId: number | null;
-  heldSince: Date | null;
+  held: Held | null;
+}
+
+/** Since when no occurrence is planned, and until when, where every hold ends by itself. */
+export interface Held {
+  since: Date;
+  until: Date | null;
 }
 
 export async function insertSchedule(
   tx: Tx,
-  { id, key, shard, spec, cadenceId, heldSince }: NewSchedule,
+  { id, key, shard, spec, cadenceId, held }: NewSchedule,
   author: Author,
 ): Promise<void> {
   const { body } = spec;
   await tx`
-    insert into carillon.schedules (id, key, shard, queue, held_since, group_key, tags, target_kind,
-      created_at, created_by, updated_at, updated_by)
-    values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${heldSince}, ${body.group}, ${body.tags},
-      ${targetKind(body.target)}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
+    insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind,
+      calendar_id, max_fires, fires, overlap, deadline_ms, created_at, created_by, updated_at, updated_by)
+    values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${held?.since ?? null}, ${held?.until ?? null}, ${body.group}, ${body.tags},
+      ${targetKind(body.target)}, ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
+      ${claimOverlap(body)}, ${claimDeadline(body)}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
   await insertVersion(
     tx,
     {
@@ -66,7 +70,7 @@ export async function insertSchedule(
       version: 1,
       specVersion: 1,
       change: "created",
-      held: heldSince !== null,
+      held,
       spec,
       cadenceId,
     },
@@ -78,8 +82,9 @@ export interface RaisedVersion {
   change: ScheduleChange;
   spec?: Spec | undefined;
   cadenceId?: number | null | undefined;
-  heldSince: Date | null;
+  held: Held | null;
   deleted?: boolean | undefined;
+  detail?: Json | undefined;
 }
 
 /** Raises the schedule's version: plan rows and not yet due jobs of the old one are no longer its own. */
@@ -88,18 +93,24 @@ export async function raiseVersion(
   current: StoredSchedule,
   raised: RaisedVersion,
   author: Author,
-): Promise<number> {
+): Promise<{ version: number; fires: number | null }> {
   const version = current.version + 1;
   const specVersion = raised.spec === undefined ? current.specVersion : version;
   const body = raised.spec?.body ?? current.body;
-  await tx`
+  const [row] = await tx<{ fires: number | null }[]>`
     update carillon.schedules
-    set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.heldSince}, queue = ${queueClass(body.target)},
+    set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.held?.since ?? null},
+      held_until = ${raised.held?.until ?? null}, queue = ${queueClass(body.target)},
+      ${raised.spec === undefined ? tx`` : tx`calendar_id = ${raised.spec.calendar?.id ?? null},`}
+      max_fires = ${body.maxFires}, fires = case when ${body.maxFires}::int is not null then coalesce(fires, 0) end,
+      overlap = ${claimOverlap(body)}, deadline_ms = ${claimDeadline(body)},
       deleted_at = ${raised.deleted === true ? author.at : null},
       group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)},
       updated_at = ${author.at}, updated_by = ${author.name}
-    where id = ${current.id}`;
-  const { change, spec, cadenceId } = raised;
+    where id = ${current.id}
+    returning fires`;
+  if (row === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
+  const { change, spec, cadenceId, held, detail } = raised;
   await insertVersion(
     tx,
     {
@@ -107,13 +118,22 @@ export async function raiseVersion(
       version,
       specVersion,
       change,
-      held: raised.heldSince !== null,
+      held,
       spec,
       cadenceId: cadenceId ?? null,
+      detail,
     },
     author,
   );
-  return version;
+  return { version, fires: row.fires };
+}
+
+/** A hold that has ended by itself is taken off; the version stays, since nothing was edited. */
+export async function noteResumed(tx: Tx, { id, version, key }: StoredSchedule, at: Date): Promise<void> {
+  await tx`update carillon.schedules set held_since = null, held_until = null where id = ${id}`;
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
+    values (${at}, 'carillon', 'schedule.resumed', ${key}, ${id}, ${version})`;
 }
 
 interface NewVersion {
@@ -121,32 +141,43 @@ interface NewVersion {
   version: number;
   specVersion: number;
   change: ScheduleChange;
-  held: boolean;
+  held: Held | null;
   spec: Spec | undefined;
   cadenceId: number | null;
+  /** What the audit says beside who did what. */
+  detail?: Json | undefined;
 }
 
 async function insertVersion(
   tx: Tx,
-  { scheduleId, version, specVersion, change, held, spec, cadenceId }: NewVersion,
+  { scheduleId, version, specVersion, change, held, spec, cadenceId, detail }: NewVersion,
   author: Author,
 ): Promise<void> {
-  const cadence = spec?.cadence;
+  const cadence = spec === undefined ? null : plannedColumns(spec.cadence);
   await tx`
-    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held,
-      once_at, first_at, every_ms, cadence_id, body, target, payload)
-    values (${scheduleId}, ${version}, ${change}, ${author.at}, ${author.name}, ${specVersion}, ${held},
-      ${cadence?.kind === "once" ? new Date(cadence.at) : null},
-      ${cadence?.kind === "interval" ? new Date(cadence.firstAt) : null},
-      ${cadence?.kind === "interval" ? cadence.everyMs : null}, ${cadenceId},
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, body, target, payload)
+    values (${scheduleId}, ${version}, ${change}, ${author.at}, ${author.name}, ${specVersion}, ${held !== null}, ${held?.until ?? null},
+      ${cadence?.onceAt ?? null}, ${cadence?.firstAt ?? null}, ${cadence?.everyMs ?? null}, ${cadenceId},
+      ${cadence?.startsAt ?? null}, ${cadence?.endsAt ?? null},
       ${spec === undefined ? null : jsonText(sparseBody(spec.body))}::text::jsonb,
       ${spec === undefined ? null : jsonText(spec.body.target)}::text::jsonb,
       ${spec === undefined ? null : jsonText(spec.body.payload)}::text::jsonb)`;
   await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, s.key, s.id, ${version} from carillon.schedules s where s.id = ${scheduleId}`;
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, s.key, s.id, ${version}, ${detail === undefined ? null : jsonText(detail)}::text::jsonb
+    from carillon.schedules s where s.id = ${scheduleId}`;
 }
 
 function jsonText(value: unknown): string {
   return JSON.stringify(value);
+}
+
+/** What the claim looks at stands in the head; null where it need not look. */
+function claimOverlap({ overlap }: ScheduleBody): "skip" | "queue" | null {
+  return overlap === "allow" ? null : overlap;
+}
+
+function claimDeadline({ deadline }: ScheduleBody): number | null {
+  return deadline === null ? null : durationMs(deadline);
 }

@@ -7,11 +7,11 @@ const daysAhead = 3;
 const moveMax = 10_000;
 const dayMs = 86_400_000;
 
-/** Attaches the days that planning may need: from the oldest watermark to a few days ahead. */
+/** Attaches the days that planning may need: from a day before the oldest watermark (due is up to a day after its occurrence) to a few days ahead. */
 export async function attachDays(sql: Sql): Promise<void> {
   await sql`
     select carillon.attach_days(
-      least(min(watermark_at) at time zone 'UTC', carillon.clock() at time zone 'UTC' - interval '1 day')::date,
+      (least(min(watermark_at), carillon.clock()) at time zone 'UTC' - interval '1 day')::date,
       ((carillon.clock() at time zone 'UTC')::date + ${daysAhead}::int))
     from carillon.shards`;
 }

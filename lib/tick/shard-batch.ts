@@ -1,8 +1,15 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
-import { type Fired, fire, type UnfoldedCron } from "../plan/fire.ts";
-import { unfold } from "../plan/instants.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Fired, fire } from "../plan/fire.ts";
+import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
+import { momentOf, unfold } from "../plan/instants.ts";
+import { fireRelease } from "../plan/release.ts";
 import { horizonMs, missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
+import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
+import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { plainCatchUp } from "../schedule/timetable.ts";
 
 export interface Batch extends Fired {
   /** True when the shard is planned up to the horizon. */
@@ -24,15 +31,18 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
     const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
     if (isReached(state, horizon))
       return { shard, taken: 0, lastDueAt: null, lastSchedule: null, jobs: 0, parcels: [], done: true };
-    const { crons, size } = await lookAhead(tx, state, horizon, rowsMax(state, batchMax));
+    const { unfolded, releases, size } = await lookAhead(tx, state, horizon, rowsMax(state, batchMax));
+    const released: OutgoingParcel[] = [];
+    for (const schedule of releases)
+      released.push(...(await fireRelease(tx, state, schedule, schedule.version)));
     const fired = await fire(tx, {
-      source: tx`select due_at, occurrence, schedule_id, every_ms, version, cadence_id, ${horizon}::timestamptz as bound
+      source: tx`select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, governed is not null as own,
+          ${horizon}::timestamptz as bound
         from (${nextRows(tx, state, horizon, size)}) rows`,
       shard,
       now: state.now,
       nearUntil: state.nearUntil,
-      crons,
-      reason: "missed",
+      unfolded,
     });
     const done = fired.taken < size;
     await raiseWatermark(
@@ -42,7 +52,7 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
       done ? greatestSchedule : fired.lastSchedule,
       horizon,
     );
-    return { ...fired, shard, done };
+    return { ...fired, parcels: [...fired.parcels, ...released], shard, done };
   });
 }
 
@@ -75,59 +85,94 @@ function rowsMax({ now, watermarkAt }: ShardState, batchMax: number): number {
 /** One statement makes about so many jobs at most: a short interval has many within the horizon, and the shard's edits wait. */
 const jobsMax = 25_000;
 
-interface Look {
+interface Look extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
   rows: number;
+  governed: number;
   /** Jobs of intervals and one-offs, as far as arithmetic tells. */
   jobs: number;
   cadenceId: number | null;
   planned: Date | null;
-  expression: string | null;
-  timezone: string | null;
+  plannedDue: Date | null;
+}
+
+interface LookedAhead {
+  unfolded: UnfoldedRow[];
+  releases: StoredSchedule[];
+  size: number;
 }
 
 /**
- * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence) once, and makes the
- * batch smaller where its rows would become too many jobs.
+ * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence, due) once, and each row with
+ * rules of its own by itself; and makes the batch smaller where its rows would become too many jobs.
  */
-async function lookAhead(
-  tx: Tx,
-  state: ShardState,
-  horizon: Date,
-  batchMax: number,
-): Promise<{ crons: UnfoldedCron[]; size: number }> {
+async function lookAhead(tx: Tx, state: ShardState, horizon: Date, batchMax: number): Promise<LookedAhead> {
   const missedBefore = new Date(state.now.getTime() - missedAfterMs);
   const looks = await tx<Look[]>`
-    select d.rows, d.jobs, d.planned, c.id as "cadenceId", c.expression, c.timezone
+    select d.rows, d.governed, d.jobs, d.planned, d.due as "plannedDue", c.id as "cadenceId", c.expression, c.timezone as zone,
+      c.dst, c.calendar_on as "calendarOn", r.rules
     from (
-      select cadence_id, case when cadence_id is not null then occurrence end as planned, count(*)::int as rows,
+      select case when governed is null then cadence_id end as cadence_id,
+        case when cadence_id is not null and governed is null then occurrence end as planned,
+        case when cadence_id is not null and governed is null then due_at end as due,
+        count(*)::int as rows, count(governed)::int as governed,
         sum(case when every_ms is null or due_at + every_ms * interval '1 millisecond' > ${horizon} then 1
           else 1 + floor(extract(epoch from ${horizon}::timestamptz - greatest(due_at, ${missedBefore}::timestamptz)) * 1000 / every_ms) end)::float8 as jobs
-      from (${nextRows(tx, state, horizon, batchMax)}) rows group by 1, 2
-    ) d left join carillon.cadences c on c.id = d.cadence_id`;
-  let rows = 0;
-  let jobs = 0;
-  const crons: UnfoldedCron[] = [];
-  for (const look of looks) {
-    const cron = unfoldCron(look, horizon, missedBefore);
-    if (cron !== null) crons.push(cron);
-    rows += look.rows;
-    jobs += cron === null ? look.jobs : look.rows * (cron.runs.length + cron.passed.length);
-  }
-  return { crons, size: jobs <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / jobs)) };
+      from (${nextRows(tx, state, horizon, batchMax)}) rows group by 1, 2, 3
+    ) d left join carillon.cadences c on c.id = d.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
+  const unfolded = looks.flatMap((look) => unfoldShared(look, state, horizon));
+  const rows = looks.reduce((sum, look) => sum + look.rows, 0);
+  const jobs = looks.reduce((sum, look) => sum + (look.cadenceId === null ? look.jobs : 0), 0);
+  const shared = looks.filter(({ cadenceId }) => cadenceId !== null);
+  const sharedJobs = shared.reduce((sum, { rows: of }, index) => sum + of * instantsIn(unfolded[index]), 0);
+  const all = jobs + sharedJobs;
+  const size = all <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / all));
+  if (!looks.some(({ governed }) => governed > 0)) return { unfolded, releases: [], size };
+  const governed = await unfoldGoverned(
+    tx,
+    state,
+    await governedRows(tx, state, horizon, size),
+    horizon,
+    jobsMax,
+  );
+  return {
+    unfolded: [...unfolded, ...governed.unfolded],
+    releases: governed.releases,
+    size: governed.jobs > jobsMax && governed.last !== null ? governed.last : size,
+  };
 }
 
-function unfoldCron(
-  { cadenceId, planned, expression, timezone }: Look,
-  horizon: Date,
-  missedBefore: Date,
-): UnfoldedCron | null {
-  if (cadenceId === null || planned === null || expression === null || timezone === null) return null;
-  const cadence = { kind: "cron", expression, timezone } as const;
-  return {
-    cadenceId,
-    planned,
-    ...unfold(cadence, planned.getTime(), horizon.getTime(), missedBefore.getTime()),
+function governedRows(tx: Tx, state: ShardState, horizon: Date, size: number): PromiseLike<GovernedRow[]> {
+  return tx<GovernedRow[]>`
+    select place, schedule_id as "scheduleId", version, occurrence, due_at as "dueAt" from (
+      select row_number() over (order by due_at, schedule_id)::int as place, rows.* from (${nextRows(tx, state, horizon, size)}) rows
+    ) placed where governed order by place`;
+}
+
+function unfoldShared(look: Look, { now }: ShardState, horizon: Date): UnfoldedRow[] {
+  const { cadenceId, planned, plannedDue } = look;
+  if (cadenceId === null || planned === null || plannedDue === null) return [];
+  const lagMs = plannedDue.getTime() - planned.getTime();
+  const timetable = {
+    cadence: sharedCadence(look),
+    lagMs,
+    slotMs: null,
+    catchUp: plainCatchUp,
+    firesLeft: null,
   };
+  const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
+  return [
+    {
+      ...unfold(timetable, planned.getTime(), moment),
+      key: { cadenceId },
+      planned,
+      plannedDue,
+      limited: false,
+    },
+  ];
+}
+
+function instantsIn(row: UnfoldedRow | undefined): number {
+  return row === undefined ? 0 : row.runs.length + row.passed.length;
 }
 
 async function raiseWatermark(

@@ -4,11 +4,12 @@ import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { sweep, sweepMax } from "../parcel/sweep.ts";
-import { releaseEndedHold } from "../plan/schedule-holds.ts";
+import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
 import { shardCount } from "../plan/shard.ts";
-import { Refusal } from "../refusal.ts";
-import { endedHolds } from "../schedule/holds.ts";
+import { schedulesWithEndedHolds } from "../schedule/holds.ts";
+import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
+import { replanCalendars } from "./replan-calendars.ts";
 import { fireShardBatch } from "./shard-batch.ts";
 
 export interface TickDeps {
@@ -23,9 +24,18 @@ export interface TickSettings {
   /** Shards worked on at once, each on a connection of its own. */
   lanes: number;
   retentionDays: number;
+  /** Of what is owed from before, so many jobs are let in by one tick, and of each schedule so many in its turn. */
+  backlogBudget: number;
+  backlogPerTurn: number;
 }
 
-export const tickDefaults: TickSettings = { batchMax: 5_000, lanes: 2, retentionDays: 30 };
+export const tickDefaults: TickSettings = {
+  batchMax: 5_000,
+  lanes: 2,
+  retentionDays: 30,
+  backlogBudget: backlogDefaults.budget,
+  backlogPerTurn: backlogDefaults.perTurn,
+};
 
 export interface Ticked {
   batches: number;
@@ -56,10 +66,12 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
   await fireShards(run);
+  await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
-  await releaseEndedHolds(run).catch(run.note);
+  await clearEndedHolds(run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
+  await replanCalendars(run, run).catch(run.note);
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -131,6 +143,12 @@ async function days({ log }: Run, act: () => Promise<void>): Promise<boolean> {
   }
 }
 
+/** After what is due now, what is owed from before. */
+async function admitOwed({ sql, queue, settings, timeIsUp }: Run): Promise<void> {
+  const backlog = { budget: settings.backlogBudget, perTurn: settings.backlogPerTurn };
+  await handOver(sql, queue, await admitBacklog(sql, backlog, timeIsUp));
+}
+
 async function sweepAll({ sql, queue, log, timeIsUp }: Run): Promise<void> {
   for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
     const swept = await sweep(sql, log);
@@ -139,15 +157,12 @@ async function sweepAll({ sql, queue, log, timeIsUp }: Run): Promise<void> {
   }
 }
 
-const releasedMax = 500;
+const clearedMax = 500;
 
-/** Holds with an end let go by themselves, as their owner would. */
-async function releaseEndedHolds({ sql, queue, timeIsUp, note }: Run): Promise<void> {
-  for (const { key, owner } of await endedHolds(sql, releasedMax)) {
+/** Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. */
+async function clearEndedHolds({ sql, queue, timeIsUp, note }: Run): Promise<void> {
+  for (const schedule of await schedulesWithEndedHolds(sql, clearedMax)) {
     if (timeIsUp()) return;
-    await releaseEndedHold({ sql, queue }, { key, owner }).catch((error: unknown) => {
-      // Somebody has deleted the schedule since: its holds went with it.
-      if (!(error instanceof Refusal && error.kind === "missing")) note(error);
-    });
+    await clearEndedHoldOf({ sql, queue }, schedule).catch(note);
   }
 }

@@ -3,7 +3,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
-import { tick } from "../../lib/tick/tick.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { type ClaimRecorder, claimRecorder, nameOf } from "../race/claims.ts";
 import { type Acknowledged, judge } from "../race/judge.ts";
@@ -96,7 +96,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
       }),
     tick: () =>
       inProcess("tick", async ({ sql, sender }) => {
-        const settings = { batchMax: 3, lanes: 1, retentionDays: 30 };
+        const settings = { ...tickDefaults, batchMax: 3, lanes: 1 };
         await tick({ sql, queue: sender, log: silentLog }, settings, () => false);
       }),
     work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals }, worker),

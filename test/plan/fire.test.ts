@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Cadence } from "../../lib/cadence/cadence.ts";
 import { fire } from "../../lib/plan/fire.ts";
-import { passedSinglyMax, type Unfolded, unfold } from "../../lib/plan/instants.ts";
+import { momentOf, passedSinglyMax, type Unfolded, unfold } from "../../lib/plan/instants.ts";
 import { missedAfterMs } from "../../lib/plan/shard.ts";
+import { plainCatchUp } from "../../lib/schedule/timetable.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 
@@ -21,6 +23,7 @@ interface Planned {
   everyMs: number;
   planned: number;
   bound: number;
+  lagMs: number;
 }
 
 /** A schedule of an interval, the occurrence that is planned for it, and how far it is to be unfolded. */
@@ -38,12 +41,13 @@ const plannedInterval: fc.Arbitrary<Planned> = fc
       fc.constantFrom(missedAfterMs - 1, missedAfterMs, missedAfterMs + 1),
     ),
     steps: fc.integer({ min: 0, max: 15 }),
+    lagMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: day })),
     beyond: fc.oneof(fc.constant(180 * second), fc.integer({ min: -40 * minute, max: 180 * second })),
   })
-  .map(({ everyMs, late, steps, beyond }) => {
+  .map(({ everyMs, late, steps, beyond, lagMs }) => {
     // Close to a step beyond the edge, so that counts around ten and steps that fall on the edge itself are met often.
     const planned = now - late - (steps % 3 === 0 ? 0 : Math.min(10 * day, steps * everyMs));
-    return { everyMs, planned, bound: Math.max(planned, now + beyond) };
+    return { everyMs, planned: planned - lagMs, bound: Math.max(planned, now + beyond), lagMs };
   });
 
 test("intervals are unfolded in SQL exactly as in JavaScript, missed ones included", async () => {
@@ -56,18 +60,36 @@ test("intervals are unfolded in SQL exactly as in JavaScript, missed ones includ
   );
 });
 
-function expectedOf({ everyMs, planned, bound }: Planned): Unfolded {
-  const cadence = { kind: "interval", everyMs, firstAt: planned } as const;
-  const unfolded = unfold(cadence, planned, bound, now - missedAfterMs);
-  const { range } = unfolded;
+interface Became {
+  runs: number[];
+  passed: number[];
+  range: { from: number; to: number; count: number; more: boolean } | null;
+  next: number | null;
+}
+
+/** As a plain schedule unfolds. */
+function unfolded(cadence: Cadence, planned: number, bound: number, lagMs = 0): Became {
+  const timetable = { cadence, lagMs, slotMs: null, catchUp: plainCatchUp, firesLeft: null };
+  return becameOf(unfold(timetable, planned, momentOf(timetable, { now, bound, missedAfterMs })));
+}
+
+function becameOf({ runs, passed, ranges, next }: Unfolded): Became {
+  const [range = null] = ranges.map(({ from, to, count, more }) => ({ from, to, count, more }));
+  const instants = (of: readonly { at: number }[]) => of.map(({ at: instant }) => instant);
+  return { runs: instants(runs), passed: instants(passed), range, next: next?.at ?? null };
+}
+
+function expectedOf({ everyMs, planned, bound, lagMs }: Planned): Became {
+  const expected = unfolded({ kind: "interval", everyMs, firstAt: planned }, planned, bound, lagMs);
+  const { range } = expected;
   // SQL counts all of them, where JavaScript stops at a bound and says so.
   if (range?.more)
-    return { ...unfolded, range: { ...range, count: (range.to - range.from) / everyMs + 1, more: false } };
-  return unfolded;
+    return { ...expected, range: { ...range, count: (range.to - range.from) / everyMs + 1, more: false } };
+  return expected;
 }
 
 /** Fires one schedule for each of the plans, in one statement, and reads back what became of it. */
-async function fireAll(plans: readonly Planned[]): Promise<Unfolded[]> {
+async function fireAll(plans: readonly Planned[]): Promise<Became[]> {
   const made = await world.sql<{ id: string }[]>`
     insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
     select 1, 'fast', gen_random_uuid()::text, 'queue', carillon.clock(), 't', carillon.clock(), 't'
@@ -77,14 +99,15 @@ async function fireAll(plans: readonly Planned[]): Promise<Unfolded[]> {
   await world.sql.begin((tx) =>
     fire(tx, {
       source: tx`
-        select planned as due_at, planned as occurrence, schedule_id, every_ms, 1 as version, null::int as cadence_id, bound
+        select due_at, planned as occurrence, schedule_id, every_ms, 1 as version, null::int as cadence_id, null::boolean as governed,
+          false as own, bound
         from unnest(${ids}::bigint[], ${plans.map(({ everyMs }) => everyMs)}::bigint[], ${dates(({ planned }) => planned)}::timestamptz[],
-          ${dates(({ bound }) => bound)}::timestamptz[]) p (schedule_id, every_ms, planned, bound)`,
+          ${dates(({ planned, lagMs }) => planned + lagMs)}::timestamptz[], ${dates(({ bound }) => bound)}::timestamptz[])
+          p (schedule_id, every_ms, planned, due_at, bound)`,
       shard: 1,
       now: new Date(now),
       nearUntil: at(day),
-      crons: [],
-      reason: "missed",
+      unfolded: [],
     }),
   );
   const jobs = await world.sql<{ id: string; at: Date; due: Date; state: string; listed: boolean }[]>`
@@ -97,7 +120,8 @@ async function fireAll(plans: readonly Planned[]): Promise<Unfolded[]> {
     union all select schedule_id, occurrence from carillon.plan_far where schedule_id = any(${ids}::bigint[]) and due_at >= ${at(day)}`;
   const ranges = await world.sql<{ id: string; from: Date; to: Date; count: string; more: boolean }[]>`
     select schedule_id as id, from_at as from, to_at as to, count, more from carillon.passed_over where schedule_id = any(${ids}::bigint[])`;
-  expect(jobs.filter(({ at, due }) => at.getTime() !== due.getTime())).toEqual([]);
+  const lags = new Map(plans.map(({ lagMs }, index) => [ids[index], lagMs]));
+  expect(jobs.filter(({ id, at, due }) => at.getTime() + (lags.get(id) ?? 0) !== due.getTime())).toEqual([]);
   expect(jobs.filter(({ state, listed }) => (state === "waiting") !== listed)).toEqual([]);
   return ids.map((id) => {
     const own = jobs.filter((job) => job.id === id);
@@ -127,8 +151,8 @@ const edge = now - missedAfterMs;
 
 test("an occurrence two minutes old is late, one a millisecond older is missed", () => {
   const bound = now + 1;
-  expect(unfold(every(hour, edge), edge, bound, edge)).toMatchObject({ runs: [edge], passed: [] });
-  expect(unfold(every(minute, edge - 1), edge - 1, bound, edge)).toMatchObject({
+  expect(unfolded(every(hour, edge), edge, bound)).toMatchObject({ runs: [edge], passed: [] });
+  expect(unfolded(every(minute, edge - 1), edge - 1, bound)).toMatchObject({
     runs: [edge - 1, edge - 1 + minute, edge - 1 + 2 * minute],
     passed: [],
   });
@@ -138,18 +162,18 @@ test.each([passedSinglyMax, passedSinglyMax + 1])(
   "%i missed ones before the newest: up to ten stand singly, more as a range",
   (count) => {
     const planned = edge - 1 - count * hour;
-    const unfolded = unfold(every(hour, planned), planned, now, edge);
-    expect(unfolded.runs).toEqual([edge - 1]);
+    const became = unfolded(every(hour, planned), planned, now);
+    expect(became.runs).toEqual([edge - 1]);
     const range = { from: planned, to: edge - 1 - hour, count, more: false };
-    if (count <= passedSinglyMax) expect(unfolded).toMatchObject({ range: null, next: edge - 1 + hour });
-    else expect(unfolded).toMatchObject({ passed: [], range });
-    expect(unfolded.passed).toHaveLength(count <= passedSinglyMax ? count : 0);
+    if (count <= passedSinglyMax) expect(became).toMatchObject({ range: null, next: edge - 1 + hour });
+    else expect(became).toMatchObject({ passed: [], range });
+    expect(became.passed).toHaveLength(count <= passedSinglyMax ? count : 0);
   },
 );
 
 test("what lies beyond the bound is neither run nor passed over, however late it is", () => {
   const planned = edge - 10 * hour;
-  expect(unfold(every(hour, planned), planned, planned + 2 * hour, edge)).toEqual({
+  expect(unfolded(every(hour, planned), planned, planned + 2 * hour)).toEqual({
     runs: [planned + 2 * hour],
     passed: [planned, planned + hour],
     range: null,

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { releaseEndedHold } from "../../lib/plan/schedule-holds.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
@@ -268,11 +267,14 @@ describe("a hold with an end", () => {
     await world.put("often", { when: "every 10m" });
     await world.pause("often", { until: at("10:15:00") });
     await world.clock.setNow(at("10:15:00"));
-    await world.pause("often", { until: at("11:00:00") });
-    expect(await releaseEndedHold(world, { key: "often", owner: "ann" })).toMatchObject({
-      change: "unchanged",
-      schedule: { state: "paused" },
+    expect(await world.pause("often", { until: at("11:00:00") })).toMatchObject({
+      schedule: { state: "paused", holds: [{ until: at("11:00:00") }] },
     });
+    // What the first hold let go had not started: it waits for the second.
+    await live(at("10:59:50"));
+    expect(deliveredAt()).toEqual([]);
+    await live(at("11:00:00"));
+    expect(deliveredAt()).toEqual([at("10:10:00"), at("10:50:00"), at("11:00:00")]);
   });
 
   test("goes with its schedule", async () => {

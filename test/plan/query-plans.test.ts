@@ -8,7 +8,7 @@ import { sweep } from "../../lib/parcel/sweep.ts";
 import { listSchedules, readSchedule } from "../../lib/plan/read-schedule.ts";
 import { patchSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
-import { endedHolds } from "../../lib/schedule/holds.ts";
+import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
@@ -124,7 +124,7 @@ describe.each([
   test("a sweep looks at the parcels that are to be offered, not at those that travel", async () => {
     const of = await touched(sql, () => sweep(sql, world.log));
     expectProbesOnly(of, 1_000);
-    expectProbesOnly(await touched(sql, async () => endedHolds(sql, 500)), 100);
+    expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, 500)), 100);
   });
 
   test("an edit and the reads of the API probe", async () => {

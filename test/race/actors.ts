@@ -13,7 +13,7 @@ import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
-import { tick } from "../../lib/tick/tick.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import type { ClaimRecorder } from "./claims.ts";
 import type { Acknowledged } from "./judge.ts";
@@ -79,7 +79,7 @@ export async function ticker(world: World, sql: Sql): Promise<void> {
     let batches = state.faults ? dice.between(4, 200) : Number.POSITIVE_INFINITY;
     await tick(
       { sql, queue, log: silentLog },
-      { batchMax: dice.between(1, 50), lanes: 2, retentionDays: 30 },
+      { ...tickDefaults, batchMax: dice.between(1, 50) },
       () => state.over || --batches < 0,
     );
   };

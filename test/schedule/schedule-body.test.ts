@@ -133,28 +133,36 @@ describe("a schedule body", () => {
   });
 
   test.each<[Record<string, unknown>, string[]]>([
-    [{ serial: true }, ["serial"]],
-    [{ startsAt: "2030-01-01T00:00:00Z" }, ["startsAt"]],
-    [{ endsAt: "2030-01-01T00:00:00Z" }, ["endsAt"]],
-    [{ maxFires: 3 }, ["maxFires"]],
+    [{ startsAt: "2030-01-01" }, ["startsAt"]],
+    [{ startsAt: "2030-01-02T00:00:00Z", endsAt: "2030-01-02T00:00:00Z" }, ["endsAt"]],
+    [{ maxFires: 0 }, ["maxFires"]],
     [{ calendar: "holidays" }, ["calendar"]],
-    [{ catchUp: { policy: "all" } }, ["catchUp.policy"]],
-    [{ catchUp: { within: "1h" } }, ["catchUp.within"]],
-    [{ deadline: "1m" }, ["deadline"]],
-    [{ overlap: "queue" }, ["overlap"]],
-    [{ spread: "5m" }, ["spread"]],
-    [{ slot: "5m" }, ["slot"]],
-    [{ dst: { gap: "skip" } }, ["dst"]],
+    [{ calendar: { name: "holidays", on: "never" } }, ["calendar.on"]],
+    [{ catchUp: { policy: "some" } }, ["catchUp.policy"]],
+    [{ catchUp: { within: "0s" } }, ["catchUp.within"]],
+    [{ catchUp: { limit: 10_001 } }, ["catchUp.limit"]],
+    [{ deadline: "31d" }, ["deadline"]],
+    [{ overlap: "replace" }, ["overlap"]],
+    [{ spread: "25h" }, ["spread"]],
+    [{ spread: "13h", slot: "12h" }, ["slot"]],
+    [{ slot: "5" }, ["slot"]],
+    [{ dst: { gap: "last" } }, ["dst.gap"]],
+    [{ when: [] }, ["when"]],
+    [{ when: Array.from({ length: 21 }, () => "@daily") }, ["when"]],
+  ])("refuses %j with its path", (timing, paths) => {
+    expect(refusalOf({ ...least, ...timing }).kind).toBe("invalid");
+    expect(pathsOf({ ...least, ...timing }).sort()).toEqual(paths);
+  });
+
+  test.each<[Record<string, unknown>, string[]]>([
+    [{ serial: true }, ["serial"]],
     [{ holdAfter: 5 }, ["holdAfter"]],
     [{ delivery: "pulse" }, ["delivery"]],
     [{ deleteOnEnd: true }, ["deleteOnEnd"]],
     [{ retry: { backoff: "linear" } }, ["retry.backoff"]],
     [{ target: { webhook: { url: "https://example.com" } } }, ["target"]],
     [{ target: { lambda: "work" } }, ["target"]],
-    [
-      { serial: true, overlap: "skip", catchUp: { policy: "skip", within: "1h" } },
-      ["catchUp.policy", "catchUp.within", "overlap", "serial"],
-    ],
+    [{ serial: true, holdAfter: 1 }, ["holdAfter", "serial"]],
   ])("says of %j that it is not available yet", (later, paths) => {
     expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");
     expect(pathsOf({ ...least, ...later }).sort()).toEqual(paths);

@@ -1,0 +1,22 @@
+import type { Tx } from "../db/connect.ts";
+import type { ShardState } from "./shard.ts";
+
+const dayMs = 86_400_000;
+
+/**
+ * A long pause may end with an occurrence of a day that has no partition (any more), and without a tick for days the recent
+ * ones have none yet. Those between, from yesterday to where the near plan ends, the tick has attached.
+ */
+export async function attachMissingDays(
+  tx: Tx,
+  occurrences: readonly { at: number }[],
+  { now, nearUntil }: Pick<ShardState, "now" | "nearUntil">,
+): Promise<void> {
+  const yesterday = Math.floor(now.getTime() / dayMs) - 1;
+  const days = new Set(occurrences.map(({ at }) => Math.floor(at / dayMs)));
+  for (const day of days) {
+    if (day >= yesterday && day * dayMs < nearUntil.getTime()) continue;
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    await tx`select carillon.attach_days(${date}::date, ${date}::date)`;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Tx } from "../db/connect.ts";
+import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { momentOf, unfold } from "./instants.ts";
+import { isRelease, unfoldHeld } from "./release.ts";
+import { missedAfterMs, type ShardState } from "./shard.ts";
+import type { UnfoldedRow } from "./unfolded-rows.ts";
+
+/** A plan row of a schedule with rules of its own; `place` counts the rows of its batch from 1. */
+export interface GovernedRow {
+  place: number;
+  scheduleId: string;
+  version: number;
+  occurrence: Date;
+  dueAt: Date;
+}
+
+export interface GovernedLook {
+  unfolded: UnfoldedRow[];
+  /** Schedules whose hold ends by itself: what was due under it. */
+  releases: StoredSchedule[];
+  jobs: number;
+  /** The place of the last row that was looked at; the batch ends there where there were too many jobs. */
+  last: number | null;
+}
+
+/** Unfolds each of these rows by its schedule's own rules, in order, until there are more than `jobsMax` jobs. */
+export async function unfoldGoverned(
+  tx: Tx,
+  state: ShardState,
+  rows: readonly GovernedRow[],
+  horizon: Date,
+  jobsMax: number,
+): Promise<GovernedLook> {
+  const look: GovernedLook = { unfolded: [], releases: [], jobs: 0, last: null };
+  if (rows.length === 0) return look;
+  const schedules = await findSchedulesById(
+    tx,
+    rows.map(({ scheduleId }) => scheduleId),
+  );
+  const byId = new Map(schedules.map((schedule) => [schedule.id, schedule]));
+  for (const row of rows) {
+    if (look.jobs > jobsMax) break;
+    look.last = row.place;
+    const schedule = byId.get(row.scheduleId);
+    // A row of an old version dies unread.
+    if (schedule === undefined || schedule.version !== row.version) continue;
+    lookAt(look, schedule, row, state, horizon);
+  }
+  return look;
+}
+
+function lookAt(
+  look: GovernedLook,
+  schedule: StoredSchedule,
+  { occurrence, dueAt }: GovernedRow,
+  { now }: ShardState,
+  horizon: Date,
+): void {
+  const timetable = { ...timetableOf(schedule) };
+  if (isRelease(timetable, schedule.heldUntil, { occurrence, dueAt })) {
+    look.releases.push(schedule);
+    return;
+  }
+  if (timetable.firesLeft !== null && look.releases.includes(schedule))
+    timetable.firesLeft -= madeByRelease(schedule, timetable);
+  const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
+  const unfolded = unfold(timetable, occurrence.getTime(), moment);
+  look.jobs += unfolded.runs.length + unfolded.passed.length + unfolded.backlog.length;
+  look.unfolded.push({
+    ...unfolded,
+    key: { scheduleId: schedule.id },
+    planned: occurrence,
+    plannedDue: dueAt,
+    limited: timetable.firesLeft !== null,
+  });
+}
+
+/** What the end of its hold makes in the same batch counts before what is due after it. */
+function madeByRelease({ heldSince, heldUntil }: StoredSchedule, timetable: Timetable): number {
+  const held = heldSince === null || heldUntil === null ? null : unfoldHeld(timetable, heldSince, heldUntil);
+  return Math.min(timetable.firesLeft ?? 0, held === null ? 0 : held.runs.length + held.backlog.length);
+}

@@ -1,0 +1,140 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { CalendarRules } from "../cadence/calendar-rules.ts";
+import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
+import type { Tx } from "../db/connect.ts";
+
+/** A calendar in one version, as a schedule refers to it. */
+export interface CalendarRef {
+  id: number;
+  versionId: number;
+  rules: CalendarRules;
+}
+
+/**
+ * A cadence as a version's row keeps it: what arithmetic alone tells in columns of its own, everything else as a text in
+ * carillon.cadences, once for all schedules that share it. Around either may stand a window.
+ */
+export interface CadenceColumns {
+  onceAt: Date | null;
+  firstAt: Date | null;
+  everyMs: string | null;
+  startsAt: Date | null;
+  endsAt: Date | null;
+  cadenceId: number | null;
+  expression: string | null;
+  zone: string | null;
+  dst: string | null;
+  calendarOn: "skip" | "next" | "previous" | null;
+  calendarVersion: number | null;
+  rules: CalendarRules | null;
+}
+
+/** Of the tables v (versions), c (cadences) and r (versions of calendars). */
+export const cadenceColumns = (tx: Tx) => tx`
+  v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.starts_at as "startsAt", v.ends_at as "endsAt",
+  v.cadence_id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn",
+  c.calendar_version as "calendarVersion", r.rules`;
+
+export function cadenceOf(row: CadenceColumns): Cadence {
+  const of = unboundedCadence(row);
+  const { startsAt, endsAt } = row;
+  if (startsAt === null && endsAt === null) return of;
+  return { kind: "window", of, startsAt: startsAt?.getTime() ?? null, endsAt: endsAt?.getTime() ?? null };
+}
+
+function unboundedCadence(row: CadenceColumns): Cadence {
+  if (row.onceAt !== null) return { kind: "once", at: row.onceAt.getTime() };
+  if (row.firstAt !== null && row.everyMs !== null) {
+    return { kind: "interval", everyMs: Number(row.everyMs), firstAt: row.firstAt.getTime() };
+  }
+  return sharedCadence(row);
+}
+
+/** A row of carillon.cadences. */
+export function sharedCadence({
+  expression,
+  zone,
+  dst,
+  calendarOn,
+  rules,
+}: Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules">): Cadence {
+  if (expression === null || zone === null || dst === null)
+    throw new Error("A version without a cadence: its CHECK forbids that.");
+  const of = readStoredForm({ expression, timezone: zone, dst });
+  if (calendarOn === null || rules === null) return of;
+  return { kind: "calendared", of, timezone: zone, on: calendarOn, rules: sameRules(rules) };
+}
+
+/** Rules are made ready once per object, so that the same rules are the same object whichever row they were read from. */
+function sameRules(read: CalendarRules): CalendarRules {
+  const text = JSON.stringify(read);
+  const known = rulesByText.get(text);
+  if (known !== undefined) return known;
+  if (rulesByText.size >= rulesMax) rulesByText.clear();
+  rulesByText.set(text, read);
+  return read;
+}
+
+const rulesMax = 500;
+const rulesByText = new Map<string, CalendarRules>();
+
+/** What of a cadence a plan row or a version carries itself. */
+export interface PlannedColumns {
+  onceAt: Date | null;
+  firstAt: Date | null;
+  everyMs: number | null;
+  startsAt: Date | null;
+  endsAt: Date | null;
+  /** What stands in carillon.cadences instead. */
+  shared: Cadence | null;
+}
+
+export function plannedColumns(cadence: Cadence): PlannedColumns {
+  const none = { onceAt: null, firstAt: null, everyMs: null, startsAt: null, endsAt: null, shared: null };
+  switch (cadence.kind) {
+    case "once":
+      return { ...none, onceAt: new Date(cadence.at) };
+    case "interval":
+      return { ...none, firstAt: new Date(cadence.firstAt), everyMs: cadence.everyMs };
+    case "window":
+      return {
+        ...plannedColumns(cadence.of),
+        startsAt: cadence.startsAt === null ? null : new Date(cadence.startsAt),
+        endsAt: cadence.endsAt === null ? null : new Date(cadence.endsAt),
+      };
+    default:
+      return { ...none, shared: cadence };
+  }
+}
+
+/** The id of what of a cadence stands in carillon.cadences, made when it is new; null for what plan rows carry themselves. */
+export async function cadenceId(
+  tx: Tx,
+  cadence: Cadence,
+  calendar: CalendarRef | null,
+): Promise<number | null> {
+  const { shared } = plannedColumns(cadence);
+  if (shared === null) return null;
+  const calendared = shared.kind === "calendared" ? shared : null;
+  if ((calendared === null) !== (calendar === null))
+    throw new Error("A cadence and its calendar come together.");
+  const base = calendared?.of ?? shared;
+  // What usually has columns of its own has none beside a calendar: there it is a list of one.
+  const form = storedForm(
+    base.kind === "once" || base.kind === "interval" ? { kind: "union", of: [base] } : base,
+  );
+  const timezone = calendared?.timezone ?? form.timezone;
+  const [version, on] = [calendar?.versionId ?? null, calendared?.on ?? null];
+  const find = () => tx<{ id: number }[]>`
+    select id from carillon.cadences where expression = ${form.expression} and timezone = ${timezone} and dst = ${form.dst}
+      and calendar_version is not distinct from ${version}::int and calendar_on is not distinct from ${on}::text`;
+  const [known] = await find();
+  if (known !== undefined) return known.id;
+  const [made] = await tx<{ id: number }[]>`
+    insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on)
+    values (${form.expression}, ${timezone}, ${form.dst}, ${version}, ${on}) on conflict do nothing returning id`;
+  const id = (made ?? (await find())[0])?.id;
+  if (id === undefined)
+    throw new Error(`The cadence ${form.expression} in ${timezone} could neither be made nor found.`);
+  return id;
+}

@@ -1,0 +1,148 @@
+import type { CalendarRules } from "../cadence/calendar-rules.ts";
+import type { Tx } from "../db/connect.ts";
+import type { CalendarRef } from "./cadence-columns.ts";
+import type { Json } from "./json.ts";
+import type { Author } from "./write-schedule.ts";
+
+/** A calendar as it stands in the database, in its newest version. */
+export interface StoredCalendar {
+  id: number;
+  name: string;
+  version: number;
+  description: string | null;
+  rules: CalendarRules;
+  createdAt: Date;
+  createdBy: string;
+  updatedAt: Date;
+  updatedBy: string;
+}
+
+/** What a caller says of a calendar. */
+export interface CalendarBody {
+  description: string | null;
+  rules: CalendarRules;
+}
+
+/** A calendar by the rules in force; null where there is none of this name. */
+export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | null> {
+  const [row] = await tx<CalendarRef[]>`
+    select c.id, v.id as "versionId", v.rules
+    from carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.rules_version
+    where c.name = ${name} and c.deleted_at is null`;
+  return row ?? null;
+}
+
+/**
+ * As `findCalendar`, and its rules stay in force until the transaction ends: so that whoever edits the calendar afterwards finds the
+ * schedule that is resolved by them. Locked first, then read: a join in one statement would meet the new head beside the old rules.
+ */
+export async function findCalendarToUse(tx: Tx, name: string): Promise<CalendarRef | null> {
+  const [held] = await tx`
+    select from carillon.calendars where name = ${name} and deleted_at is null for share`;
+  return held === undefined ? null : findCalendar(tx, name);
+}
+
+const headColumns = (tx: Tx) => tx`
+  c.id, c.name, c.version, v.description, c.created_at as "createdAt", c.created_by as "createdBy",
+  c.updated_at as "updatedAt", c.updated_by as "updatedBy"`;
+
+const withVersion = (tx: Tx) => tx`
+  carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.version`;
+
+export async function readCalendar(tx: Tx, name: string): Promise<StoredCalendar | null> {
+  const [row] = await tx<StoredCalendar[]>`
+    select ${headColumns(tx)}, v.rules from ${withVersion(tx)} where c.name = ${name} and c.deleted_at is null`;
+  return row ?? null;
+}
+
+/** For an edit: nobody else edits it or refers to it anew until the transaction ends. No other lock is taken after this one. */
+export async function lockCalendar(tx: Tx, name: string): Promise<StoredCalendar | null> {
+  const [held] = await tx`
+    select from carillon.calendars where name = ${name} and deleted_at is null for no key update`;
+  return held === undefined ? null : readCalendar(tx, name);
+}
+
+export type CalendarHead = Omit<StoredCalendar, "rules">;
+
+/** In the order of names; `after` is the name at which the page before ended. */
+export async function listCalendarHeads(
+  tx: Tx,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<CalendarHead[]> {
+  return tx<CalendarHead[]>`
+    select ${headColumns(tx)} from ${withVersion(tx)}
+    where c.deleted_at is null ${after === undefined ? tx`` : tx`and c.name > ${after}`}
+    order by c.name limit ${limit}`;
+}
+
+export async function insertCalendar(
+  tx: Tx,
+  name: string,
+  body: CalendarBody,
+  author: Author,
+): Promise<number> {
+  const [row] = await tx<{ id: number }[]>`
+    insert into carillon.calendars (name, created_at, created_by, updated_at, updated_by)
+    values (${name}, ${author.at}, ${author.name}, ${author.at}, ${author.name}) returning id`;
+  if (row === undefined) throw new Error(`The calendar ${name} was not made.`);
+  await insertVersion(tx, { id: row.id, version: 1 }, body, author);
+  await noteInAudit(tx, { action: "calendar.created", name, version: 1 }, author);
+  return row.id;
+}
+
+/** Its next version. With other rules, every schedule that refers to it is to be planned anew. */
+export async function replaceCalendar(
+  tx: Tx,
+  current: StoredCalendar,
+  body: CalendarBody,
+  { author, otherRules }: { author: Author; otherRules: boolean },
+): Promise<void> {
+  const { id, name } = current;
+  const version = current.version + 1;
+  await insertVersion(tx, { id, version }, body, author);
+  await tx`
+    update carillon.calendars
+    set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0,` : tx``}
+      updated_at = ${author.at}, updated_by = ${author.name}
+    where id = ${id}`;
+  await noteInAudit(
+    tx,
+    { action: "calendar.replaced", name, version, detail: { rulesChanged: otherRules } },
+    author,
+  );
+}
+
+export async function deleteCalendar(tx: Tx, calendar: StoredCalendar, author: Author): Promise<void> {
+  const { id, name, version } = calendar;
+  await tx`
+    update carillon.calendars
+    set deleted_at = ${author.at}, replan_after = null, updated_at = ${author.at}, updated_by = ${author.name} where id = ${id}`;
+  await noteInAudit(tx, { action: "calendar.deleted", name, version }, author);
+}
+
+async function insertVersion(
+  tx: Tx,
+  { id, version }: { id: number; version: number },
+  { description, rules }: CalendarBody,
+  author: Author,
+): Promise<void> {
+  await tx`
+    insert into carillon.calendar_versions (calendar_id, version, description, rules, changed_at, changed_by)
+    values (${id}, ${version}, ${description}, ${JSON.stringify(rules)}::text::jsonb, ${author.at}, ${author.name})`;
+}
+
+async function noteInAudit(
+  tx: Tx,
+  { action, name, version, detail }: { action: string; name: string; version: number; detail?: Json },
+  author: Author,
+): Promise<void> {
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, version, detail)
+    values (${author.at}, ${author.name}, ${action}, ${name}, ${version}, ${detail === undefined ? null : JSON.stringify(detail)}::text::jsonb)`;
+}
+
+export async function isReferredTo(tx: Tx, { id }: Pick<StoredCalendar, "id">): Promise<boolean> {
+  const found = await tx`
+    select from carillon.schedules where calendar_id = ${id} and deleted_at is null limit 1`;
+  return found.length > 0;
+}

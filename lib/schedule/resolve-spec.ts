@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Cadence, countWithin, nextRunAfter } from "../cadence/cadence.ts";
+import { parseWhen } from "../cadence/parse-when.ts";
+import type { Tx } from "../db/connect.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import type { CalendarRef } from "./cadence-columns.ts";
+import { findCalendarToUse } from "./calendars.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+import type { StoredSchedule } from "./stored-schedule.ts";
+import { longestLag, pendingMax } from "./timetable.ts";
+import { whenFault } from "./timing-shape.ts";
+import type { Spec } from "./write-schedule.ts";
+
+/** What of a body says when: where none of it changes, the cadence stays as it was resolved. */
+const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst"] as const;
+export type CadenceBody = Pick<ScheduleBody, (typeof cadenceFields)[number]>;
+
+export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
+  return cadenceFields.every((name) => isDeepStrictEqual(a[name], b[name]));
+}
+
+/** True for what counts from now: putting it again means a new instant. */
+export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): boolean {
+  const parsed = parseWhen(when, { timezone, now: 0, key: "" });
+  return parsed.ok && parsed.relative;
+}
+
+/** The `when` resolved to a cadence, within its window and by its calendar; refused where it cannot be planned. */
+export async function resolveSpec(tx: Tx, key: string, body: ScheduleBody, now: Date): Promise<Spec> {
+  const calendar = body.calendar === null ? null : await calendarNamed(tx, body.calendar.name);
+  const { cadence } = resolveCadence(key, body, now, calendar);
+  refuseCrowdedLag(body, cadence, now);
+  return { body, cadence, calendar };
+}
+
+/** The cadence of the current version under another body: only its calendar is looked up anew, by its id. */
+export async function keptSpec(tx: Tx, current: StoredSchedule, body: ScheduleBody): Promise<Spec> {
+  const calendar = await calendarOf(tx, current);
+  refuseCrowdedLag(body, current.cadence, current.updatedAt);
+  return { body, cadence: current.cadence, calendar };
+}
+
+export interface Resolved {
+  cadence: Cadence;
+  warnings: string[];
+  description: string;
+  normal: string;
+}
+
+export function resolveCadence(
+  key: string,
+  body: CadenceBody,
+  now: Date,
+  calendar: CalendarRef | null,
+): Resolved {
+  const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
+  const endsAt = body.endsAt === null ? null : Date.parse(body.endsAt);
+  const { timezone, dst } = body;
+  const parsed = parseWhen(body.when, { timezone, now: now.getTime(), key, startsAt, dst });
+  if (!parsed.ok) {
+    const kind = parsed.kind === "unsupported" ? "impossible" : "invalid";
+    throw new Refusal(kind, "The `when` cannot be planned.", [whenFault(parsed)]);
+  }
+  const { warnings, description, normal } = parsed;
+  const byCalendar: Cadence =
+    calendar === null
+      ? parsed.cadence
+      : {
+          kind: "calendared",
+          of: parsed.cadence,
+          timezone,
+          on: body.calendar?.on ?? "skip",
+          rules: calendar.rules,
+        };
+  const cadence: Cadence =
+    startsAt === null && endsAt === null ? byCalendar : { kind: "window", of: byCalendar, startsAt, endsAt };
+  const from = parsed.cadence.kind === "once" ? parsed.cadence.at - 1 : now.getTime();
+  if (nextRunAfter(cadence, Math.min(from, now.getTime())) === null) throw neverRuns(body, calendar);
+  return { cadence, warnings, description, normal };
+}
+
+/** How a stored schedule's `when` reads: in plain English, and what about it may surprise. */
+export function wordsOf(
+  { key, body }: Pick<StoredSchedule, "key" | "body">,
+  now: Date,
+): { cadenceText: string; warnings: string[] } {
+  const { timezone, dst } = body;
+  const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
+  const parsed = parseWhen(body.when, { timezone, now: now.getTime(), key, startsAt, dst });
+  // What is over can no longer surprise.
+  if (!parsed.ok) return { cadenceText: "", warnings: [] };
+  return { cadenceText: parsed.description, warnings: parsed.warnings };
+}
+
+function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | null): Refusal {
+  const bounds = [
+    ...(startsAt === null ? [] : [`from ${startsAt}`]),
+    ...(endsAt === null ? [] : [`before ${endsAt}`]),
+    ...(calendar === null ? [] : ["on the days its calendar leaves"]),
+  ];
+  const fault: Fault = { path: "when", message: `never runs ${bounds.join(" and ") || "any more"}` };
+  return new Refusal("invalid", "The `when` cannot be planned.", [fault]);
+}
+
+/** What has occurred and is not due yet is moved by every edit: there must not be thousands of it. */
+function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence, now: Date): void {
+  const lag = longestLag(body);
+  if (lag === 0) return;
+  const first = nextRunAfter(cadence, now.getTime());
+  if (first === null || !countWithin(cadence, first, first + lag, pendingMax).more) return;
+  throw new Refusal("invalid", "The schedule is not understood.", [
+    {
+      path: body.slot === null ? "spread" : "slot",
+      message: `is too long for this cadence: more than ${pendingMax} occurrences would wait to be due`,
+    },
+  ]);
+}
+
+async function calendarNamed(tx: Tx, name: string): Promise<CalendarRef> {
+  const calendar = await findCalendarToUse(tx, name);
+  if (calendar !== null) return calendar;
+  throw new Refusal("impossible", "The calendar does not exist here.", [
+    { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
+  ]);
+}
+
+/** The version of the calendar with which the current cadence was resolved. */
+async function calendarOf(tx: Tx, { cadenceId }: StoredSchedule): Promise<CalendarRef | null> {
+  if (cadenceId === null) return null;
+  const [row] = await tx<CalendarRef[]>`
+    select v.calendar_id as id, v.id as "versionId", v.rules
+    from carillon.cadences c join carillon.calendar_versions v on v.id = c.calendar_version where c.id = ${cadenceId}`;
+  return row ?? null;
+}

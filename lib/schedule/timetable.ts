@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { type Cadence, nextAfter } from "../cadence/cadence.ts";
+import { durationMs } from "../cadence/duration.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+
+/** When a schedule's occurrences are due, and what becomes of those that could not be planned in time. */
+export interface Timetable {
+  cadence: Cadence;
+  /** By how much due is after the occurrence, from `spread`; the same for every occurrence. */
+  lagMs: number;
+  /** Due is rounded up to a multiple of this. */
+  slotMs: number | null;
+  catchUp: CatchUp;
+  /** How many more cadence jobs there may be. */
+  firesLeft: number | null;
+}
+
+export interface CatchUp {
+  policy: "latest" | "all" | "skip";
+  withinMs: number | null;
+  limit: number;
+}
+
+export const plainCatchUp: CatchUp = { policy: "latest", withinMs: null, limit: 100 };
+
+type TimingBody = Pick<ScheduleBody, "spread" | "slot" | "catchUp" | "endsAt" | "maxFires">;
+
+export function timetableOf({
+  key,
+  cadence,
+  body,
+  fires,
+}: {
+  key: string;
+  cadence: Cadence;
+  body: TimingBody;
+  fires: number | null;
+}): Timetable {
+  const { policy, within, limit } = body.catchUp;
+  return {
+    cadence,
+    lagMs: spreadOffset(key, durationMs(body.spread) ?? 0),
+    slotMs: body.slot === null ? null : durationMs(body.slot),
+    catchUp: { policy, withinMs: within === null ? null : durationMs(within), limit },
+    firesLeft: body.maxFires === null ? null : Math.max(0, body.maxFires - (fires ?? 0)),
+  };
+}
+
+/** True where a plan row's own columns do not tell all of this: the tick then reads the schedule's rules. */
+export function isGoverned({ slot, catchUp, endsAt, maxFires }: TimingBody): boolean {
+  const plain = catchUp.policy === plainCatchUp.policy && catchUp.within === null;
+  return !plain || slot !== null || endsAt !== null || maxFires !== null;
+}
+
+/** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
+export function spreadOffset(key: string, spreadMs: number): number {
+  if (spreadMs <= 0) return 0;
+  const hash = createHash("sha256").update(`spread ${key}`).digest();
+  return Number(hash.readBigUInt64BE() % BigInt(spreadMs));
+}
+
+/** Due never falls as occurrences rise, so that due times and occurrences can be told from each other both ways. */
+export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {
+  const due = occurrence + lagMs;
+  return slotMs === null ? due : Math.ceil(due / slotMs) * slotMs;
+}
+
+/** The last instant whose occurrence would be due at or before `due`. */
+export function occurrenceDueBy({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, due: number): number {
+  return (slotMs === null ? due : Math.floor(due / slotMs) * slotMs) - lagMs;
+}
+
+/** More occurrences than this between nominal and due would make every edit a long one. */
+export const pendingMax = 1_000;
+
+/** How far due can be behind its occurrence, whatever the key. */
+export function longestLag({ spread, slot }: Pick<ScheduleBody, "spread" | "slot">): number {
+  return (durationMs(spread) ?? 0) + (slot === null ? 0 : (durationMs(slot) ?? 0));
+}
+
+/** The first occurrence that is due after an instant. */
+export function firstDueAfter(timetable: Timetable, instant: number): number | null {
+  return nextAfter(timetable.cadence, occurrenceDueBy(timetable, instant));
+}
