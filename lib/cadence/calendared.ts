@@ -90,20 +90,25 @@ export function previousCalendarRun(c: Calendared, before: number, inner: Inner)
 /** What is told of where an occurrence came from; more would be a list that nobody reads. */
 const NOMINAL_MAX = 10;
 
-/** The instants at which `at` would have occurred without the calendar, in rising order; itself where nothing was moved. */
+/**
+ * The instants at which `at` would have occurred without the calendar, in rising order: the first of those that were moved,
+ * and itself where it was none of them.
+ */
 export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   const zone = zoneNamed(c.timezone);
-  const own = inner.nextAfter(c.of, at - 1) === at && (c.on === "skip" || isFree(c, zone, dayAt(zone, at)));
-  const nominal = own ? [at] : [];
-  if (c.on === "skip") return nominal;
+  const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));
+  const own = stays && inner.nextAfter(c.of, at - 1) === at ? [at] : [];
+  if (c.on === "skip") return own;
+  const moved: number[] = [];
   const from = wallAfter(zone, at - 1);
   const end = wallAfter(zone, at);
   for (let day = dayOf(from); day <= dayOf(end - 1); day += 1) {
     for (const stretch of stretchesMovedTo(c, day, { from, end })) {
-      nominal.push(...occurrencesIn(c, stretch, inner));
+      moved.push(...occurrencesIn(c, stretch, inner));
     }
   }
-  return nominal.sort((a, b) => a - b).slice(0, NOMINAL_MAX);
+  const first = moved.sort((a, b) => a - b).slice(0, NOMINAL_MAX - own.length);
+  return [...first, ...own].sort((a, b) => a - b);
 }
 
 function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): number[] {

@@ -57,7 +57,9 @@ describe("a calendar that moves what falls on excluded days", () => {
         expect(allBackOf(cadence, at, upTo)).toEqual(expected);
         for (const each of expected.slice(0, 5)) {
           const sources = nominal.filter((_, index) => moved[index] === each);
-          expect(nominalOf(cadence, Number(each), inner)).toEqual(sources.slice(0, 10));
+          const told = nominalOf(cadence, Number(each), inner);
+          expect(told).toEqual(sources.filter((source) => told.includes(source)));
+          expect(told).toHaveLength(Math.min(10, sources.length));
         }
       }),
       { numRuns: 200 },
