@@ -77,7 +77,7 @@ const ISO = "A duration of ISO 8601 is written like PT1H30M, P1D or P2W: units W
 
 /** `P1DT12H`, from `start` to the end of the text. Seconds may have three decimals, everything else is whole. */
 function readIsoDuration(text: string, start: number): Duration | WhenFault {
-  const part = /(T?)(\d+)(?:\.(\d{1,3}))?([A-Za-z]?)/iy;
+  const part = /(T?)(\d+)(?:\.(\d+))?([A-Za-z]?)/iy;
   let at = start + 1;
   let ms = 0;
   let smallest = -1;
@@ -92,8 +92,8 @@ function readIsoDuration(text: string, start: number): Duration | WhenFault {
     const unit = isoUnits[rank];
     if (unit === undefined) return invalid(unitAt, `${ISO}; ${isoUnitFault(letter, time)}.`);
     if (rank <= smallest) return invalid(unitAt, `${ISO}; larger units come first, each one once.`);
-    if (decimals !== "" && letter.toUpperCase() !== "S") {
-      return invalid(at, `${ISO}; only seconds can have decimals.`);
+    if (decimals.length > (unit.letter === "S" ? 3 : 0)) {
+      return invalid(unitAt - decimals.length, `${ISO}; only seconds can have decimals, up to three.`);
     }
     smallest = rank;
     ms += Number(digits.slice(0, DIGITS_MAX + 1)) * unit.ms + Number(decimals.padEnd(3, "0"));

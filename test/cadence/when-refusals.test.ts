@@ -78,45 +78,236 @@ describe("a refusal", () => {
     ["0 0 * * 1\n", 9],
     ["0\u00a00 * * *", 1],
     [`${"0".repeat(250)} * * * *`, 256],
+    ["H(0-29 * * * *", 6],
+    ["H() * * * *", 2],
+    ["H(5) * * * *", 2],
+    ["H(0-60) * * * *", 4],
+    ["H(30-20) * * * *", 2],
+    ["H(0-29-3) * * * *", 2],
+    ["H(*) * * * *", 2],
+    ["H/0 * * * *", 2],
+    ["H/61 * * * *", 2],
+    ["H(0-9)/11 * * * *", 7],
+    ["H(0-9)x * * * *", 6],
+    ["H-5 * * * *", 1],
+    ["0 0 H(0-5) * *", 6],
+    ["0 0 H(30-31) 2 *", 4],
+    ["cron(H 9 ? * 2 H)", 15],
+    ["cron(H(0-9 9 ? * 2 *", 20],
+    ["every 0 days", 6],
+    ["every 1201 months", 6],
+    ["every 99999999999999999999 weeks", 6],
+    ["every 3 days 12 hours", 8],
+    ["every day at 09:00", 6],
+    ["every monday", 6],
+    ["every 1y", 7],
+    ["every 5 mintues", 8],
+    ["every P", 7],
+    ["every PT", 7],
+    ["every P1H", 8],
+    ["every PT1D", 9],
+    ["every PT1M1H", 11],
+    ["every PT1.5H", 10],
+    ["every PT0.0001S", 10],
+    ["every P1M2D", 6],
+    ["every P0M", 6],
+    ["every PT0.5S", 6],
+    ["in P1M", 5],
+    ["in 1 month", 5],
+    ["rate(1 month)", 7],
+    ["0 9 * * * | 0 10 * * *", 10],
+    ["evry 5m", 0],
+    ["0 0 * * monday", 8],
   ])("of %j points at character %i", (when, position) => {
     expect(parseWhen(when, context)).toMatchObject({ ok: false, kind: "invalid", position });
   });
 
-  test("never comes as an exception, whatever the text, and points into it", () => {
-    const words = fc.constantFrom(
-      "at",
-      "in",
-      "every",
-      "@at",
-      "0",
-      "*",
-      "*/5",
-      "1-5",
-      "mon",
-      "L",
-      "(",
-      ")",
-      " ",
-      "\t",
-      ",",
-      "-",
-      "#",
-      "Z",
-      "é",
+  test.each([
+    ["evry 5m", "did you mean every?"],
+    ["@dayly", "did you mean @daily?"],
+    ["hourly", "did you mean @hourly?"],
+    ["0 0 * * monday", "did you mean mon?"],
+    ["0 0 * sept *", "did you mean sep?"],
+    ["0 0 * jna *", "did you mean jan?"],
+    ["every mnth", "did you mean month?"],
+    ["every 5 mintues", "perhaps minutes"],
+    ["every 1y", "every 1 year"],
+    ["every 2 days 3 hours", "every 36h"],
+    ["every P1H", "a T is missing before H"],
+    ["0 9 * * * | 0 10 * * *", "a list"],
+    ["H(5) * * * *", "H(0-29)"],
+    ["* * * * 9", "0–7, names (sun–sat)"],
+  ])("of %j helps: %s", (when, hint) => {
+    expect(parseWhen(when, context)).toMatchObject({ ok: false, message: expect.stringContaining(hint) });
+  });
+
+  test("of a time counted from now beside startsAt names the time", () => {
+    expect(parseWhen("in 3h", { ...context, startsAt: context.now })).toMatchObject({
+      kind: "invalid",
+      position: 3,
+    });
+  });
+
+  test("of what is over by the time the schedule begins says so", () => {
+    const startsAt = Date.parse("2028-01-01T00:00:00Z");
+    expect(parseWhen("cron(0 9 ? * 2 2027)", { ...context, startsAt })).toMatchObject({ kind: "past" });
+    expect(parseWhen("cron(0 9 ? * 2 2028)", { ...context, startsAt })).toMatchObject({ ok: true });
+  });
+});
+
+const written = [
+  "at 2026-12-01T09:00:00+01:00",
+  "at(2027-03-28T02:30)",
+  "@at 1800000000",
+  "in 1 hour 30 minutes",
+  "every 1h30m",
+  "every 2 weeks",
+  "every P1Y6M",
+  "every PT1H30M",
+  "rate(5 minutes)",
+  "@daily",
+  "*/15 9-17 * * mon-fri",
+  "H(0-29)/10 H 1,15 * *",
+  "0 0 L-3,15W,LW * 5L,1#2",
+  "30 0 9 ? jan-mar 1",
+  "cron(0/15 8-17 ? * 6L 2027-2199)",
+];
+
+const pieces = [
+  "at",
+  "in",
+  "every",
+  "cron(",
+  "H(",
+  "0",
+  "59",
+  "*",
+  "*/5",
+  "1-5",
+  "mon",
+  "L",
+  "W",
+  "#",
+  "PT",
+  "P1M",
+  "(",
+  ")",
+  " ",
+  "\t",
+  ",",
+  "-",
+  "/",
+  "|",
+  "T",
+  "Z",
+  "é",
+  "\u0000",
+];
+
+/** A form that is understood, with a few of its characters left out, doubled or replaced. */
+function arbitraryMutant(): fc.Arbitrary<string> {
+  const edit = fc.tuple(
+    fc.nat(40),
+    fc.nat(3),
+    fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 3 })),
+  );
+  return fc
+    .tuple(fc.constantFrom(...written), fc.array(edit, { maxLength: 4 }))
+    .map(([text, edits]) =>
+      edits.reduce(
+        (edited, [at, length, piece]) => edited.slice(0, at) + piece + edited.slice(at + length),
+        text,
+      ),
     );
-    const text = fc.oneof(
-      fc.string({ unit: "binary" }),
-      fc.array(words, { maxLength: 12 }).map((parts) => parts.join(" ")),
-    );
+}
+
+/** As much as a text can hold, of what costs most to read. */
+function arbitraryMonster(): fc.Arbitrary<string> {
+  const item = fc.constantFrom(
+    "H,",
+    "H(0-59)/1,",
+    "*/1,",
+    "15W,",
+    "L-30,",
+    "0#5,",
+    "1-59/2,",
+    "1,",
+    "(",
+    "P1",
+    "9",
+    "every ",
+  );
+  const tail = fc.constantFrom(
+    "0 * * * *",
+    "2 29 2 0#5",
+    " 30 2 *",
+    "H H 29 2 *",
+    ") 0 ? 2 1#5 2199)",
+    " 29 2 ? 2100-2199)",
+  );
+  const head = fc.constantFrom("", "cron(", "0 ", "0 0 ", "every ", "at(", "rate(");
+  return fc.tuple(head, item, fc.nat(256), tail).map(([first, each, count, last]) => {
+    const room = Math.max(0, 256 - first.length - last.length);
+    return first + each.repeat(count).slice(0, room) + last;
+  });
+}
+
+describe("whatever the text", () => {
+  const zone = fc.constantFrom(
+    "UTC",
+    "Europe/Berlin",
+    "America/Santiago",
+    "Pacific/Apia",
+    "Africa/Casablanca",
+  );
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join(" ")),
+    fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join("")),
+    arbitraryMutant(),
+    arbitraryMonster(),
+  );
+  const whens = fc.oneof(
+    { weight: 9, arbitrary: text },
+    { weight: 1, arbitrary: fc.array(text, { maxLength: 25 }) },
+  );
+
+  test("nothing is thrown, a fault points into it, and it takes less than 50 ms", () => {
+    // The first parses compile the code itself.
+    for (const when of written) parseWhen(when, context);
     fc.assert(
-      fc.property(text, (when) => {
-        const parsed = parseWhen(when, context);
-        if (parsed.ok) return;
+      fc.property(whens, zone, fc.string(), (when, timezone, key) => {
+        const before = process.threadCpuUsage();
+        const parsed = parseWhen(when, { ...context, timezone, key });
+        const { user, system } = process.threadCpuUsage(before);
+        expect((user + system) / 1_000).toBeLessThan(50);
+        if (parsed.ok) {
+          for (const told of [parsed.description, ...parsed.warnings])
+            expect(told).not.toMatch(/undefined|NaN|null/);
+          return;
+        }
+        const faulty = typeof when === "string" ? when : (when[parsed.index ?? 0] ?? "");
         expect(parsed.position).toBeGreaterThanOrEqual(0);
-        expect(parsed.position).toBeLessThanOrEqual(when.length);
+        expect(parsed.position).toBeLessThanOrEqual(faulty.length);
         expect(parsed.message).toMatch(/\.$/);
+        expect(parsed.message.length).toBeLessThan(400);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  test("what is understood is understood again from its normal form", () => {
+    let understood = 0;
+    fc.assert(
+      fc.property(arbitraryMutant(), zone, (when, timezone) => {
+        const parsed = parseWhen(when, { ...context, timezone });
+        if (!parsed.ok || parsed.relative) return;
+        understood += 1;
+        const again = parseWhen(parsed.normal, { ...context, timezone });
+        expect(again).toMatchObject({ ok: true, cadence: parsed.cadence, normal: parsed.normal });
       }),
       { numRuns: 5_000 },
     );
+    expect(understood).toBeGreaterThan(500);
   });
 });
