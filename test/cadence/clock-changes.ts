@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
+import { offsetChanges } from "../../lib/cadence/zone-spans.ts";
 import { wallClock } from "./minute-scan.ts";
 
 const DAY = 86_400_000;
@@ -43,6 +45,20 @@ export function arbitraryNearChange(): fc.Arbitrary<{ timezone: string; at: numb
   return fc
     .tuple(fc.constantFrom(...changes), fc.integer({ min: -36 * 60, max: 36 * 60 }))
     .map(([{ timezone, day }, minutes]) => ({ timezone, at: day + minutes * 60_000 }));
+}
+
+const everyZone = Intl.supportedValuesOf("timeZone").flatMap((name) => canonicalTimezone(name) ?? []);
+
+/** The same in any zone there is. Where its clocks change is only where to look: what is found there is checked by others. */
+export function arbitraryNearAnyChange(): fc.Arbitrary<{ timezone: string; at: number }> {
+  const decade = fc.integer({ min: 2010, max: 2035 }).map((year) => Date.UTC(year, 0, 1));
+  return fc
+    .tuple(fc.constantFrom(...everyZone), decade, fc.nat(99), fc.integer({ min: -36 * 60, max: 36 * 60 }))
+    .map(([timezone, from, nth, minutes]) => {
+      const found = offsetChanges(timezone, from, from + 5 * 366 * DAY);
+      const change = found[nth % found.length]?.from ?? from;
+      return { timezone, at: change + minutes * 60_000 };
+    });
 }
 
 /** Expressions that have something to do in the hours when clocks change. */
