@@ -1,5 +1,6 @@
 import type { Fault } from "../refusal.ts";
-import { civilFromDays, daysFromCivil, daysInMonth, weekdayOfDays } from "./civil.ts";
+import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY, weekdayOfDays } from "./civil.ts";
+import { dateText } from "./wall-text.ts";
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
@@ -52,7 +53,7 @@ export function readCalendarRules(input: unknown): ReadCalendarRules {
   const rules = { dates, weekly, ...(except.length === 0 ? {} : { except }) };
   const closed = tooLongClosed(rules);
   if (closed === null) return { ok: true, rules };
-  const message = `leave no day free for more than ${stretchDaysMax} days in a row, as around ${dateText(closed)}`;
+  const message = `leave no day free for more than ${stretchDaysMax} days in a row, as around ${dateText(closed * MS_PER_DAY)}`;
   return { ok: false, faults: [{ path: "dates", message }] };
 }
 
@@ -164,12 +165,6 @@ function tooLongClosed(rules: CalendarRules): number | null {
     if (next === null || previous === null || next - previous - 1 > stretchDaysMax) return day;
   }
   return null;
-}
-
-export function dateText(day: number): string {
-  const { year, month, day: dayOfMonth } = civilFromDays(day);
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${String(year).padStart(4, "0")}-${two(month)}-${two(dayOfMonth)}`;
 }
 
 const excludedByRules = new WeakMap<CalendarRules, (day: number) => boolean>();

@@ -1,9 +1,8 @@
 import type { ClockRule } from "./clock-rule.ts";
 import type { WallSearch } from "./wall-search.ts";
-import { OFFSET_MAX_MS } from "./wall-stretches.ts";
 import { dateText, listText, timeText } from "./wall-text.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
-import { GAP_MAX_MS, wallTimeIn } from "./zoned-search.ts";
+import { GAP_MAX_MS, OFFSET_MAX_MS, wallTimeIn } from "./zoned-search.ts";
 
 /** A cadence as wall times in a zone, and what becomes of them where clocks change. */
 export interface ZonedTimes {

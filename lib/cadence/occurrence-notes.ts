@@ -64,16 +64,15 @@ interface Told {
 }
 
 function notesOn(cadence: Cadence, told: Told, view: View): string[] {
-  const occurs = nextAfter(cadence, told.at - 1) === told.at;
   switch (cadence.kind) {
     case "once":
     case "interval":
-      return occurs ? passNotes(view.zone, "both", told.at) : [];
+      return occursAt(cadence, told.at) ? passNotes(view.zone, "both", told.at) : [];
     case "cron":
     case "calendar-interval": {
       const times = zonedTimes(cadence);
       const leftOut = leftOutNotes(times, { ...told, countsOn: view.countsOn });
-      if (!occurs) return leftOut;
+      if (!occursAt(cadence, told.at)) return leftOut;
       const passes = passNotes(times.zone, times.rule.overlap, told.at);
       return [...leftOut, ...gapNotes(times, told.at), ...passes];
     }
@@ -84,9 +83,13 @@ function notesOn(cadence: Cadence, told: Told, view: View): string[] {
     case "window": {
       const { of, startsAt } = cadence;
       const since = startsAt === null ? told.since : Math.max(told.since, startsAt - 1);
-      return occurs ? notesOn(of, { ...told, since }, view) : [];
+      return occursAt(cadence, told.at) ? notesOn(of, { ...told, since }, view) : [];
     }
   }
+}
+
+function occursAt(cadence: Cadence, at: number): boolean {
+  return nextAfter(cadence, at - 1) === at;
 }
 
 function zonedTimes(cadence: Extract<Cadence, { kind: "cron" | "calendar-interval" }>): ZonedTimes {

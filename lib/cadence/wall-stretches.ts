@@ -1,8 +1,6 @@
 import { MS_PER_DAY } from "./civil.ts";
 import type { Zone } from "./zone-spans.ts";
-
-/** No zone is further from UTC than this. */
-export const OFFSET_MAX_MS = 26 * 3_600_000;
+import { OFFSET_MAX_MS } from "./zoned-search.ts";
 
 /** Wall times, see civil.ts. */
 export interface Walls {

@@ -9,7 +9,7 @@ export const GAP_MAX_MS = 3 * 3_600_000;
 const SPANS_MAX = 1_000;
 
 /** No zone is further from UTC than this, so a wall time is looked for around the same time in UTC. */
-const OFFSET_MAX_MS = 26 * 3_600_000;
+export const OFFSET_MAX_MS = 26 * 3_600_000;
 
 /** Dates hold no instants much beyond this, and nothing is looked for there. */
 const INSTANT_MAX = 8e15;
