@@ -1,16 +1,18 @@
 import { parseArgs } from "node:util";
+import { bench as cron } from "./cron.ts";
 import { bench as drain } from "./drain.ts";
 import { bench as fire } from "./fire.ts";
 import { bench as growth } from "./growth.ts";
 import type { Bench } from "./report.ts";
 
-const benches: Readonly<Record<string, Bench>> = { fire, drain, growth };
+const benches: Readonly<Record<string, Bench>> = { fire, drain, growth, cron };
 
 const help = `npm run bench -- <name> [--json] [options]
 
   fire    plan rows due at one instant → durable jobs and parcels, sent      --schedules 3000000 --due 100000 --runs 3
   drain   parcels in SQS → claimed, delivered to a no-op, settled            --jobs 100000 --workers 2
   growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
+  cron    next instants per second on one core, beside croner and cron-parser; needs no database            --runs 3
 
   --lanes N       connections that fire side by side (2)
   --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
