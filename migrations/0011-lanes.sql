@@ -188,7 +188,7 @@ end $$;
 -- Those cadence jobs of a claimed parcel that are late or whose schedule forbids overlaps: who may not start leaves the parcel,
 -- skipped or to wait for its turn in a parcel of its own. Called by claim_parcel under the gate, after set_aside. Returns
 -- the parcels of those in the same lanes whose turn has come by that.
-create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences timestamptz[], p_schedule_ids bigint[], p_now timestamptz)
+create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences timestamptz[], p_schedule_ids bigint[])
   returns table (id bigint, queue carillon.queue_class)
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -197,18 +197,20 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences tim
 #variable_conflict use_column
 declare
   v_schedules bigint[];
+  v_now timestamptz;
 begin
   select array_agg(distinct s.id) into v_schedules
   from unnest(p_schedule_ids) k (id) join carillon.schedules s on s.id = k.id where s.overlap is not null;
-  -- Before anything is decided: a settle may have the lane at this moment.
+  -- Before anything is decided: a settle may have the lane at this moment, and what starts after it starts later than it.
   perform carillon.lock_lanes(v_schedules);
+  v_now := carillon.clock();
 
   with late as (
     select j.occurrence, j.schedule_id, j.due_at, j.parcel_id
     from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
       and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-    where j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < p_now
+    where j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < v_now
     union all
     -- And what has become late while it waited in the same lanes; without a bound a long queue would be one long transaction.
     select l.occurrence, l.schedule_id, l.due_at, l.parcel_id
@@ -218,7 +220,7 @@ begin
       join carillon.jobs j on j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
         and j.state = 'waiting' and j.attempt = 0 and j.started_at is null
       join carillon.parcels p on p.id = j.parcel_id and p.lane = e.lane
-      where e.lane = carillon.lane_of(s.id) and e.due_at < p_now - s.deadline_ms * interval '1 millisecond'
+      where e.lane = carillon.lane_of(s.id) and e.due_at < v_now - s.deadline_ms * interval '1 millisecond'
       order by e.due_at, e.occurrence, e.schedule_id, e.kind, e.n limit 100) l
   ), unparked as (
     delete from carillon.parcels p using late l where p.id = l.parcel_id and p.lane is not null
@@ -227,7 +229,7 @@ begin
     where e.lane = carillon.lane_of(l.schedule_id) and e.due_at = l.due_at and e.occurrence = l.occurrence
       and e.schedule_id = l.schedule_id and e.kind = 'cadence' and e.n = 0
   )
-  update carillon.jobs j set state = 'skipped', reason = 'late', parcel_id = null, ready_at = null, finished_at = p_now
+  update carillon.jobs j set state = 'skipped', reason = 'late', parcel_id = null, ready_at = null, finished_at = v_now
   from late l where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = 'cadence' and j.n = 0;
   if v_schedules is null then return; end if;
 
@@ -260,9 +262,11 @@ begin
     where o.passes and not o.entered and e.lane = o.lane
       and (e.entered or (e.due_at, e.occurrence, e.schedule_id, e.kind, e.n) < (o.due_at, o.occurrence, o.schedule_id, o.kind, o.n))
   ), marked as (
-    update carillon.parcels p set laned = true where p.id = p_parcel.id and exists (select from own o where o.passes)
+    update carillon.parcels p set laned = true, claimed_at = v_now, lease_until = p.lease_until + (v_now - p.claimed_at),
+      offer_at = p.lease_until + (v_now - p.claimed_at)
+    where p.id = p_parcel.id and exists (select from own o where o.passes)
   ), skipped as (
-    update carillon.jobs j set state = 'skipped', reason = 'overlap', parcel_id = null, ready_at = null, finished_at = p_now from own o
+    update carillon.jobs j set state = 'skipped', reason = 'overlap', parcel_id = null, ready_at = null, finished_at = v_now from own o
     where not o.passes and o.skippable and j.occurrence = o.occurrence and j.schedule_id = o.schedule_id and j.kind = o.kind and j.n = o.n
   ), gone as (
     delete from carillon.lane_entries e using own o
@@ -272,14 +276,14 @@ begin
     select nextval('carillon.parcels_id_seq') as id, o.* from own o where not o.passes and not o.skippable
   ), inserted as (
     insert into carillon.parcels (id, shard, queue, ready_at, offer_at, lane, occurrences, schedule_ids, kinds, ns)
-    select p.id, p_parcel.shard, p_parcel.queue, 'infinity', p_now + interval '1 minute', p.lane,
+    select p.id, p_parcel.shard, p_parcel.queue, 'infinity', v_now + interval '1 minute', p.lane,
       array[p.occurrence], array[p.schedule_id], array[p.kind], array[p.n]
     from parked p
   )
   update carillon.jobs j set parcel_id = p.id from parked p
   where j.occurrence = p.occurrence and j.schedule_id = p.schedule_id and j.kind = p.kind and j.n = p.n;
 
-  return query select f.id, f.queue from carillon.free_lanes(v_schedules, p_now) f;
+  return query select f.id, f.queue from carillon.free_lanes(v_schedules, v_now) f;
 end $$;
 
 -- As in 0008; what is flagged goes the longer way, and a claim by which somebody else's turn has come says whose (`freed`: the
@@ -357,8 +361,9 @@ begin
     return query
       select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
         null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, f.id, f.queue
-      from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids, v_now) f;
-    -- Who is still in the parcel has passed.
+      from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids) f;
+    -- Who is still in the parcel has passed, at the moment that is now the parcel's.
+    select p.claimed_at into v_now from carillon.parcels p where p.id = p_parcel;
     return query
       select 'job', 0, v_parcel.fence, v_now, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
         j.version, j.key, j.group_key, j.body, j.target, j.payload, null::bigint, null::carillon.queue_class
@@ -476,7 +481,7 @@ begin
 end $$;
 
 revoke execute on function carillon.lane_of(bigint), carillon.lock_lanes(bigint[]), carillon.owes_before(bigint, timestamptz),
-  carillon.lane_front(text), carillon.free_lanes(bigint[], timestamptz), carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], timestamptz),
+  carillon.lane_front(text), carillon.free_lanes(bigint[], timestamptz), carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[]),
   carillon.leave_lanes(timestamptz[], bigint[], carillon.job_kind[], int[], timestamptz), carillon.claim_parcel(bigint, int),
   carillon.sweep_lanes(int) from public;
 grant execute on function carillon.claim_parcel(bigint, int) to carillon_worker;

@@ -66,18 +66,16 @@ export async function claimParcel(
   const freed = rows.flatMap(({ freedId, freedQueue }) =>
     freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs: 0 }],
   );
-  const [first, ...others] = rows.filter(({ outcome }) => outcome !== "freed");
-  if (first === undefined || first.outcome === "freed")
-    throw new Error(`Claiming parcel ${id} gave no answer.`);
-  if (first.outcome !== "job") return { outcome: first.outcome, waitMs: first.waitMs, freed };
-  return {
-    outcome: "claimed",
-    id,
-    fence: first.fence,
-    claimedAt: first.claimedAt,
-    jobs: [first, ...others].map(claimedJob),
-    freed,
-  };
+  const jobs = rows.filter(({ outcome }) => outcome === "job");
+  // What passed a lane comes last: it had to wait for the lane, and the whole parcel is held to have been claimed then.
+  const last = jobs.at(-1);
+  if (last !== undefined) {
+    const { fence, claimedAt } = last;
+    return { outcome: "claimed", id, fence, claimedAt, jobs: jobs.map(claimedJob), freed };
+  }
+  for (const { outcome, waitMs } of rows)
+    if (outcome !== "job" && outcome !== "freed") return { outcome, waitMs, freed };
+  throw new Error(`Claiming parcel ${id} gave no answer.`);
 }
 
 function claimedJob(row: ClaimRow): ClaimedJob {

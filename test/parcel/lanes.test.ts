@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lockLane } from "../../lib/db/locks.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
@@ -8,6 +9,7 @@ import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { until } from "../support/until.ts";
 
 let world: Carillon;
 
@@ -419,6 +421,63 @@ describe("an edit", () => {
     expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(
       [2, 3].map((n) => at(n * step).toISOString()),
     );
+  });
+});
+
+describe("a claim and the settle before it", () => {
+  /** Lets both come to the lane in this order while another has it, and the time go on by a second meanwhile. */
+  async function meet<First, Second>(one: () => Promise<First>, other: () => Promise<Second>) {
+    const { id } = (await world.put("s", { when: "every 10s", overlap: "queue" })).schedule;
+    let meeting: Promise<[First, Second]> | undefined;
+    await world.sql.begin(async (tx) => {
+      await lockLane(tx, id);
+      const coming = one();
+      await untilWaiting(1);
+      meeting = Promise.all([coming, other()]);
+      await untilWaiting(2);
+      await world.clock.advance(second);
+    });
+    if (meeting === undefined) throw new Error("Nobody came.");
+    return meeting;
+  }
+
+  const untilWaiting = (count: number) =>
+    until(`${count} wait for the lane`, async () => {
+      const waiting =
+        await world.sql`select from pg_locks where locktype = 'advisory' and classid = 4 and not granted`;
+      return waiting.length === count;
+    });
+
+  test("take turns: who comes too early is handed the lane", async () => {
+    await dueJobs(2, { overlap: "queue" });
+    const first = await claimed(1);
+    const [claiming, settling] = await meet(
+      () => claim(2),
+      () => settle(first),
+    );
+    expect(claiming).toMatchObject({ outcome: "empty" });
+    expect(settling.outgoing).toMatchObject([{ id: (await job(2)).parcelId }]);
+  });
+
+  test("take turns: who comes after it starts after it, also by the clock", async () => {
+    await dueJobs(2, { overlap: "queue" });
+    const first = await claimed(1);
+    const [settling, claiming] = await meet(
+      () => settle(first),
+      () => claim(2),
+    );
+    expect(settling.outgoing).toEqual([]);
+    const claimedAt = at(2 * step + second);
+    expect(claiming).toMatchObject({ outcome: "claimed", claimedAt });
+    expect(
+      await world.sql`select claimed_at, lease_until, offer_at from carillon.parcels where laned`,
+    ).toEqual([
+      {
+        claimed_at: claimedAt,
+        lease_until: at(2 * step + second + lease),
+        offer_at: at(2 * step + second + lease),
+      },
+    ]);
   });
 });
 

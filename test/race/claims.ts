@@ -67,13 +67,13 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
         const jobs = claimRows
           .parse([...asArray(rows)])
           .flatMap((row) => (row.outcome === "job" ? [row] : []));
-        const [first] = jobs;
-        if (first === undefined) return;
+        const last = jobs.at(-1);
+        if (last === undefined) return;
         claims.push({
           parcel: String(parcel),
-          fence: first.fence,
-          claimedAt: first.claimedAt.getTime(),
-          leaseUntil: first.claimedAt.getTime() + Number(leaseMs),
+          fence: last.fence,
+          claimedAt: last.claimedAt.getTime(),
+          leaseUntil: last.claimedAt.getTime() + Number(leaseMs),
           jobs: jobs.map(({ scheduleId, occurrence, dueAt, payload: { edit } }) => ({
             scheduleId,
             occurrence: occurrence.getTime(),

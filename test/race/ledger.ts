@@ -33,7 +33,8 @@ export interface Ledger {
 export async function readLedger(sql: Sql, end: Date): Promise<Ledger> {
   const versions = await sql<VersionRead[]>`
     select v.schedule_id as "scheduleId", v.version, v.change, ${epochMs(sql, "v.changed_at")} as "changedAt", v.changed_by as "changedBy",
-      v.spec_version = v.version as specified, spec.body ->> 'when' as when, (spec.payload ->> 'edit')::int as edit
+      v.spec_version = v.version as specified, spec.body ->> 'when' as when, (spec.payload ->> 'edit')::int as edit,
+      coalesce(spec.body ->> 'overlap', 'allow') as overlap
     from carillon.schedule_versions v
     join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
     order by v.schedule_id, v.version`;

@@ -11,6 +11,7 @@ export interface VersionRead {
   specified: boolean;
   when: string;
   edit: number;
+  overlap: "allow" | "skip" | "queue";
 }
 
 /** A time in which a schedule had one meaning: from after `from` up to and including `to`. */

@@ -1,0 +1,139 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Sql } from "../../lib/db/connect.ts";
+import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { killer, ticker, type World, worker } from "./actors.ts";
+import { claimRecorder } from "./claims.ts";
+import { speedUp } from "./fast-clock.ts";
+import { judgeLanes } from "./judge-lanes.ts";
+import { type JobRow, type Ledger, readLedger } from "./ledger.ts";
+import { connectThrough } from "./lines.ts";
+import { memoryQueues } from "./memory-queues.ts";
+import { diceOf, seeded } from "./seeded.ts";
+
+export interface LaneRaceReport {
+  /** Jobs by overlap rule and state. */
+  ended: Record<string, number>;
+  killed: number;
+  deaths: number;
+  violations: string[];
+}
+
+const factor = 60;
+const grainMs = 5 * factor;
+const rules = ["queue", "skip", "allow"] as const;
+
+/**
+ * Two schedules of each rule, due each second or two, on workers that die, are cut off, outlive their leases and get their messages lost,
+ * doubled and in any order. Then peace, until nothing that was due waits any more; then the ledger is judged.
+ */
+export async function laneRace(databaseUrl: string, seed: number, ms: number): Promise<LaneRaceReport> {
+  const bystander = connectThrough(databaseUrl, (line) => line, { max: 2, applicationName: "bystander" });
+  const clock = await speedUp(bystander, factor);
+  await bystander`alter table carillon.schedules alter column id set increment by 16`;
+  const recorder = claimRecorder(clock);
+  const keys = rules.flatMap((rule) => [1, 2].map((n) => `${rule}:${n}`));
+  const world: World = {
+    clock,
+    recorder,
+    dice: diceOf(seeded(seed)),
+    queues: memoryQueues(clock, 30_000),
+    shards: [1],
+    keys,
+    acknowledged: [],
+    unexpected: [],
+    state: { editing: false, faults: true, ticksStalled: false, over: false },
+    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
+  };
+  const own: Sql[] = [];
+  const connected = () => {
+    const wrap = recorder.wrap;
+    const sql = connectThrough(databaseUrl, wrap, { max: 2, applicationName: "race" });
+    own.push(sql);
+    return sql;
+  };
+  const deps = { sql: bystander, queue: world.queues.sender() };
+  const caller = { name: "ann" };
+  for (const [index, rule] of rules.entries()) {
+    for (const n of [1, 2]) {
+      const target = n === 1 ? { queue: "race" } : { handler: "race" };
+      const retry = { attempts: 100, base: "1s", max: "2s" };
+      const body = { when: `every ${n}s`, overlap: rule, target, retry, payload: { edit: index } };
+      await putSchedule(deps, { key: `${rule}:${n}`, caller, body: parseScheduleBody(body) });
+    }
+  }
+  const running = [
+    ticker(world, connected()),
+    ...Array.from({ length: 6 }, () => worker(world, connected())),
+  ];
+  const killing = killer(world, bystander);
+  await pause(ms);
+  for (const key of keys) await patchSchedule(deps, { key, caller, patch: { when: "every 1d" } });
+  const end = clock.now();
+  world.state.faults = false;
+  const killed = await killing;
+  await untilNobodyWaits(bystander, end);
+  world.state.over = true;
+  await Promise.all(running);
+  const ledger = await readLedger(bystander, end);
+  const violations = [
+    ...world.unexpected.map((each) => `unexpected: ${each}`),
+    ...judgeLedger(ledger),
+    ...judgeLanes(
+      recorder.claims,
+      Map.groupBy(ledger.versions, ({ scheduleId }) => scheduleId),
+      grainMs,
+    ),
+    ...(await leftBehind(bystander, end)),
+  ];
+  await Promise.all([...own, bystander].map((sql) => sql.end()));
+  const ruleOf = new Map(ledger.versions.map(({ scheduleId, overlap }) => [scheduleId, overlap]));
+  const ended: Record<string, number> = {};
+  for (const { scheduleId, state } of ledger.jobs) {
+    const name = `${ruleOf.get(scheduleId)} ${state}`;
+    ended[name] = (ended[name] ?? 0) + 1;
+  }
+  return { ended, killed, deaths: world.counts.deaths, violations };
+}
+
+async function untilNobodyWaits(sql: Sql, end: Date): Promise<void> {
+  for (let left = 600; left > 0; left--) {
+    await pause(100);
+    const waiting = await sql`select from carillon.jobs where state = 'waiting' and due_at <= ${end} limit 1`;
+    if (waiting.length === 0) return;
+  }
+}
+
+/** By the database's own clock: who started after another had ended. */
+function judgeLedger({ jobs, versions, deadlocks }: Ledger): string[] {
+  const ruleOf = new Map(versions.map(({ scheduleId, overlap }) => [scheduleId, overlap]));
+  const violations = deadlocks > 0 ? [`deadlock: ${deadlocks}`] : [];
+  for (const [scheduleId, own] of Map.groupBy(jobs, (job) => job.scheduleId)) {
+    const rule = ruleOf.get(scheduleId);
+    const inOrder = own.toSorted((a, b) => a.occurrence - b.occurrence);
+    violations.push(...inOrder.flatMap((job) => judgeEnd(job, rule)));
+    if (rule === "allow") continue;
+    const ran = inOrder.filter(({ state }) => state === "succeeded");
+    for (const [index, { startedAt, occurrence }] of ran.entries()) {
+      const before = ran[index - 1];
+      if (before !== undefined && (before.finishedAt ?? 0) > (startedAt ?? 0))
+        violations.push(
+          `out of turn: ${scheduleId} at ${occurrence} started before ${before.occurrence} had ended`,
+        );
+    }
+  }
+  return violations;
+}
+
+function judgeEnd({ scheduleId, occurrence, state, reason }: JobRow, rule: string | undefined): string[] {
+  const maySkip = rule === "skip" && state === "skipped" && reason === "overlap";
+  return state === "succeeded" || maySkip ? [] : [`${state}: ${scheduleId} at ${occurrence} (${reason})`];
+}
+
+/** Nothing of what is settled stays in a lane, but what the next one to pass sweeps out. */
+async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
+  const entries = await sql`
+    select from carillon.lane_entries e where due_at <= ${end} and exists (select from carillon.jobs j
+      where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state <> 'waiting')`;
+  return entries.length === 0 ? [] : [`left behind: ${entries.length} entries`];
+}
