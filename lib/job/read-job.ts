@@ -38,18 +38,20 @@ export interface JobRead {
 
 type JobRow = Omit<JobRead, "id" | "latenessMs" | "payload" | "attempts">;
 
-/** The cadence jobs of these occurrences, as far as there are any; each is found by its primary key. */
-export async function readJobsAt(
-  tx: Tx,
-  keys: readonly { scheduleId: string; occurrence: Date }[],
-): Promise<JobRead[]> {
+/** A job of a cadence unless it says otherwise. */
+type SoughtJob = Pick<JobKey, "scheduleId" | "occurrence"> & Partial<Pick<JobKey, "kind" | "n">>;
+
+/** The jobs of these keys, as far as there are any; each is found by its primary key. */
+export async function readJobsAt(tx: Tx, keys: readonly SoughtJob[]): Promise<JobRead[]> {
   if (keys.length === 0) return [];
   const rows = await tx<JobRow[]>`
     select ${jobColumns(tx)}
-    from unnest(${tx.array(keys.map((key) => key.occurrence))}::timestamptz[], ${keys.map((key) => key.scheduleId)}::bigint[]) k (occurrence, schedule_id)
+    from unnest(${tx.array(keys.map((key) => key.occurrence))}::timestamptz[], ${keys.map((key) => key.scheduleId)}::bigint[],
+      ${keys.map(({ kind = "cadence" }) => kind)}::text[]::carillon.job_kind[], ${keys.map(({ n = 0 }) => n)}::int[])
+      k (occurrence, schedule_id, kind, n)
     cross join lateral (
       select * from carillon.jobs j
-      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = 'cadence' and j.n = 0 offset 0) j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n offset 0) j
     join carillon.schedules s on s.id = j.schedule_id
     left join carillon.parcels p on p.id = j.parcel_id`;
   return rows.map(jobRead);
@@ -72,26 +74,20 @@ const waitingMax = 1_000;
 /** Near the end of the year 9999. */
 const lastInstant = 253_402_300_000_000;
 
-/** The newest jobs that lie beside the cadence. */
+/** The newest jobs that lie beside the cadence. Most schedules have none, which a look at a narrow list tells. */
 export async function readJobsBeside(
   tx: Tx,
   { scheduleId, from, before, limit, started }: BesideSearch,
 ): Promise<JobRead[]> {
-  const rows = await tx<JobRow[]>`
-    select * from (
-      select ${jobColumns(tx)}
-      from (
-        select occurrence, kind, n from carillon.jobs_beside
-        where schedule_id = ${scheduleId} ${from === null ? tx`` : tx`and occurrence >= ${new Date(from)}`} ${endingBefore(tx, before)}
-        order by occurrence desc, kind desc, n desc limit ${started ? waitingMax : limit}) k
-      cross join lateral (
-        select * from carillon.jobs j
-        where j.occurrence = k.occurrence and j.schedule_id = ${scheduleId} and j.kind = k.kind and j.n = k.n offset 0) j
-      join carillon.schedules s on s.id = j.schedule_id
-      left join carillon.parcels p on p.id = j.parcel_id) read
-    ${started ? tx`where state <> 'waiting'` : tx``}
-    order by occurrence desc, kind desc, n desc limit ${limit}`;
-  return rows.map(jobRead).sort(byPlace);
+  const keys = await tx<JobKey[]>`
+    select schedule_id as "scheduleId", occurrence, kind, n from carillon.jobs_beside
+    where schedule_id = ${scheduleId} ${from === null ? tx`` : tx`and occurrence >= ${new Date(from)}`} ${endingBefore(tx, before)}
+    order by occurrence desc, kind desc, n desc limit ${started ? waitingMax : limit}`;
+  const jobs = await readJobsAt(tx, keys);
+  return jobs
+    .filter(({ state }) => !started || state !== "waiting")
+    .sort(byPlace)
+    .slice(0, limit);
 }
 
 function endingBefore(tx: Tx, before: JobPlace | null) {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiAnswer, type OwnApi, ownApi } from "./own-api.ts";
 
@@ -162,5 +163,53 @@ describe("POST /v1/schedules/{key}/backfill", () => {
     for (const place of ["999999999999999", "999999999999999-a999999999"])
       expect((await read(place)).status).toBe(200);
     for (const place of ["", "1-", "1-x0", "1-m01"]) expect((await read(place)).status).toBe(400);
+  });
+});
+
+describe("whatever is sent", () => {
+  const anything = fc.jsonValue({ maxDepth: 2 });
+  const instants = fc.oneof(
+    fc
+      .date({ min: new Date("1960-01-01"), max: new Date("2230-01-01"), noInvalidDate: true })
+      .map((date) => date.toISOString()),
+    fc.string(),
+    anything,
+  );
+  const bodies = fc.oneof(
+    anything,
+    fc.record(
+      { from: instants, to: instants, limit: fc.oneof(fc.integer(), anything), payload: anything },
+      { requiredKeys: [] },
+    ),
+  );
+
+  test("the answer is never a 5xx", async () => {
+    await put("fuzzed", { when: "* * * * *" });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("fire", "backfill"), bodies, async (verb, body) => {
+        const { status } = await api.send("POST", `/v1/schedules/fuzzed/${verb}`, {
+          body: JSON.stringify(body),
+        });
+        expect(status).toBeLessThan(500);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("and wherever a page of the history is said to begin", async () => {
+    await put("paged", { when: "* * * * *" });
+    await api.send("POST", "/v1/schedules/paged/fire");
+    const places = fc.tuple(
+      fc.integer({ min: -999999999999999, max: 999999999999999 }),
+      fc.constantFrom("", "-c0", "-m0", "-b7", "-a999999999"),
+    );
+    await fc.assert(
+      fc.asyncProperty(places, async ([at, beside]) => {
+        const cursor = Buffer.from(JSON.stringify(["jobs", `${at}${beside}`])).toString("base64url");
+        const { status } = await api.send("GET", "/v1/schedules/paged/jobs", { query: `cursor=${cursor}` });
+        expect(status).toBe(200);
+      }),
+      { numRuns: 200 },
+    );
   });
 });
