@@ -59,11 +59,3 @@ function isLeapYear(year: number): boolean {
 export function isoInstant(instant: number): string {
   return new Date(instant).toISOString().replace(".000Z", "Z");
 }
-
-/** `2027-03-28 02:30`, with seconds only where there are some. */
-export function wallMinute(wall: number): string {
-  return new Date(wall)
-    .toISOString()
-    .replace("T", " ")
-    .replace(/(?::00)?(?:\.\d+)?Z$/, "");
-}

@@ -1,12 +1,13 @@
 import { type AtTime, readAtTime } from "./at-time.ts";
 import { FURTHEST_MS, PAST_GRACE_MS } from "./bounds.ts";
 import type { Cadence } from "./cadence.ts";
-import { isoInstant, wallMinute } from "./civil.ts";
+import { isoInstant } from "./civil.ts";
 import { readDuration } from "./duration.ts";
 import { invalid, tooFar, type WhenFault } from "./fault.ts";
 import { normalForm } from "./normal-form.ts";
 import { parenthesised, skipBlanks } from "./parentheses.ts";
 import type { ParsedWhen, WhenContext } from "./parsed-when.ts";
+import { dateText, timeText } from "./wall-text.ts";
 import { zoneNamed } from "./zone-spans.ts";
 import { instantOfWall, wallTimeIn } from "./zoned-search.ts";
 
@@ -29,7 +30,8 @@ function atWall({ wall }: AtTime, position: number, context: WhenContext): Parse
   const zone = zoneNamed(timezone);
   const at = instantOfWall(zone, wall, dst);
   const time = wallTimeIn(zone, wall);
-  const missing = `${wallMinute(wall)} does not exist in ${timezone}`;
+  const written = `${dateText(wall)} ${timeText(wall)}`;
+  const missing = `${written} does not exist in ${timezone}`;
   if (at === null) {
     const why = time.kind === "gap" && time.long ? "the zone has left out this day" : "dst.gap says skip";
     return invalid(position, `${missing} and ${why}, so this never runs.`);
@@ -37,7 +39,7 @@ function atWall({ wall }: AtTime, position: number, context: WhenContext): Parse
   const parsed = once(at, position, context);
   if (!parsed.ok) return parsed;
   if (time.kind === "gap") {
-    const [, then] = wallMinute(at + zone.spanAt(at).offset).split(" ");
+    const then = timeText(at + zone.spanAt(at).offset);
     return { ...parsed, warnings: [...parsed.warnings, `${missing}; it runs at ${then} then.`] };
   }
   if (time.at.length < 2) return parsed;
@@ -47,7 +49,7 @@ function atWall({ wall }: AtTime, position: number, context: WhenContext): Parse
     ...parsed,
     warnings: [
       ...parsed.warnings,
-      `${wallMinute(wall)} comes twice in ${timezone}; it runs on the ${pass} pass${aside}.`,
+      `${written} comes twice in ${timezone}; it runs on the ${pass} pass${aside}.`,
     ],
   };
 }

@@ -1,10 +1,11 @@
 import { type Cadence, nextAfter } from "./cadence.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
-import { MS_PER_DAY, wallMinute } from "./civil.ts";
+import { MS_PER_DAY } from "./civil.ts";
 import { clockRule } from "./clock-rule.ts";
 import { compiledCron } from "./cron.ts";
 import { before, type WhenContext } from "./parsed-when.ts";
 import type { WallSearch } from "./wall-search.ts";
+import { dateText, timeText } from "./wall-text.ts";
 import { offsetChanges, zoneNamed } from "./zone-spans.ts";
 import { GAP_MAX_MS } from "./zoned-search.ts";
 
@@ -25,7 +26,7 @@ export function timeWarnings(cadence: Cadence, context: WhenContext): string[] {
   const next = nextAfter(cadence, begin);
   if (next !== null && next > begin + YEAR_MS) {
     const zone = zoneNamed(context.timezone);
-    const [day] = wallMinute(next + zone.spanAt(next).offset).split(" ");
+    const day = dateText(next + zone.spanAt(next).offset);
     warnings.push(`The next run is over a year away, on ${day}.`);
   }
   return warnings;
@@ -42,9 +43,8 @@ function nextGap(cadence: Cadence, begin: number): string | null {
     const offsetBefore = changes[index - 1]?.offset ?? offset;
     const wall = search.atOrAfter(from + offsetBefore);
     if (wall === null || wall >= from + offset) continue;
-    const [, end] = wallMinute(from + offset).split(" ");
     const runs = clockRule(fixedTime, dst).gap === "next" && offset - offsetBefore <= GAP_MAX_MS;
-    return `${wallMinute(wall)} does not exist in ${timezone}; ${runs ? `it runs at ${end} then` : "it does not run then"}.`;
+    return `${dateText(wall)} ${timeText(wall)} does not exist in ${timezone}; ${runs ? `it runs at ${timeText(from + offset)} then` : "it does not run then"}.`;
   }
   return null;
 }

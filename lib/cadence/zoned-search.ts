@@ -19,7 +19,7 @@ const INSTANT_MAX = 8e15;
  * does not matter from where one asks.
  */
 export function nextInZone(search: WallSearch, rule: ClockRule, zone: Zone, after: number): number | null {
-  if (Math.abs(after) >= INSTANT_MAX) return null;
+  if (!(Math.abs(after) < INSTANT_MAX)) return null;
   let from = Math.floor(after) + 1;
   for (let step = 0; step < SPANS_MAX; step += 1) {
     const span = zone.spanAt(from);
@@ -40,7 +40,7 @@ export function previousInZone(
   zone: Zone,
   before: number,
 ): number | null {
-  if (Math.abs(before) >= INSTANT_MAX) return null;
+  if (!(Math.abs(before) < INSTANT_MAX)) return null;
   let upTo = Math.ceil(before) - 1;
   for (let step = 0; step < SPANS_MAX; step += 1) {
     const span = zone.spanAt(upTo);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { Cadence, CalendarInterval, Dst } from "../../lib/cadence/cadence.ts";
 import { parseWhen } from "../../lib/cadence/parse-when.ts";
-import { arbitraryCron } from "./arbitrary-cron.ts";
-import { arbitraryNearChange, arbitraryNightly } from "./clock-changes.ts";
+import { arbitraryCron, arbitraryInstant } from "./arbitrary-cron.ts";
+import { arbitraryNearAnyChange, arbitraryNearChange, arbitraryNightly } from "./clock-changes.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -31,7 +31,17 @@ const arbitraryOverlap = fc.constantFrom("first" as const, "last" as const, "bot
 
 /** Of every kind but calendared, near a change of the clocks; all its instants are on whole minutes. */
 export function arbitraryPlaced(): fc.Arbitrary<Placed> {
-  return arbitraryNearChange().chain(({ timezone, at }) =>
+  const somewhere = fc.oneof(
+    { weight: 6, arbitrary: arbitraryNearChange() },
+    { weight: 3, arbitrary: arbitraryNearAnyChange() },
+    {
+      weight: 1,
+      arbitrary: arbitraryInstant().chain((at) =>
+        arbitraryNearAnyChange().map(({ timezone }) => ({ timezone, at })),
+      ),
+    },
+  );
+  return somewhere.chain(({ timezone, at }) =>
     fc
       .oneof(
         { weight: 3, arbitrary: arbitraryMember(timezone, at) },

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Cadence, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
-import { makeZone, offsetChanges, withZones, zoneNamed, zoneOf } from "../../lib/cadence/zone-spans.ts";
+import type { ClockRule } from "../../lib/cadence/clock-rule.ts";
+import {
+  makeZone,
+  offsetChanges,
+  withZones,
+  type Zone,
+  zoneNamed,
+  zoneOf,
+} from "../../lib/cadence/zone-spans.ts";
 import { nextInZone, previousInZone } from "../../lib/cadence/zoned-search.ts";
 import { arbitraryInstant } from "./arbitrary-cron.ts";
 import { zones } from "./clock-changes.ts";
@@ -129,4 +137,52 @@ describe("a clock change anywhere in the weeks that are looked up together", () 
     for (let at = next(from); at !== null && found.length < 6; at = next(at)) found.push(at);
     return found;
   }
+});
+
+describe("a search in a zone", () => {
+  const rules = ["next", "skip"].flatMap((gap) =>
+    ["first", "last", "both"].map((overlap) => ({ gap, overlap }) as ClockRule),
+  );
+
+  function counted(timezone: string): { zone: Zone; looks: () => number } {
+    let looks = 0;
+    const zone = zoneNamed(timezone);
+    return {
+      zone: {
+        spanAt(instant) {
+          looks += 1;
+          return zone.spanAt(instant);
+        },
+      },
+      looks: () => looks,
+    };
+  }
+
+  test("L4: goes to a wall time a century away in few steps, and gives up in few where there is none", () => {
+    const wall = Date.UTC(2126, 6, 1, 12);
+    const once = {
+      atOrAfter: (from: number) => (from <= wall ? wall : null),
+      atOrBefore: (from: number) => (from >= wall ? wall : null),
+    };
+    for (const timezone of zones) {
+      for (const rule of rules) {
+        const { zone, looks } = counted(timezone);
+        const next = nextInZone(once, rule, zone, FROM) ?? 0;
+        expect(next + zoneNamed(timezone).spanAt(next).offset).toBe(wall);
+        expect(nextInZone(once, rule, zone, next)).toBeNull();
+        expect(previousInZone(once, rule, zone, next + 100 * 365 * 24 * HOUR)).toBe(next);
+        expect(previousInZone(once, rule, zone, next)).toBeNull();
+        expect(looks()).toBeLessThan(40);
+      }
+    }
+  });
+
+  test("L4: is not asked beyond what dates can hold", () => {
+    const never = { atOrAfter: () => null, atOrBefore: () => null };
+    const [rule = { gap: "next", overlap: "first" }] = rules;
+    for (const at of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15, Number.NaN]) {
+      expect(nextInZone(never, rule, zoneNamed("Europe/Berlin"), at)).toBeNull();
+      expect(previousInZone(never, rule, zoneNamed("Europe/Berlin"), at)).toBeNull();
+    }
+  });
 });
