@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import type { Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
+import { calendarRoutes } from "./calendar-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import type { Operations } from "./operations.ts";
@@ -39,6 +40,7 @@ export function makeApi(
   const router = makeRouter([
     ...scheduleRoutes(operations),
     ...fireRoutes(operations),
+    ...calendarRoutes(operations),
     ...jobRoutes(operations),
   ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {

@@ -3,6 +3,15 @@ import type { JobPlace } from "../job/job-place.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
+import {
+  type CalendarDone,
+  type CalendarRead,
+  type CalendarWish,
+  listCalendars,
+  putCalendar,
+  readCalendarWithCounts,
+  removeCalendar,
+} from "../plan/calendar-edits.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
 import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
@@ -16,6 +25,7 @@ import {
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
 import { Refusal } from "../refusal.ts";
+import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
@@ -50,6 +60,11 @@ export interface Operations {
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
   readJob(id: string): Promise<JobRead | null>;
+  putCalendar(wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
+  readCalendar(name: string): Promise<CalendarRead | null>;
+  /** In the order of names; `after` is the name at which the page before ended. */
+  listCalendars(wish: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
+  removeCalendar(wish: CalendarWish): Promise<void>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -90,6 +105,10 @@ export function makeOperations(deps: OperationDeps): Operations {
       return jobsOf(sql, schedule, { limit, before });
     },
     readJob: (id) => readJob(sql, id),
+    putCalendar: (wish) => putCalendar(deps, wish),
+    readCalendar: (name) => readCalendarWithCounts(sql, name),
+    listCalendars: (wish) => listCalendars(sql, wish),
+    removeCalendar: (wish) => removeCalendar(deps, wish),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -3,7 +3,7 @@ import type { Tx } from "../db/connect.ts";
 
 /**
  * Deletes the jobs of a cadence that are not due yet at the cut: they never started, and are planned anew. The cadence
- * tells which occurrences there may be, so each is probed by its primary key.
+ * tells which occurrences there may be, so each is probed by its primary key. What a calendar left out ahead of its time goes too.
  * A statement of its own, before the next version is planned: in one statement with it the new row would meet the old one
  * (both in the same snapshot) as a conflict, and the withdrawn job would live.
  */
@@ -19,9 +19,9 @@ export async function withdraw(
     with withdrawn as (
       delete from carillon.jobs
       where occurrence = any(${tx.array(occurrences)}::timestamptz[]) and schedule_id = ${scheduleId} and kind = 'cadence' and n = 0
-        and state = 'waiting' and attempt = 0 and due_at > ${cut}
-      returning 1)
-    update carillon.schedules set fires = fires - (select count(*)::int from withdrawn)
+        and (state = 'waiting' and attempt = 0 or state = 'skipped' and reason = 'calendar') and due_at > ${cut}
+      returning state)
+    update carillon.schedules set fires = fires - (select count(*)::int from withdrawn where state = 'waiting')
     where id = ${scheduleId} and max_fires is not null and exists (select from withdrawn)`;
 }
 

@@ -23,23 +23,20 @@ export interface CalendarBody {
   rules: CalendarRules;
 }
 
-/** A calendar by the rules in force; null where there is none of this name. */
+/**
+ * A calendar by the rules in force, which stay in force until the transaction ends: whoever edits it afterwards finds the schedule
+ * that is resolved by them. Null where there is none of this name. Locked first, then read: one statement that waited for the lock
+ * would join the new head with the old version.
+ */
 export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | null> {
+  const [held] = await tx<{ id: number }[]>`
+    select id from carillon.calendars where name = ${name} and deleted_at is null for share`;
+  if (held === undefined) return null;
   const [row] = await tx<CalendarRef[]>`
     select c.id, v.id as "versionId", v.rules
     from carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.rules_version
-    where c.name = ${name} and c.deleted_at is null`;
+    where c.id = ${held.id}`;
   return row ?? null;
-}
-
-/**
- * As `findCalendar`, and its rules stay in force until the transaction ends: so that whoever edits the calendar afterwards finds the
- * schedule that is resolved by them. Locked first, then read: a join in one statement would meet the new head beside the old rules.
- */
-export async function findCalendarToUse(tx: Tx, name: string): Promise<CalendarRef | null> {
-  const [held] = await tx`
-    select from carillon.calendars where name = ${name} and deleted_at is null for share`;
-  return held === undefined ? null : findCalendar(tx, name);
 }
 
 const headColumns = (tx: Tx) => tx`

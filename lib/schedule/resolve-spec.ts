@@ -4,7 +4,7 @@ import { parseWhen } from "../cadence/parse-when.ts";
 import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import type { CalendarRef } from "./cadence-columns.ts";
-import { findCalendarToUse } from "./calendars.ts";
+import { findCalendar } from "./calendars.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { longestLag, pendingMax } from "./timetable.ts";
@@ -117,7 +117,7 @@ function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence, now: Date): void
 }
 
 async function calendarNamed(tx: Tx, name: string): Promise<CalendarRef> {
-  const calendar = await findCalendarToUse(tx, name);
+  const calendar = await findCalendar(tx, name);
   if (calendar !== null) return calendar;
   throw new Refusal("impossible", "The calendar does not exist here.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },

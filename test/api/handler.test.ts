@@ -35,6 +35,10 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     backfillSchedule: operation("backfillSchedule"),
     jobsOfSchedule: operation("jobsOfSchedule"),
     readJob: operation("readJob"),
+    putCalendar: operation("putCalendar"),
+    readCalendar: operation("readCalendar"),
+    listCalendars: operation("listCalendars"),
+    removeCalendar: operation("removeCalendar"),
     health: async () => {
       if (failure !== undefined) throw failure;
     },

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import { Refusal } from "../refusal.ts";
+import { countReferring, type Referring } from "../schedule/calendar-replans.ts";
+import {
+  type CalendarBody,
+  type CalendarHead,
+  deleteCalendar,
+  insertCalendar,
+  isReferredTo,
+  listCalendarHeads,
+  lockCalendar,
+  readCalendar,
+  replaceCalendar,
+  type StoredCalendar,
+} from "../schedule/calendars.ts";
+import type { EditDeps, IfMatch } from "./edit-transaction.ts";
+import { replanCalendar } from "./replan-calendar.ts";
+
+export interface CalendarWish {
+  name: string;
+  caller: { name: string };
+  ifMatch?: IfMatch | undefined;
+}
+
+export interface CalendarRead extends StoredCalendar, Referring {}
+
+export interface CalendarDone {
+  change: "created" | "changed" | "unchanged";
+  calendar: CalendarRead;
+  /** Schedules that were planned anew before the answer; what is pending follows with the ticks. */
+  replanned: number;
+}
+
+/** What an edit plans anew before it answers. */
+export interface ReplanAtOnce {
+  most: number;
+  ms: number;
+}
+
+const replanAtOnce: ReplanAtOnce = { most: 500, ms: 5_000 };
+
+/**
+ * Makes a calendar or gives it a next version. The calendar's row is locked in a transaction that takes no other lock, and the
+ * schedules that refer to it follow afterwards, each in its own: an edit of a calendar with a million of them keeps nobody waiting.
+ */
+export async function putCalendar(
+  deps: EditDeps,
+  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+  atOnce: ReplanAtOnce = replanAtOnce,
+): Promise<CalendarDone> {
+  const { id, change } = await putOnce(deps, wish);
+  const until = performance.now() + atOnce.ms;
+  const { replanned } = await replanCalendar(deps, id, {
+    most: atOnce.most,
+    timeIsUp: () => performance.now() > until,
+    // The edit stands whatever becomes of its schedules; the tick comes to them again, and tells what fails.
+    note: () => {},
+  });
+  const calendar = await readCalendarWithCounts(deps.sql, wish.name);
+  if (calendar === null) throw missing(wish.name);
+  return { change, calendar, replanned };
+}
+
+const attemptsMax = 5;
+
+async function putOnce(
+  { sql }: EditDeps,
+  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+): Promise<{ id: number; change: CalendarDone["change"] }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sql.begin((tx) => decide(tx, wish));
+    } catch (error) {
+      // Somebody else has made it at the same moment: now there is one to be replaced.
+      const taken =
+        sqlState(error) === "unique_violation" && violatedConstraint(error) === "calendars_live_name";
+      if (!taken || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+async function decide(
+  tx: Tx,
+  {
+    name,
+    body,
+    caller,
+    ifMatch,
+    ifNoneMatch,
+  }: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+): Promise<{ id: number; change: CalendarDone["change"] }> {
+  const current = await lockCalendar(tx, name);
+  const author = { name: caller.name, at: await databaseClock(tx) };
+  if (current === null) {
+    if (ifMatch !== undefined)
+      throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
+    return { id: await insertCalendar(tx, name, body, author), change: "created" };
+  }
+  if (ifNoneMatch === true)
+    throw new Refusal("precondition", `The calendar ${JSON.stringify(name)} exists already.`);
+  refuseOtherVersion(current, ifMatch);
+  const otherRules = !isDeepStrictEqual(body.rules, current.rules);
+  if (!otherRules && body.description === current.description) return { id: current.id, change: "unchanged" };
+  await replaceCalendar(tx, current, body, { author, otherRules });
+  return { id: current.id, change: "changed" };
+}
+
+/** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */
+export async function removeCalendar({ sql }: EditDeps, wish: CalendarWish): Promise<void> {
+  await sql.begin(async (tx) => {
+    const current = await lockCalendar(tx, wish.name);
+    if (current === null) throw missing(wish.name);
+    refuseOtherVersion(current, wish.ifMatch);
+    if (await isReferredTo(tx, current))
+      throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(wish.name)}.`);
+    await deleteCalendar(tx, current, { name: wish.caller.name, at: await databaseClock(tx) });
+  });
+}
+
+export async function readCalendarWithCounts(tx: Tx, name: string): Promise<CalendarRead | null> {
+  const calendar = await readCalendar(tx, name);
+  return calendar === null ? null : { ...calendar, ...(await countReferring(tx, calendar.id)) };
+}
+
+export async function listCalendars(
+  tx: Tx,
+  { limit, after }: { limit: number; after?: string | undefined },
+): Promise<{ items: CalendarHead[]; next?: string }> {
+  const found = await listCalendarHeads(tx, { after, limit: limit + 1 });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, ...(found.length <= limit || last === undefined ? {} : { next: last.name }) };
+}
+
+function refuseOtherVersion({ name, version }: StoredCalendar, ifMatch: IfMatch | undefined): void {
+  if (ifMatch === undefined || ifMatch === "*" || ifMatch.includes(version)) return;
+  throw new Refusal("precondition", `The calendar ${JSON.stringify(name)} is at version ${version}.`);
+}
+
+function missing(name: string): Refusal {
+  return new Refusal("missing", `There is no calendar ${JSON.stringify(name)}.`);
+}
