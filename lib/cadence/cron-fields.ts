@@ -127,7 +127,8 @@ function readWords(words: Expression<Word>, weekdays: FieldShape, key: string): 
   if (!year.ok) return year;
   const fields = assemble({ second, minute, hour, day, month, weekday, year });
   if (cronSearch(fields).atOrAfter(0) !== null) return fields;
-  return invalid(words.day.at, "This never fires: none of these months has any of these days.");
+  const months = fields.years === null ? "these months" : "these months of these years";
+  return invalid(words.day.at, `This never fires: none of ${months} has any of these days.`);
 }
 
 function assemble({ second, minute, hour, day, month, weekday, year }: Expression<Field>): CronFields {

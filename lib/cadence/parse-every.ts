@@ -11,8 +11,8 @@ import { parenthesised } from "./parentheses.ts";
 import { overrideOf, type ParsedWhen, type WhenContext } from "./parsed-when.ts";
 import { zoneNamed } from "./zone-spans.ts";
 
-/** How many of the shortest kind of each unit fit into the furthest time that is planned. */
-const dayCount: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 30.4375, year: 365.25 };
+/** How many days each unit has on average, to tell when an interval is too long. */
+const meanDays: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 30.4375, year: 365.25 };
 
 const ONE_UNIT = /^(?:(\d+)[ \t]*)?(day|week|month|year)s?$/i;
 const ISO_MONTHS = /^P(?=\d)(?:(\d+)Y)?(?:(\d+)M)?$/i;
@@ -82,7 +82,7 @@ function calendarInterval(
 ): ParsedWhen | WhenFault {
   const { timezone, now, startsAt } = context;
   if (every < 1) return invalid(position, `An interval is at least one ${unit}.`);
-  if (every * dayCount[unit] * MS_PER_DAY > FURTHEST_MS) {
+  if (every * meanDays[unit] * MS_PER_DAY > FURTHEST_MS) {
     return invalid(position, "An interval can be at most 100 years.");
   }
   const begin = startsAt ?? now;

@@ -64,3 +64,74 @@ describe("a cron cadence", () => {
     expect(countWithin(cron, 0, 10_001 * 60_000)).toEqual({ count: 10_000, more: true });
   });
 });
+
+describe("a union", () => {
+  const every = (everyMs: number): Cadence => ({ kind: "interval", everyMs, firstAt: 0 });
+  const union: Cadence = { kind: "union", of: [every(4), every(6), { kind: "once", at: 7 }] };
+
+  test("comes once at an instant that several name", () => {
+    const forward: (number | null)[] = [];
+    for (let at = nextAfter(union, -1); at !== null && at <= 12; at = nextAfter(union, at)) forward.push(at);
+    expect(forward).toEqual([0, 4, 6, 7, 8, 12]);
+    expect([13, 12, 8, 7, 6, 4, 0].map((before) => previousBefore(union, before))).toEqual([
+      12,
+      8,
+      7,
+      6,
+      4,
+      0,
+      null,
+    ]);
+    expect(countWithin(union, 0, 12)).toEqual({ count: 5, more: false });
+  });
+
+  test("stops counting at the maximum", () => {
+    const same: Cadence = { kind: "union", of: [every(1_000), every(1_000), every(500)] };
+    expect(countWithin(same, 0, 5_000_000)).toEqual({ count: 10_000, more: false });
+    expect(countWithin(same, 0, 5_000_500)).toEqual({ count: 10_000, more: true });
+  });
+});
+
+describe("a window", () => {
+  const seconds: Cadence = { kind: "interval", everyMs: 1_000, firstAt: 0 };
+  const window: Cadence = { kind: "window", of: seconds, startsAt: 2_000, endsAt: 5_000 };
+
+  test("holds what comes with its beginning and not what comes with its end", () => {
+    expect([0, 1_999, 2_000, 3_999, 4_000].map((after) => nextAfter(window, after))).toEqual([
+      2_000,
+      2_000,
+      3_000,
+      4_000,
+      null,
+    ]);
+    expect([9_000, 5_000, 4_000, 2_001, 2_000].map((before) => previousBefore(window, before))).toEqual([
+      4_000,
+      4_000,
+      3_000,
+      2_000,
+      null,
+    ]);
+    expect(countWithin(window, 0, 9_000)).toEqual({ count: 3, more: false });
+    expect(countWithin(window, 2_000, 4_000)).toEqual({ count: 2, more: false });
+  });
+
+  test("may be open on either side", () => {
+    expect(previousBefore({ ...window, startsAt: null }, 2_000)).toBe(1_000);
+    expect(nextAfter({ ...window, endsAt: null }, 5_000)).toBe(6_000);
+  });
+});
+
+test("a daily interval by the calendar is counted exactly up to the maximum", () => {
+  const daily: Cadence = {
+    kind: "calendar-interval",
+    every: 1,
+    unit: "day",
+    anchor: Date.UTC(2020, 0, 1, 2, 30),
+    from: 0,
+    timezone: "Europe/Berlin",
+  };
+  const day = 86_400_000;
+  const after = Date.UTC(2020, 0, 1);
+  expect(countWithin(daily, after, after + 10_000 * day)).toEqual({ count: 10_000, more: false });
+  expect(countWithin(daily, after, after + 10_001 * day)).toEqual({ count: 10_000, more: true });
+});
