@@ -1,0 +1,121 @@
+import * as z from "zod";
+import type { ComingOccurrence } from "../plan/next-occurrences.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { instantShape } from "../schedule/instant-shape.ts";
+import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { keyShape } from "../schedule/schedule-key.ts";
+import { shapeFaults } from "../schedule/shape-faults.ts";
+import { explanationView } from "./explanation-view.ts";
+import type { Operations } from "./operations.ts";
+import { wholeNumber } from "./query.ts";
+import { noQuery, type Route, route } from "./route.ts";
+import { readKey } from "./schedule-input.ts";
+import { holdView } from "./schedule-view.ts";
+
+const askedMax = 1_000;
+const askedByDefault = 10;
+
+const nextQuery = z.strictObject({
+  n: wholeNumber({ min: 1, max: askedMax, byDefault: askedByDefault }),
+  from: instantShape.optional(),
+});
+
+const explainQuery = z.strictObject({ at: instantShape });
+
+/** What a preview takes beside a schedule's body. */
+const previewShape = z.object({
+  key: keyShape.optional(),
+  n: z.int().min(1).max(askedMax).default(askedByDefault),
+  from: instantShape.nullish(),
+});
+
+/** A schedule's times: those to come, those of a schedule that is not saved, and what became of one. */
+export function timeRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/next",
+      scope: "read",
+      query: nextQuery,
+      answer: async ({ parameter, query: { n, from } }) => {
+        const key = readKey(parameter("key"));
+        const next = await operations.nextOccurrences({ key, n, from: from?.getTime() });
+        const { timezone, occurrences, holds, heldUntil } = next;
+        return {
+          status: 200,
+          body: {
+            ...occurrencesView(occurrences),
+            timezone,
+            ...(holds.length === 0 ? {} : { holds: holds.map(holdView), heldUntil }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/preview",
+      scope: "read",
+      query: noQuery,
+      answer: async ({ body }) => {
+        const { occurrences, ...preview } = await operations.previewSchedule(readPreview(body()));
+        return { status: 200, body: { ...occurrencesView(occurrences), ...preview } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/explain",
+      scope: "read",
+      query: explainQuery,
+      answer: async ({ parameter, query: { at } }) => {
+        const key = readKey(parameter("key"));
+        return { status: 200, body: explanationView(await operations.explain({ key, at })) };
+      },
+    }),
+  ];
+}
+
+/** `due` stands only where a spread or a slot moves it, `held` only where a hold keeps it back. */
+function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> & { held?: boolean })[]) {
+  return {
+    occurrences: occurrences.map(({ at }) => new Date(at)),
+    details: occurrences.map(({ at, wall, due, held, note }) => ({
+      at: new Date(at),
+      wall,
+      ...(due === null ? {} : { due: new Date(due) }),
+      ...(held === true ? { held } : {}),
+      note,
+    })),
+  };
+}
+
+/** A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. */
+const noTarget = { queue: "preview" };
+
+function readPreview(input: unknown): {
+  key?: string | undefined;
+  body: ScheduleBody;
+  n: number;
+  from?: number | undefined;
+} {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    throw notUnderstood([{ path: "", message: "takes a JSON object" }]);
+  const { key, n, from, ...rest } = { key: undefined, n: undefined, from: undefined, ...input };
+  const shaped = previewShape.safeParse({ key, n, from }, { reportInput: true });
+  if (!shaped.success) throw notUnderstood([...shapeFaults(shaped.error), ...bodyFaults(rest)]);
+  const body = parseScheduleBody({ target: noTarget, ...rest });
+  return { key: shaped.data.key, body, n: shaped.data.n, from: shaped.data.from?.getTime() };
+}
+
+function bodyFaults(rest: object): readonly Fault[] {
+  try {
+    parseScheduleBody({ target: noTarget, ...rest });
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return error.kind === "invalid" ? error.faults : [];
+  }
+}
+
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The preview is not understood.", faults);
+}

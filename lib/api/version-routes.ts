@@ -1,0 +1,59 @@
+import * as z from "zod";
+import { Refusal } from "../refusal.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { edited } from "./edited-answer.ts";
+import { readIfMatch } from "./etag.ts";
+import type { Operations } from "./operations.ts";
+import { pageQuery } from "./query.ts";
+import { noQuery, type Route, route } from "./route.ts";
+import { readKey } from "./schedule-input.ts";
+
+/** What can be a version's number; Postgres keeps it in four bytes. */
+const versionText = /^[1-9]\d{0,8}$/;
+
+export function versionRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/versions",
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      answer: async ({ parameter, query: { cursor, limit } }) => {
+        const key = readKey(parameter("key"));
+        const isVersion = (text: string) => versionText.test(text);
+        const before = cursor === undefined ? undefined : Number(readCursor(cursor, "versions", isVersion));
+        const { items, next } = await operations.versionsOfSchedule({ key, limit, before });
+        return {
+          status: 200,
+          body: {
+            items,
+            ...(next === undefined ? {} : { cursor: writeCursor("versions", String(next)) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/versions/{n}/restore",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, header, token }) => {
+        const key = readKey(parameter("key"));
+        const n = parameter("n");
+        if (!versionText.test(n))
+          throw new Refusal(
+            "missing",
+            `The schedule ${key} has no version ${JSON.stringify(n.slice(0, 20))}.`,
+          );
+        return edited(
+          await operations.restoreVersion({
+            key,
+            version: Number(n),
+            ifMatch: readIfMatch(header("if-match")),
+            caller: { name: token.name },
+          }),
+        );
+      },
+    }),
+  ];
+}

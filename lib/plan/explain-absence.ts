@@ -1,0 +1,127 @@
+import { nextRunAfter } from "../cadence/cadence.ts";
+import { isoInstant } from "../cadence/civil.ts";
+import { dueAt } from "../schedule/timetable.ts";
+import { editOf, explainElsewhere } from "./explain-elsewhere.ts";
+import { heldAt, holdersText } from "./explain-holds.ts";
+import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./explain-place.ts";
+import { explainRange } from "./explain-skipped.ts";
+import type { Facts, Verdict, VersionFact } from "./explained.ts";
+
+/** What is to be said of an instant for which the cadence has no job. */
+export function explainAbsence(facts: Facts, version: VersionFact | undefined, nearest: Nearest): Verdict {
+  const { at, versions } = facts;
+  const first = versions[0];
+  if (version === undefined) {
+    const since = `the schedule was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
+    return { outcome: "not-created", sentence: `Was before its schedule: ${since}.` };
+  }
+  if (version.change === "deleted") {
+    const by = `at ${isoInstant(version.at)} by ${version.by}`;
+    return {
+      outcome: "deleted",
+      sentence: `Came after its schedule: it was deleted ${by}.`,
+      edit: editOf(version),
+    };
+  }
+  const place = placeOf(version, at);
+  const due = dueAt(timetableIn(facts.key, version), at);
+  if (place.kind !== "run" && place.kind !== "skipped-day")
+    return explainElsewhere(facts, version, place, nearest);
+  if (facts.passed !== null) {
+    const decidedBy = versionBy(versions, facts.passed.notedAt.getTime()) ?? version;
+    return explainRange(facts, facts.passed, decidedBy, due);
+  }
+  return explainRun(facts, version, place, due);
+}
+
+/** An occurrence of its version, of which nothing is written down. */
+function explainRun(facts: Facts, version: VersionFact, place: Place, due: number): Verdict {
+  const { at, now, owedBefore, keptFrom } = facts;
+  if (place.kind === "skipped-day") {
+    const { name, day, entry } = place.calendar;
+    const by = entry === null || entry === day ? "" : `, by its entry ${entry}`;
+    const verb = due > now ? "Will not run" : "Did not run";
+    return {
+      outcome: "skipped",
+      reason: "calendar",
+      sentence: `${verb}: the calendar ${name} leaves out ${day}${by}.`,
+      calendar: place.calendar,
+    };
+  }
+  if (owedBefore !== null) {
+    const before =
+      owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come before it`;
+    return {
+      outcome: "backlog",
+      sentence: `Stands in the backlog since it was missed, to be let in slowly: ${before}.`,
+      backlog: { before: owedBefore },
+    };
+  }
+  if (at < keptFrom) {
+    const sentence = `Was an occurrence, but jobs are kept from ${isoInstant(keptFrom)} on alone: what became of it can no longer be told.`;
+    return { outcome: "too-old", sentence };
+  }
+  const deleted = facts.versions[indexAt(facts.versions, at) + 1];
+  if (deleted?.change === "deleted" && deleted.at < due) {
+    const sentence = `Was due at ${isoInstant(due)}: before that, at ${isoInstant(deleted.at)}, ${deleted.by} deleted the schedule.`;
+    return { outcome: "deleted", sentence, edit: editOf(deleted) };
+  }
+  return explainHeld(facts, version, due) ?? explainLimit(facts, version, due) ?? explainPlan(facts, due);
+}
+
+function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict | null {
+  const span = heldAt(facts, due);
+  if (span === null) return null;
+  const heldBy = span.by;
+  const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
+  const { catchUp } = version.body;
+  if (span.until !== null && span.until <= facts.now)
+    return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
+  const end =
+    span.until === null ? "when the last hold goes" : `at ${isoInstant(span.until)}, when the hold ends`;
+  const verb = due > facts.now ? "Will be" : "Was";
+  const sentence = `${verb} due while the schedule is ${by}: what becomes of it is decided ${end}, by \`catchUp\` ${catchUp.policy}.`;
+  return { outcome: "held", sentence, heldBy };
+}
+
+/** So many runs are counted on the way to one that a limit may not reach. */
+const countedMax = 20_000;
+
+function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict | null {
+  const { maxFires } = version.body;
+  if (maxFires === null) return null;
+  const ended = (sentence: string): Verdict => ({ outcome: "after-end", reason: "maxFires", sentence });
+  const used = `\`maxFires\` of ${maxFires}`;
+  if (due <= facts.plannedUpTo || facts.firesLeft === 0)
+    return ended(`Is no run any more: the schedule had used up its ${used} before.`);
+  if (facts.firesLeft === null) return null;
+  let count = 0;
+  let run = nextRunAfter(version.cadence, facts.plannedUpTo);
+  for (; run !== null && run < facts.at && count <= countedMax; run = nextRunAfter(version.cadence, run)) {
+    count += 1;
+    if (count === facts.firesLeft)
+      return ended(`Will be no run any more: by then the schedule will have used up its ${used}.`);
+  }
+  return null;
+}
+
+function explainPlan({ now, plannedUpTo, at }: Facts, due: number): Verdict {
+  if (due > now) {
+    const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
+    return {
+      outcome: "planned",
+      sentence: `Is planned${moved}: its job is made about three minutes before.`,
+    };
+  }
+  if (due > plannedUpTo) {
+    const behind = `the ticks have come to ${isoInstant(plannedUpTo)} only`;
+    return {
+      outcome: "not-planned-yet",
+      sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
+    };
+  }
+  return {
+    outcome: "unrecorded",
+    sentence: `Was due at ${isoInstant(due)}, and nothing is recorded of it.`,
+  };
+}

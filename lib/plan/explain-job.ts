@@ -1,0 +1,149 @@
+import { isoInstant } from "../cadence/civil.ts";
+import type { JobRead } from "../job/read-job.ts";
+import { holdersText, standingBy } from "./explain-holds.ts";
+import { latenessOf, spanText } from "./explain-late.ts";
+import { explainSkipped } from "./explain-skipped.ts";
+import type { Facts, Verdict, VersionFact } from "./explained.ts";
+
+/** What became of an occurrence that has a job. */
+export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
+  switch (job.state) {
+    case "succeeded":
+      return withStart(facts, job, version, {
+        outcome: "ran",
+        lead: "Ran",
+        end: `and succeeded at ${instantText(job.finishedAt)}${attemptsText(job)}`,
+      });
+    case "running":
+      return withStart(facts, job, version, {
+        outcome: "running",
+        lead: "Is running",
+        end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}`,
+      });
+    case "dead":
+      return withStart(facts, job, version, {
+        outcome: "dead",
+        lead: "Ran",
+        end: `and is dead since ${instantText(job.finishedAt)}: all of its ${job.attempt} attempts failed${errorText(job)}`,
+      });
+    case "retrying":
+      return explainRetrying(facts, job);
+    case "waiting":
+      return explainWaiting(facts, job);
+    case "cancelled":
+      return explainCancelled(facts, job);
+    case "skipped":
+      return explainSkipped(facts, job, version);
+  }
+}
+
+function withStart(
+  facts: Facts,
+  job: JobRead,
+  version: VersionFact | undefined,
+  { outcome, lead, end }: { outcome: Verdict["outcome"]; lead: string; end: string },
+): Verdict {
+  const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
+  const late = latenessOf(facts, job, version);
+  if (late === null) return { outcome, sentence: `${lead}, on time: ${started} ${end}.` };
+  const { byMs, because, why, heldBy } = late;
+  return {
+    outcome,
+    sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started} ${end}.`,
+    late: { byMs, because },
+    ...(heldBy === undefined ? {} : { heldBy }),
+  };
+}
+
+function attemptsText({ attempt, attempts = [] }: JobRead): string {
+  if (attempt <= 1) return "";
+  const failed = attempts.findLast(({ error }) => error !== null);
+  return `, at attempt ${attempt}${failed?.error == null ? "" : ` (the one before failed: ${quote(failed.error)})`}`;
+}
+
+const shownMax = 200;
+
+/** Errors may be pages long. */
+function quote(error: string): string {
+  return `"${error.length <= shownMax ? error : `${error.slice(0, shownMax)}…`.toWellFormed()}"`;
+}
+
+function errorText({ error }: JobRead): string {
+  return error === null ? "" : `, the last with ${quote(error)}`;
+}
+
+function explainRetrying(facts: Facts, job: JobRead): Verdict {
+  const failed = `Is to be tried again: of its attempts ${job.attempt} failed${errorText(job)}`;
+  if (!isHeldNow(facts)) {
+    const next = job.readyAt === null ? "" : `; the next starts at ${instantText(job.readyAt)}`;
+    return { outcome: "retrying", sentence: `${failed}${next}.` };
+  }
+  const heldBy = standingBy(facts, facts.now);
+  return { outcome: "retrying", sentence: `${failed}; it waits, held by ${holdersText(heldBy)}.`, heldBy };
+}
+
+function isHeldNow({ heldSince, heldUntil, now }: Facts): boolean {
+  return heldSince !== null && (heldUntil === null || heldUntil > now);
+}
+
+function explainWaiting(facts: Facts, job: JobRead): Verdict {
+  const due = job.dueAt.getTime();
+  const { now, heldUntil, travel } = facts;
+  if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
+    const heldBy = standingBy(facts, Math.max(due, now));
+    const end = heldUntil === null ? "until the last hold goes" : `until ${isoInstant(heldUntil)}`;
+    return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
+  }
+  if (due > now)
+    return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
+  if (travel?.inLane === true) return inLane(facts, job);
+  const ready = job.readyAt?.getTime() ?? due;
+  return ready > now ? letInLater(facts, due, ready) : waitsForWorker(facts, due);
+}
+
+function inLane({ around }: Facts, { dueAt, occurrence }: JobRead): Verdict {
+  const ahead = around.find((other) => unsettled.has(other.state) && other.occurrence < occurrence);
+  const which = ahead === undefined ? "earlier runs" : `the run of ${instantText(ahead.occurrence)}`;
+  return {
+    outcome: "waiting",
+    reason: "lane",
+    sentence: `Was due at ${instantText(dueAt)} and waits in its lane for ${which} to end.`,
+    ...(ahead === undefined ? {} : { behind: ahead.occurrence }),
+  };
+}
+
+function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
+  const owed = travel?.owed === true;
+  return {
+    outcome: "waiting",
+    reason: owed ? "backlog" : "ready",
+    sentence: `Was due at ${isoInstant(due)}, ${owed ? "has been let in from the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
+  };
+}
+
+function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
+  const offers = travel?.offers ?? 0;
+  const times = offers === 1 ? "once" : `${offers} times`;
+  const again = offers === 0 ? "" : `; its message has been sent again ${times}`;
+  return {
+    outcome: "waiting",
+    reason: "worker",
+    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${again}.`,
+  };
+}
+
+const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"]);
+
+function explainCancelled({ versions }: Facts, job: JobRead): Verdict {
+  const deleted = versions.findLast(({ change }) => change === "deleted");
+  const reason = job.reason ?? "cancelled";
+  if (job.reason === "deleted" && deleted !== undefined) {
+    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${deleted.by} before it had run.`;
+    return { outcome: "cancelled", reason, sentence };
+  }
+  return { outcome: "cancelled", reason, sentence: `Was cancelled at ${instantText(job.finishedAt)}.` };
+}
+
+export function instantText(instant: Date | null): string {
+  return instant === null ? "a time that is not recorded" : isoInstant(instant.getTime());
+}

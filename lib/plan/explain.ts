@@ -1,0 +1,153 @@
+import { nextAfter } from "../cadence/cadence.ts";
+import { normalForm } from "../cadence/normal-form.ts";
+import { wallText } from "../cadence/wall-text.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import type { JobRead } from "../job/read-job.ts";
+import { dueAt } from "../schedule/timetable.ts";
+import { explainAbsence } from "./explain-absence.ts";
+import {
+  earlyMs,
+  findSubject,
+  jobsAround,
+  jobsOfInstant,
+  owedBefore,
+  passedAround,
+  type SubjectRow,
+  standingOf,
+  travelOf,
+  versionsAround,
+} from "./explain-facts.ts";
+import { explainJob } from "./explain-job.ts";
+import {
+  earlyVersion,
+  indexAt,
+  type Nearest,
+  nearestTo,
+  noteOn,
+  occurrenceDueAt,
+  placeOf,
+  timetableIn,
+  versionBy,
+} from "./explain-place.ts";
+import type { Facts, Verdict, VersionFact } from "./explained.ts";
+
+/** What happened at an instant of a schedule, and why; or what is to happen. */
+export interface Explanation extends Verdict {
+  key: string;
+  scheduleId: string;
+  /** The occurrence that is explained. */
+  at: Date;
+  /** What was asked for, where that is only when the occurrence is due. */
+  asked: Date | null;
+  wall: string;
+  /** Whether it is one of the version of its time, by which it stands in the ledger. */
+  occurrence: boolean;
+  version: number | null;
+  cadence: string | null;
+  dueAt: Date | null;
+  /** What clocks and calendars did to it. */
+  note: string | null;
+  job: JobRead | null;
+  beside: readonly JobRead[];
+  nearest: Nearest;
+}
+
+/** Reads what there is of an instant in one snapshot, and says what it means. */
+export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promise<Explanation> {
+  return sql.begin(async (tx) => {
+    const subject = await findSubject(tx, key, at);
+    const versions = await versionsAround(tx, subject.id, at);
+    const occurrence = occurrenceMeant(key, versions, at.getTime());
+    const facts = await gather(tx, key, subject, new Date(occurrence));
+    const asked = occurrence === at.getTime() ? null : at;
+    return { ...explained(facts), scheduleId: subject.id, asked };
+  }, "isolation level repeatable read");
+}
+
+/** The instant itself where something occurs at it, else the occurrence that was due at it. */
+function occurrenceMeant(key: string, versions: readonly VersionFact[], at: number): number {
+  const version = versionOf(versions, at);
+  if (version !== undefined && nextAfter(version.cadence, at - 1) === at) return at;
+  return occurrenceDueAt(key, versions, at) ?? at;
+}
+
+function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+  return earlyVersion(versions, at, earlyMs) ?? versions[indexAt(versions, at)];
+}
+
+async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promise<Facts> {
+  const { id, heldSince, heldUntil, maxFires, fires } = subject;
+  const versions = await versionsAround(tx, id, at);
+  const standing = await standingOf(tx, subject);
+  const { job, beside } = await jobsOfInstant(tx, id, at);
+  const { passed, passedBefore } = await passedAround(tx, id, at);
+  const version = versionOf(versions, at.getTime());
+  const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
+  return {
+    key,
+    at: at.getTime(),
+    now: standing.now.getTime(),
+    createdAt: subject.createdAt.getTime(),
+    versions,
+    job,
+    beside,
+    travel: job === null ? null : await travelOf(tx, id, at),
+    passed,
+    passedBefore,
+    owedBefore: await owedBefore(tx, id, at),
+    holds: standing.holds,
+    heldSince: heldSince?.getTime() ?? null,
+    heldUntil: heldUntil?.getTime() ?? null,
+    plannedUpTo: standing.plannedUpTo.getTime(),
+    keptFrom: standing.keptFrom.getTime(),
+    firesLeft: maxFires === null ? null : Math.max(0, maxFires - (fires ?? 0)),
+    around: version === undefined ? [] : await jobsAround(tx, id, version.cadence, span),
+  };
+}
+
+/** What the facts come to. */
+export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked"> {
+  const { key, at, versions, job, beside } = facts;
+  const version = versionOf(versions, at);
+  const nearest = nearestTo(versions, at);
+  const isLive = version !== undefined && version.change !== "deleted";
+  const place = isLive ? placeOf(version, at) : null;
+  const occurrence = job !== null || place?.kind === "run" || place?.kind === "skipped-day";
+  const ranAs = job === null ? undefined : versions.find((each) => each.version === job.version);
+  const verdict =
+    job === null
+      ? explainAbsence(facts, version, nearest)
+      : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
+  const spoken = version ?? versions[0];
+  return {
+    ...verdict,
+    sentence: `${verdict.sentence}${backfillText(beside)}`,
+    key,
+    at: new Date(at),
+    wall: wallText(at, spoken?.body.timezone ?? "UTC"),
+    occurrence,
+    version: version?.version ?? null,
+    cadence: version === undefined ? null : normalForm(version.cadence),
+    dueAt: dueOf(facts, version, occurrence),
+    note: isLive && place?.kind === "run" ? noteOn(version, at) : null,
+    job,
+    beside,
+    nearest,
+  };
+}
+
+/** What was passed over singly was so by the policy that stood when it was decided. */
+function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead): VersionFact | undefined {
+  const isPassed = state === "skipped" && (reason === "missed" || reason === "paused");
+  return isPassed && finishedAt !== null ? versionBy(versions, finishedAt.getTime()) : undefined;
+}
+
+function dueOf({ key, at, job }: Facts, version: VersionFact | undefined, occurrence: boolean): Date | null {
+  if (job !== null) return job.dueAt;
+  return occurrence && version !== undefined ? new Date(dueAt(timetableIn(key, version), at)) : null;
+}
+
+function backfillText(beside: readonly JobRead[]): string {
+  const backfill = beside.find(({ kind }) => kind === "backfill");
+  return backfill === undefined ? "" : ` It was backfilled too: that job is ${backfill.state}.`;
+}

@@ -1,0 +1,114 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { JobRead } from "../job/read-job.ts";
+import type { Hold } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { ScheduleChange } from "../schedule/write-schedule.ts";
+
+/** A version, with the spec that it had. Instants are epoch milliseconds. */
+export interface VersionFact {
+  version: number;
+  change: ScheduleChange;
+  at: number;
+  by: string;
+  held: boolean;
+  heldUntil: number | null;
+  /** What the audit says of the change. */
+  detail: Json;
+  body: ScheduleBody;
+  cadence: Cadence;
+}
+
+export interface PassedFact {
+  from: Date;
+  to: Date;
+  count: number;
+  more: boolean;
+  reason: string;
+  notedAt: Date;
+}
+
+export interface TravelFact {
+  inLane: boolean;
+  owed: boolean;
+  offers: number;
+}
+
+/** Everything the database tells about one instant of a schedule. */
+export interface Facts {
+  key: string;
+  at: number;
+  now: number;
+  createdAt: number;
+  /** Those around the instant, the oldest first. */
+  versions: readonly VersionFact[];
+  job: JobRead | null;
+  /** Jobs of the same instant beside the cadence. */
+  beside: readonly JobRead[];
+  /** Of the job, while it waits. */
+  travel: TravelFact | null;
+  passed: PassedFact | null;
+  passedBefore: PassedFact | null;
+  /** So many occurrences are let in before this one, where it stands in the backlog. */
+  owedBefore: number | null;
+  /** The holds that stand now. */
+  holds: readonly Hold[];
+  heldSince: number | null;
+  heldUntil: number | null;
+  plannedUpTo: number;
+  keptFrom: number;
+  /** Of a limited schedule: how many more cadence jobs there may be now. */
+  firesLeft: number | null;
+  /** The cadence's jobs of neighbouring occurrences, the oldest first. */
+  around: readonly JobRead[];
+}
+
+export type Outcome =
+  | "not-created"
+  | "before-start"
+  | "ran"
+  | "running"
+  | "waiting"
+  | "retrying"
+  | "dead"
+  | "cancelled"
+  | "skipped"
+  | "held"
+  | "backlog"
+  | "not-planned-yet"
+  | "planned"
+  | "withdrawn"
+  | "moved"
+  | "not-an-occurrence"
+  | "after-end"
+  | "deleted"
+  | "too-old"
+  | "fired"
+  | "unrecorded";
+
+export type LateCause = "hold" | "lane" | "edit" | "tick" | "backlog" | "unrecorded";
+
+export interface HeldBy {
+  owner: string;
+  reason: string | null;
+  since: Date;
+  until: Date | null;
+  group?: string;
+  tag?: string;
+}
+
+/** What one sentence says, and in fields what it is made of. */
+export interface Verdict {
+  outcome: Outcome;
+  sentence: string;
+  reason?: string;
+  late?: { byMs: number; because: LateCause };
+  collapsedInto?: Date;
+  heldBy?: HeldBy[];
+  passedOver?: PassedFact;
+  backlog?: { before: number };
+  calendar?: { name: string; day: string; entry: string | null };
+  movedTo?: Date | null;
+  edit?: { version: number; change: ScheduleChange; by: string; at: Date };
+  behind?: Date;
+}

@@ -1,0 +1,56 @@
+import { normalForm } from "../cadence/normal-form.ts";
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { resolveSpec, wordsOf } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { timetableOf } from "../schedule/timetable.ts";
+import { firstOf } from "./edit.ts";
+import { type ComingOccurrence, comingAfter } from "./next-occurrences.ts";
+
+export interface PreviewWish {
+  /** What is spread by key takes its place from it. */
+  key?: string | undefined;
+  body: ScheduleBody;
+  n: number;
+  from?: number | undefined;
+}
+
+export interface Preview {
+  timezone: string;
+  cadence: string;
+  cadenceText: string;
+  warnings: string[];
+  occurrences: Omit<ComingOccurrence, "held">[];
+}
+
+/** What a body would come to if it were saved now: refused as saving it would be, and nothing is stored. */
+export async function previewSchedule(tx: Tx, { key = "", body, n, from }: PreviewWish): Promise<Preview> {
+  const now = await databaseClock(tx);
+  const { cadence } = await resolveSpec(tx, key, body, now);
+  const { cadenceText, warnings } = wordsOf({ key, body }, now);
+  const timetable = timetableOf({ key, cadence, body, fires: 0 });
+  const begin = Math.min(firstOf({ cadence }, now) ?? Number.POSITIVE_INFINITY, now.getTime() + 1) - 1;
+  return {
+    timezone: body.timezone,
+    cadence: normalForm(cadence),
+    cadenceText,
+    warnings: key === "" && isSpreadByKey(body) ? [...warnings, keyless] : warnings,
+    occurrences: comingAfter(timetable, {
+      timezone: body.timezone,
+      after: timetable.firesLeft === null ? (from ?? begin) : Math.max(from ?? begin, begin),
+      n,
+      countFrom: begin,
+      left: timetable.firesLeft,
+    }),
+  };
+}
+
+const keyless =
+  "Its times are spread by the schedule's key: without the `key` they differ from what will run.";
+
+/** `H` stands in cron expressions alone. */
+function isSpreadByKey({ when, spread }: ScheduleBody): boolean {
+  const whens = typeof when === "string" ? [when] : when;
+  const hashed = whens.some((text) => /^\s*(?:cron\s*\(|[\dH*?])/i.test(text) && /(?:^|[\s,(])H/i.test(text));
+  return hashed || !/^0[a-z]*$/.test(spread);
+}

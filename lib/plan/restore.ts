@@ -1,0 +1,122 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import {
+  type CadenceColumns,
+  type CalendarRef,
+  cadenceColumns,
+  cadenceOf,
+} from "../schedule/cadence-columns.ts";
+import { findCalendar } from "../schedule/calendars.ts";
+import type { Json } from "../schedule/json.ts";
+import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
+import type { Target } from "../schedule/target-shape.ts";
+import type { Spec } from "../schedule/write-schedule.ts";
+import type { EditContext } from "./edit.ts";
+import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+import { respec } from "./schedule-edits.ts";
+
+export interface RestoreWish extends EditWish {
+  version: number;
+}
+
+/** What a version asked for, and how its `when` was resolved then. */
+interface Old {
+  body: ScheduleBody;
+  cadence: Cadence;
+}
+
+/**
+ * Asks again for what a version asked for; a version that changed only the state stands for the spec that it had. Holds stay as
+ * they are. `accept` refuses what cannot be asked for any more.
+ */
+export function restoreVersion(
+  deps: EditDeps,
+  wish: RestoreWish,
+  accept: (body: ScheduleBody) => void,
+): Promise<EditDone> {
+  const { version, caller } = wish;
+  return edit(deps, wish, {
+    decide: async (tx, context) => {
+      const { current } = context;
+      const old = await findVersion(tx, current.id, version);
+      if (old === null) throw new Refusal("missing", `The schedule ${wish.key} has no version ${version}.`);
+      const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
+      if (sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
+      accept(old.body);
+      const spec = await restoredSpec(tx, context, old).catch((error: unknown) => {
+        throw error instanceof Refusal ? impossible(version, error.faults) : error;
+      });
+      const restored = { spec, detail: { version } };
+      return respec(tx, context, { change: "restored", body: old.body, author: caller.name, restored });
+    },
+  });
+}
+
+async function findVersion(tx: Tx, scheduleId: string, version: number): Promise<Old | null> {
+  const [row] = await tx<(CadenceColumns & { sparse: SparseBody; target: Target; payload: Json })[]>`
+    select v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}
+    from carillon.schedule_versions own
+    join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
+    left join carillon.cadences c on c.id = v.cadence_id
+    left join carillon.calendar_versions r on r.id = c.calendar_version
+    where own.schedule_id = ${scheduleId} and own.version = ${version}`;
+  if (row === undefined) return null;
+  const { sparse, target, payload } = row;
+  return { body: fullBody(sparse, target, payload), cadence: cadenceOf(row) };
+}
+
+/**
+ * An interval counts on from where it began then, and a time counted from the moment it was asked for (`in 3h`) is the instant
+ * it was: restoring it anew would be another wish. Everything else is resolved by its text, with the calendar of today.
+ */
+async function restoredSpec(
+  tx: Tx,
+  { current, state: { now } }: EditContext,
+  { body, cadence }: Old,
+): Promise<Spec> {
+  const relative = isRelative(body);
+  if (!relative && hasSameCadence(body, current.body)) return keptSpec(tx, current, body);
+  const base = baseOf(cadence);
+  const keepsInstants = relative || base.kind === "interval" || base.kind === "calendar-interval";
+  if (!keepsInstants) return resolveSpec(tx, current.key, body, now);
+  const calendar = await calendarFor(tx, body);
+  const rebuilt = withToday(cadence, calendar);
+  if (nextRunAfter(rebuilt, now.getTime()) !== null) return { body, cadence: rebuilt, calendar };
+  throw new Refusal("impossible", "The version has no run to come.", [
+    { path: "when", message: `${overMessage(base)}; write it anew to have it run again` },
+  ]);
+}
+
+function impossible(version: number, faults: readonly Fault[]): Refusal {
+  return new Refusal("impossible", `Version ${version} cannot be restored.`, faults);
+}
+
+function overMessage(base: Cadence): string {
+  return base.kind === "once"
+    ? `ran at ${new Date(base.at).toISOString()}, which is over`
+    : "has no run to come";
+}
+
+function baseOf(cadence: Cadence): Cadence {
+  return cadence.kind === "window" || cadence.kind === "calendared" ? baseOf(cadence.of) : cadence;
+}
+
+/** The same cadence with the calendar's rules as they are now. */
+function withToday(cadence: Cadence, calendar: CalendarRef | null): Cadence {
+  if (cadence.kind === "window") return { ...cadence, of: withToday(cadence.of, calendar) };
+  if (cadence.kind !== "calendared" || calendar === null) return cadence;
+  return { ...cadence, rules: calendar.rules };
+}
+
+async function calendarFor(tx: Tx, { calendar }: ScheduleBody): Promise<CalendarRef | null> {
+  if (calendar === null) return null;
+  const found = await findCalendar(tx, calendar.name);
+  if (found !== null) return found;
+  throw new Refusal("impossible", "The calendar does not exist here.", [
+    { path: "calendar.name", message: `there is no calendar ${JSON.stringify(calendar.name)}` },
+  ]);
+}

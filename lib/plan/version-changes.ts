@@ -1,0 +1,24 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Json } from "../schedule/json.ts";
+import { memberPath } from "../schedule/shape-faults.ts";
+
+/** One thing that differs between two versions. Without `before` and `after` the values are too large to be shown. */
+export interface Change {
+  path: string;
+  before?: Json;
+  after?: Json;
+}
+
+/** What differs between two values, down to the members of objects; lists are compared whole. A missing member counts as null. */
+export function changesBetween(before: Json, after: Json, path = ""): Change[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (!isObject(before) || !isObject(after)) return [{ path, before, after }];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) =>
+    changesBetween(before[name] ?? null, after[name] ?? null, memberPath(path, name)),
+  );
+}
+
+function isObject(value: Json): value is { [name: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,101 @@
+import type { Tx } from "../db/connect.ts";
+import { Refusal } from "../refusal.ts";
+import type { Json } from "../schedule/json.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { findSchedule, fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
+import type { Target } from "../schedule/target-shape.ts";
+import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import { type Change, changesBetween } from "./version-changes.ts";
+
+/** A version as it is read: who made it, when and how, and how it differs from what was asked before. */
+export interface VersionRead {
+  version: number;
+  change: ScheduleChange;
+  at: Date;
+  by: string;
+  /** What was asked, without the payload; missing where the version changed only the state. */
+  spec?: Omit<ScheduleBody, "payload">;
+  changes: Change[];
+  /** What else is known of the change: the owner and the reason of a pause, the version that was restored. */
+  detail: Json;
+}
+
+/** Larger payloads are compared, and not shown. */
+const payloadShownMax = 2_000;
+
+interface VersionRow {
+  version: number;
+  change: ScheduleChange;
+  at: Date;
+  by: string;
+  sparse: SparseBody | null;
+  target: Target | null;
+  sparseBefore: SparseBody | null;
+  targetBefore: Target | null;
+  payloadChanged: boolean;
+  payload: Json;
+  payloadBefore: Json;
+  payloadShown: boolean;
+  detail: Json;
+}
+
+/** The newest first; `before` is the version at which the page before ended. */
+export async function versionsOf(
+  tx: Tx,
+  { key, limit, before }: { key: string; limit: number; before?: number | undefined },
+): Promise<{ items: VersionRead[]; next?: number }> {
+  const schedule = await findSchedule(tx, key);
+  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  const rows = await versionRows(tx, schedule.id, before ?? schedule.version + 1, limit + 1);
+  const items = rows.slice(0, limit).map(versionRead);
+  const last = items.at(-1)?.version;
+  return rows.length > limit && last !== undefined ? { items, next: last } : { items };
+}
+
+function versionRows(tx: Tx, scheduleId: string, before: number, limit: number): PromiseLike<VersionRow[]> {
+  return tx<VersionRow[]>`
+    select v.version, v.change, v.changed_at as at, v.changed_by as by, v.body as sparse, v.target,
+      b.body as "sparseBefore", b.target as "targetBefore",
+      v.body is not null and b.body is not null and v.payload is distinct from b.payload as "payloadChanged",
+      case when shown.payload then v.payload end as payload, case when shown.payload then b.payload end as "payloadBefore",
+      shown.payload as "payloadShown", a.detail
+    from (
+      select * from carillon.schedule_versions where schedule_id = ${scheduleId} and version < ${before}
+      order by version desc limit ${limit}) v
+    left join carillon.schedule_versions p on p.schedule_id = v.schedule_id and p.version = v.version - 1
+    left join carillon.schedule_versions b on b.schedule_id = p.schedule_id and b.version = p.spec_version
+    cross join lateral (
+      select octet_length(v.payload::text) + octet_length(b.payload::text) <= ${payloadShownMax} is true as payload) shown
+    left join lateral (
+      select detail from carillon.audit a
+      where a.schedule_id = v.schedule_id and a.version = v.version and a.action = 'schedule.' || v.change order by a.id limit 1) a on true
+    order by v.version desc`;
+}
+
+function versionRead(row: VersionRow): VersionRead {
+  const { version, change, at, by, sparse, target, sparseBefore, targetBefore, detail } = row;
+  const head = { version, change, at, by, detail };
+  if (sparse === null || target === null) return { ...head, changes: [] };
+  const spec = asked(sparse, target);
+  if (sparseBefore === null || targetBefore === null) return { ...head, spec, changes: [] };
+  const before = asked(sparseBefore, targetBefore);
+  return {
+    ...head,
+    spec,
+    changes: [...changesBetween(asJson(before), asJson(spec)), ...payloadChanges(row)],
+  };
+}
+
+function payloadChanges({ payloadChanged, payloadShown, payload, payloadBefore }: VersionRow): Change[] {
+  if (!payloadChanged) return [];
+  return payloadShown ? changesBetween(payloadBefore, payload, "payload") : [{ path: "payload" }];
+}
+
+function asked(sparse: SparseBody, target: Target): Omit<ScheduleBody, "payload"> {
+  const { payload: _payload, ...spec } = fullBody(sparse, target, null);
+  return spec;
+}
+
+function asJson(value: object): Json {
+  return JSON.parse(JSON.stringify(value));
+}
