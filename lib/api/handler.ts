@@ -14,6 +14,8 @@ import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
 import { makeRouter } from "./router.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import { timeRoutes } from "./time-routes.ts";
+import { versionRoutes } from "./version-routes.ts";
 
 export interface ApiParts {
   operations: Operations;
@@ -39,6 +41,8 @@ export function makeApi(
   const { clock, operations } = parts;
   const router = makeRouter([
     ...scheduleRoutes(operations),
+    ...timeRoutes(operations),
+    ...versionRoutes(operations),
     ...fireRoutes(operations),
     ...calendarRoutes(operations),
     ...jobRoutes(operations),

@@ -13,17 +13,21 @@ import {
   removeCalendar,
 } from "../plan/calendar-edits.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
+import { type Explanation, explain } from "../plan/explain.ts";
 import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
-import { nextOccurrences } from "../plan/next-occurrences.ts";
+import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
+import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import {
   listSchedules,
   readSchedule,
   type ScheduleFilter,
   type ScheduleRead,
 } from "../plan/read-schedule.ts";
+import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
+import { type VersionRead, versionsOf } from "../plan/versions.ts";
 import { Refusal } from "../refusal.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
@@ -50,7 +54,16 @@ export interface Operations {
   readSchedule(key: string): Promise<ScheduleRead | null>;
   /** In the order of keys; `after` is the key at which the page before ended. */
   listSchedules(filter: ScheduleFilter): Promise<Page<ScheduleRead, string>>;
-  nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<number[]>;
+  nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
+  previewSchedule(wish: PreviewWish): Promise<Preview>;
+  explain(wish: { key: string; at: Date }): Promise<Explanation>;
+  /** Newest first; `before` is the version at which the page before ended. */
+  versionsOfSchedule(wish: {
+    key: string;
+    limit: number;
+    before?: number | undefined;
+  }): Promise<Page<VersionRead, number>>;
+  restoreVersion(wish: RestoreWish): Promise<EditDone>;
   fireNow(wish: FireWish): Promise<JobRead>;
   backfillSchedule(wish: BackfillWish): Promise<BackfillDone>;
   /** Newest first; `before` is where the page before ended. */
@@ -99,6 +112,14 @@ export function makeOperations(deps: OperationDeps): Operations {
     readSchedule: (key) => readSchedule(sql, key),
     listSchedules: (filter) => listSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),
+    previewSchedule: async (wish) => {
+      refuseUnknownHandler(handlers, wish.body.target);
+      return previewSchedule(sql, wish);
+    },
+    explain: (wish) => explain(sql, wish),
+    versionsOfSchedule: (wish) => versionsOf(sql, wish),
+    restoreVersion: (wish) =>
+      restoreVersion(deps, wish, ({ target }) => refuseUnknownHandler(handlers, target)),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);

@@ -4,7 +4,7 @@ import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyFault, keyShape } from "../schedule/schedule-key.ts";
 import { storableText } from "../schedule/text.ts";
-import { pageQuery, wholeNumber } from "./query.ts";
+import { pageQuery } from "./query.ts";
 
 /** The key in the path, refused where it can be nobody's. */
 export function readKey(key: string): string {
@@ -75,9 +75,4 @@ export const listQuery = z.strictObject({
   state: z.enum(["active", "paused", "ended"]).optional(),
   target: z.enum(["handler", "event", "queue", "webhook", "lambda"]).optional(),
   ...pageQuery,
-});
-
-export const nextQuery = z.strictObject({
-  n: wholeNumber({ min: 1, max: 100, byDefault: 10 }),
-  from: instantShape.optional(),
 });

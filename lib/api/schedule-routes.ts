@@ -1,17 +1,14 @@
-import type { EditDone } from "../plan/edit-transaction.ts";
-import type { ScheduleRead } from "../plan/read-schedule.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import type { Token } from "../token/token.ts";
-import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import { forbidden } from "./router.ts";
 import {
   listQuery,
-  nextQuery,
   pauseShape,
   readKey,
   readKeyedScheduleBody,
@@ -170,17 +167,6 @@ function readRoutes(operations: Operations): Route[] {
         return { status: 200, body: scheduleView(schedule), headers: { etag: etagOf(schedule.version) } };
       },
     }),
-    route({
-      method: "GET",
-      path: "/v1/schedules/{key}/next",
-      scope: "read",
-      query: nextQuery,
-      answer: async ({ parameter, query: { n, from } }) => {
-        const key = readKey(parameter("key"));
-        const instants = await operations.nextOccurrences({ key, n, from: from?.getTime() });
-        return { status: 200, body: { occurrences: instants.map((at) => new Date(at).toISOString()) } };
-      },
-    }),
   ];
 }
 
@@ -197,16 +183,4 @@ function ownerFor(token: Token, owner: string | null | undefined): string | unde
     );
   }
   return owner;
-}
-
-function edited({ change, schedule }: EditDone): Answer {
-  const headers = { etag: etagOf(schedule.version) };
-  const body = scheduleView(schedule);
-  return change === "created"
-    ? { status: 201, body, headers: { ...headers, location: locationOf(schedule) } }
-    : { status: 200, body, headers };
-}
-
-function locationOf(schedule: ScheduleRead): string {
-  return `/v1/schedules/${encodeURIComponent(schedule.key)}`;
 }

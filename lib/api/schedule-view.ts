@@ -55,6 +55,6 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
 }
 
 /** A hold that was set on a group or a tag says on which. */
-function holdView({ scope, name, owner, reason, until, since }: Hold) {
+export function holdView({ scope, name, owner, reason, until, since }: Hold) {
   return { owner, reason, until, since, ...(scope === "schedule" ? {} : { [scope]: name }) };
 }

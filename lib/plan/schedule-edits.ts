@@ -14,6 +14,7 @@ import {
   ownHold,
   writeHolds,
 } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
@@ -110,28 +111,33 @@ async function create(tx: Tx, key: string, body: ScheduleBody, author: string): 
 export async function respec(
   tx: Tx,
   { current, state }: EditContext,
-  { change, body, author, whenNamed = true }: Respec,
+  { change, body, author, whenNamed = true, restored }: Respec,
 ): Promise<Decision> {
   const { paused, ...wanted } = body;
-  const counted = whenNamed && isRelative(body);
+  const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = await holdsOfOne(tx, current.id);
   const own = ownHold(author);
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;
   const releasing = paused === false && owns;
-  const same = !counted && isDeepStrictEqual(asStored(wanted), current.body);
+  const same = restored === undefined && !counted && isDeepStrictEqual(asStored(wanted), current.body);
   if (same && !holding && !releasing) return null;
   const kept = !counted && hasSameCadence(asStored(wanted), current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
-  const spec: Spec = kept
-    ? await keptSpec(tx, current, wanted)
-    : await resolveSpec(tx, current.key, wanted, state.now);
+  const spec: Spec =
+    restored?.spec ??
+    (kept ? await keptSpec(tx, current, wanted) : await resolveSpec(tx, current.key, wanted, state.now));
   const holdChange: HoldChange = {
     ...(holding ? { set: [{ ...own, reason: null, until: null, since: state.now }] } : {}),
     ...(releasing ? { remove: [own] } : {}),
   };
   return {
-    edit: { change, ...(same ? {} : { spec }), ...(holding || releasing ? { holds: holdChange } : {}) },
+    edit: {
+      change,
+      ...(same ? {} : { spec }),
+      ...(holding || releasing ? { holds: holdChange } : {}),
+      ...(restored === undefined ? {} : { detail: restored.detail }),
+    },
     holdsAfter: holdsAfter(holds, holdChange, state.now),
   };
 }
@@ -142,6 +148,8 @@ export interface Respec {
   author: string;
   /** False where a patch does not touch the `when`: one that is relative then does not count anew. */
   whenNamed?: boolean;
+  /** The spec of an older version, resolved already, and what the audit says of it. */
+  restored?: { spec: Spec; detail: Json };
 }
 
 /** As it would be read back: JSON has no negative zero. */

@@ -61,7 +61,7 @@ describe("with its own rights and no more", () => {
     const schedule = await readSchedule(roles.api, "edited");
     expect(schedule).toMatchObject({ version: 5 });
     expect((await listSchedules(roles.api, { limit: 10 })).items.length).toBeGreaterThan(0);
-    expect(await nextOccurrences(roles.api, { key: "edited", n: 2 })).toHaveLength(2);
+    expect((await nextOccurrences(roles.api, { key: "edited", n: 2 })).occurrences).toHaveLength(2);
     const [job] = (await jobsOf(roles.api, { id: schedule?.id ?? "" }, { limit: 5 })).items;
     expect(await readJob(roles.api, job?.id ?? "")).toMatchObject({ key: "edited", payload: 1 });
     await world.remove("edited");

@@ -34,9 +34,9 @@ describe("a window", () => {
       startsAt: "2026-03-02T10:20:00Z",
       endsAt: "2026-03-02T10:50:00Z",
     });
-    expect(await nextOccurrences(world.sql, { key: "within", n: 9 })).toEqual(
-      ["10:20:00", "10:30:00", "10:40:00"].map((time) => at(time).getTime()),
-    );
+    expect(
+      (await nextOccurrences(world.sql, { key: "within", n: 9 })).occurrences.map((each) => each.at),
+    ).toEqual(["10:20:00", "10:30:00", "10:40:00"].map((time) => at(time).getTime()));
     await live(at("11:10:00"));
     expect(await occurrences()).toEqual(["10:20:00", "10:30:00", "10:40:00"]);
     expect(await stateOf("within")).toBe("ended");
@@ -204,7 +204,7 @@ test("an interval by the calendar keeps its wall time", async () => {
     startsAt: "2026-03-27T09:00:00+01:00",
   });
   const next = await nextOccurrences(world.sql, { key: "daily", n: 4, from: Date.parse(monday) });
-  expect(next.map((instant) => new Date(instant).toISOString().slice(0, 16))).toEqual([
+  expect(next.occurrences.map((each) => new Date(each.at).toISOString().slice(0, 16))).toEqual([
     "2026-03-27T08:00",
     "2026-03-28T08:00",
     "2026-03-29T07:00",
