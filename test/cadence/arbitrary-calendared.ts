@@ -46,6 +46,16 @@ export function calendared(
   return { kind: "calendared", of, timezone, on, rules };
 }
 
+/** Mostly near one of the changes above, else in any zone and at any time. */
+function arbitraryPlace(): fc.Arbitrary<{ timezone: string; day: number }> {
+  const day = fc.integer({ min: Date.UTC(2010, 0, 1) / DAY, max: Date.UTC(2039, 11, 31) / DAY });
+  const anywhere = fc.record({ timezone: fc.constantFrom(...Intl.supportedValuesOf("timeZone")), day });
+  const near = fc
+    .constantFrom(...changes)
+    .map(([timezone, date]) => ({ timezone: timezone as string, day: Date.parse(date) / DAY }));
+  return fc.oneof({ weight: 3, arbitrary: near }, { weight: 1, arbitrary: anywhere });
+}
+
 function arbitrarySparse(): fc.Arbitrary<string> {
   const minute = fc.constantFrom("0", "1", "30", "0,30", "15-17", "*/20", "59");
   const hour = fc.constantFrom("0", "1", "2", "2", "3", "23", "0-3", "1,2", "*/6", "12", "22-23", "*");
@@ -53,26 +63,58 @@ function arbitrarySparse(): fc.Arbitrary<string> {
   return fc.tuple(minute, hour, days).map((fields) => fields.join(" "));
 }
 
+/** Of every kind that a calendar can move, a few times a day or seldom, with something to do when clocks change. */
+function arbitraryInner(timezone: string, day: number): fc.Arbitrary<Cadence> {
+  const time = fc.constantFrom(0, 30, 120, 150, 540, 1_410).map((minutes) => day * DAY + minutes * MINUTE);
+  const daysAway = fc.integer({ min: -50, max: 20 });
+  const interval = fc.tuple(time, daysAway, fc.constantFrom(47, 360, 1_440, 4_321)).map(
+    ([at, days, minutes]): Cadence => ({
+      kind: "interval",
+      everyMs: minutes * MINUTE,
+      firstAt: at + days * DAY,
+    }),
+  );
+  const byCalendar = fc.tuple(time, daysAway, fc.constantFrom("day", "week", "month")).map(
+    ([at, days, unit]): Cadence => ({
+      kind: "calendar-interval",
+      every: 1,
+      unit,
+      anchor: at + days * DAY,
+      from: 0,
+      timezone,
+    }),
+  );
+  const once = fc.tuple(time, daysAway).map(([at, days]): Cadence => ({ kind: "once", at: at + days * DAY }));
+  const two = fc
+    .tuple(byCalendar, arbitrarySparse())
+    .map(([first, second]): Cadence => ({ kind: "union", of: [first, cron(second, timezone)] }));
+  return fc.oneof(
+    { weight: 4, arbitrary: arbitrarySparse().map((expression) => cron(expression, timezone)) },
+    { weight: 2, arbitrary: arbitraryCron().map((expression) => cron(expression, timezone)) },
+    { weight: 2, arbitrary: fc.oneof(interval, byCalendar, once, two) },
+  );
+}
+
 export interface Case {
   cadence: Calendared;
   at: number;
 }
 
-/** Around a change of the clocks; the zone of the cadence may be another than the calendar's. */
+/** The zone of the cadence may be another than the calendar's. */
 export function arbitraryCase(on: fc.Arbitrary<Calendared["on"]>): fc.Arbitrary<Case> {
-  return fc.constantFrom(...changes).chain(([timezone, date]) => {
-    const day = Date.parse(date) / DAY;
-    return fc
-      .tuple(
-        fc.oneof({ weight: 3, arbitrary: arbitrarySparse() }, { weight: 1, arbitrary: arbitraryCron() }),
+  return fc
+    .tuple(arbitraryPlace(), fc.constantFrom(null, null, "UTC", "Asia/Tokyo"))
+    .chain(([{ timezone, day }, other]) =>
+      fc.tuple(
+        fc.constant(timezone),
+        arbitraryInner(other ?? timezone, day),
         arbitraryRulesAround(day),
-        fc.integer({ min: (day - 12) * 1440, max: (day + 8) * 1440 }),
+        fc.integer({ min: (day - 12) * 1_440, max: (day + 8) * 1_440 }),
         on,
-        fc.constantFrom(timezone, timezone, "UTC", "Asia/Tokyo"),
-      )
-      .map(([expression, rules, minute, how, zone]) => ({
-        cadence: { kind: "calendared" as const, of: cron(expression, zone), timezone, on: how, rules },
-        at: minute * MINUTE,
-      }));
-  });
+      ),
+    )
+    .map(([timezone, of, rules, minute, how]) => ({
+      cadence: { kind: "calendared" as const, of, timezone, on: how, rules },
+      at: minute * MINUTE,
+    }));
 }
