@@ -30,7 +30,8 @@ export interface World {
   keys: readonly string[];
   acknowledged: Acknowledged[];
   unexpected: string[];
-  state: { editing: boolean; faults: boolean; ticksStalled: boolean; over: boolean };
+  /** `fired`: everything that is judged has become jobs, and ticks only sweep. */
+  state: { editing: boolean; faults: boolean; ticksStalled: boolean; fired: boolean; over: boolean };
   counts: { ticks: number; edits: number; unknownEdits: number; deaths: number };
 }
 
@@ -89,7 +90,8 @@ export async function ticker(world: World, sql: Sql): Promise<void> {
       continue;
     }
     counts.ticks += 1;
-    const act = dice.chance(0.15) ? whole : dice.chance(0.3) ? sweeping : batch;
+    const firing = dice.chance(0.15) ? whole : dice.chance(0.3) ? sweeping : batch;
+    const act = state.fired ? sweeping : firing;
     await enduring(world, "ticker", act);
     await pause(dice.between(1, 30));
   }
@@ -155,11 +157,13 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
   const deps = { sql, queue: queues.sender(() => fate(world)) };
   const target = () => (dice.chance(0.5) ? { queue: "race" } : { handler: "race" });
   const retry = { attempts: 100, base: "1s", max: "5s" };
+  const overlap = () => dice.pick(["allow", "allow", "allow", "allow", "skip", "queue"] as const);
   const body = () =>
     parseScheduleBody({
       when: whens(dice, clock.now()),
       target: target(),
       payload: { edit: ++edits },
+      overlap: overlap(),
       retry,
     });
 
@@ -167,7 +171,9 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
     const wish = { key, caller: { name } };
     const lot = dice.between(1, 100);
     if (lot <= 40) return putSchedule(deps, { ...wish, body: body() });
-    if (lot <= 55) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
+    if (lot <= 50) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
+    if (lot <= 55)
+      return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits }, overlap: overlap() } });
     if (lot <= 65) {
       const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
       return patchSchedule(deps, { ...wish, patch });

@@ -49,10 +49,12 @@ function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
 
 /** Only what is older than two minutes when it is planned, and only if a newer one of that age runs. */
 function judgePassedOver({ segments, jobs, ranges, versions }: Told): string[] {
-  const ran = jobs.filter(({ state }) => state !== "skipped").map(({ occurrence }) => occurrence);
+  const ran = jobs
+    .filter(({ state, reason }) => state !== "skipped" || reason === "overlap")
+    .map(({ occurrence }) => occurrence);
   const passed = [
     ...jobs
-      .filter(({ state }) => state === "skipped")
+      .filter(({ state, reason }) => state === "skipped" && reason !== "overlap")
       .map(({ scheduleId, occurrence: at, finishedAt }) => ({
         scheduleId,
         from: at,

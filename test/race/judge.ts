@@ -1,6 +1,7 @@
 import type { Claim } from "./claims.ts";
 import { judgeClaims, judgeLeases } from "./judge-claims.ts";
 import { judgeJobs } from "./judge-jobs.ts";
+import { judgeLanes } from "./judge-lanes.ts";
 import type { Ledger } from "./ledger.ts";
 import { owedBy, type Segment, type VersionRead } from "./owed.ts";
 
@@ -60,6 +61,7 @@ export function judge(ledger: Ledger, history: History, end: number, clockGrainM
     ...judgeAcknowledged(history.acknowledged, versions),
     ...judgeClaims(history.claims, { segments: segmentsBySchedule, versions, end }),
     ...judgeLeases(history.claims, clockGrainMs),
+    ...judgeLanes(history.claims, versions, clockGrainMs),
   );
   return verdict;
 }

@@ -42,7 +42,7 @@ export async function laneRace(databaseUrl: string, seed: number, ms: number): P
     keys,
     acknowledged: [],
     unexpected: [],
-    state: { editing: false, faults: true, ticksStalled: false, over: false },
+    state: { editing: false, faults: true, ticksStalled: false, fired: false, over: false },
     counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
   };
   const own: Sql[] = [];

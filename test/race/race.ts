@@ -63,7 +63,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
     keys: Array.from({ length: schedules }, (_, index) => `race:${index}`),
     acknowledged: [],
     unexpected: [],
-    state: { editing: true, faults: true, ticksStalled: false, over: false },
+    state: { editing: true, faults: true, ticksStalled: false, fired: false, over: false },
     counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
   };
   const own: Sql[] = [];
@@ -93,7 +93,7 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   await Promise.all([...editing, stalling]);
   const killed = await killing;
   const end = clock.now();
-  const healedMs = await untilHealed(bystander, end, options.healMs ?? 60_000);
+  const healedMs = await untilHealed(world, bystander, end, options.healMs ?? 60_000);
   world.state.over = true;
   await Promise.all(running);
   const verdict = judge(
@@ -108,15 +108,16 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
 }
 
 /** Waits until nothing that was due by the end waits any more (but for a hold), or until time is up: the oracle then says what is stuck. */
-async function untilHealed(sql: Sql, end: Date, healMs: number): Promise<number> {
+async function untilHealed({ state }: World, sql: Sql, end: Date, healMs: number): Promise<number> {
   const startedAt = Date.now();
   while (Date.now() - startedAt < healMs) {
     await pause(100);
-    const [row] = await sql<{ healed: boolean }[]>`
-      select not exists (select from carillon.shards where watermark_at <= ${end}) and not exists (
+    const [row] = await sql<{ fired: boolean; done: boolean }[]>`
+      select not exists (select from carillon.shards where watermark_at <= ${end}) as fired, not exists (
         select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
-        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.deleted_at is not null)) as healed`;
-    if (row?.healed === true) break;
+        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.deleted_at is not null)) as done`;
+    state.fired = row?.fired === true;
+    if (row?.fired === true && row.done) break;
   }
   return Date.now() - startedAt;
 }
