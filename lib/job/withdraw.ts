@@ -42,7 +42,7 @@ export async function withdrawReleased(
       returning 1
     ), owed as (
       delete from carillon.backlog
-      where schedule_id = ${scheduleId} and kind = 'cadence' and taken = 0 and turn_at = ${heldUntil}
+      where schedule_id = ${scheduleId} and kind = 'cadence' and taken = 0 and turn_at = ${heldUntil} and dues[1] > ${heldSince}
       returning cardinality(occurrences) as jobs
     )
     update carillon.schedules

@@ -14,7 +14,7 @@ export const rowMax = 10_000;
 const stepSeconds = 2;
 
 /** A row whose schedule is held comes to its turn again after so long, if nobody has woken it before. */
-const heldTurn = "5 minutes";
+const heldTurn = "1 minute";
 
 export interface BacklogRow {
   id: string;
@@ -152,12 +152,15 @@ async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
       where o >= (select kept_from from carillon.retention)))`;
 }
 
-/** Whoever cannot be served now, because held or because there is no room, comes to their turn again behind the others. */
+/**
+ * Whoever cannot be served now, because held or because there is no room, comes to their turn again behind the others. After a
+ * hold that ends by itself that is just after its end: rows that stand at its very end are what the end itself lets go.
+ */
 export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx`
     update carillon.backlog b set turn_at = greatest(b.turn_at + interval '1 millisecond',
-      case when ${isHeld(tx)} then least(s.held_until, carillon.clock() + ${heldTurn}::interval) else carillon.clock() end)
+      case when ${isHeld(tx)} then least(s.held_until + interval '1 millisecond', carillon.clock() + ${heldTurn}::interval) else carillon.clock() end)
     from carillon.schedules s where b.id = any(${ids}::bigint[]) and s.id = b.schedule_id`;
 }
 

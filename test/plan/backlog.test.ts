@@ -223,12 +223,39 @@ describe("what is owed by a schedule that is held", () => {
   test("goes on when a hold ends by itself, at that moment", async () => {
     const [id = ""] = await schedules(1);
     await owe(id, seconds(5));
-    await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = ${at(2 * minute)}`;
+    await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = ${at(30 * second)}`;
     await admit();
-    expect(await rows()).toMatchObject([{ owing: 5, turnAt: at(2 * minute) }]);
-    await world.clock.setNow(at(2 * minute));
+    expect(await rows()).toMatchObject([{ owing: 5, turnAt: at(30 * second + 1) }]);
+    await world.clock.setNow(at(30 * second + 1));
     await admit();
     expect(await rows()).toEqual([]);
+  });
+});
+
+describe("what is owed from before a hold with an end", () => {
+  test("is still owed when the hold is released early", async () => {
+    const [id = ""] = await schedules(1, { when: "every 1m", catchUp: { policy: "all" } });
+    await owe(id, seconds(5));
+    await world.pause("k0", { until: at(30 * second) });
+    await admit();
+    await world.clock.advance(10 * second);
+    await world.resume("k0");
+    expect(await rows()).toMatchObject([{ owing: 5 }]);
+    await world.clock.advance(minute);
+    await admit();
+    expect(await rows()).toEqual([]);
+  });
+
+  test("is told from what the hold's end lets go, even where both stand at the same instant", async () => {
+    const [id = ""] = await schedules(1, { when: "every 1s", catchUp: { policy: "all" } });
+    await world.tick();
+    await owe(id, seconds(5));
+    const until = at(3 * minute);
+    await world.pause("k0", { until });
+    await world.sql`update carillon.backlog set turn_at = ${until}`;
+    await world.clock.advance(10 * second);
+    await world.resume("k0");
+    expect(await rows()).toMatchObject([{ owing: 5 }]);
   });
 });
 
