@@ -10,3 +10,6 @@ export const INTERVAL_MIN_MS = 1_000;
 
 /** A `when` that is a list has at most so many entries. */
 export const WHENS_MAX = 20;
+
+/** What a list means is stored as one text, by which equal ones are found: the index of a database takes no longer entries. */
+export const MEANING_LENGTH_MAX = 2_000;

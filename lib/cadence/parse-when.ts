@@ -1,4 +1,4 @@
-import { EXPRESSION_LENGTH_MAX, WHENS_MAX } from "./bounds.ts";
+import { EXPRESSION_LENGTH_MAX, MEANING_LENGTH_MAX, WHENS_MAX } from "./bounds.ts";
 import type { Cadence } from "./cadence.ts";
 import { invalid, quoted, type WhenFault } from "./fault.ts";
 import { nearestWord } from "./near.ts";
@@ -39,12 +39,14 @@ function parseList(whens: readonly string[], context: WhenContext): ParsedWhen |
       };
     }
     const meaning = storedForm(parsed.cadence).expression;
-    if (!byMeaning.has(meaning)) {
-      byMeaning.set(meaning, parsed);
-      warnings.push(
-        ...parsed.warnings.map((warning) => (whens.length > 1 ? `${quoted(text)}: ${warning}` : warning)),
-      );
+    if (byMeaning.has(meaning)) continue;
+    byMeaning.set(meaning, parsed);
+    if ([...byMeaning.keys()].join(" | ").length > MEANING_LENGTH_MAX) {
+      return { ...invalid(0, "The list is too long from here on; give it to several schedules."), index };
     }
+    warnings.push(
+      ...parsed.warnings.map((warning) => (whens.length > 1 ? `${quoted(text)}: ${warning}` : warning)),
+    );
   }
   const parsed = [...byMeaning.values()];
   const [first] = parsed;

@@ -58,6 +58,14 @@ describe("a list of whens", () => {
     expect(parseWhen("0 9 * * * | 0 10 * * *", context)).toMatchObject({ ok: false, position: 10 });
   });
 
+  test("is refused where what it means would be too long to be stored", () => {
+    const odd = Array.from({ length: 30 }, (_, index) => 2 * index + 1).join(",");
+    const long = Array.from({ length: 20 }, (_, hour) => `${odd} ${odd} ${hour} 1,3,5,7,9,11,13,15 * *`);
+    expect(parseWhen(long.slice(0, 10), context)).toMatchObject({ ok: true });
+    expect(parseWhen(long, context)).toMatchObject({ ok: false, kind: "invalid", index: 10, position: 0 });
+    expect(parseWhen("cron(0 0 1-31/2 1-12/2 ? 1970-2199/2)", context)).toMatchObject({ ok: true });
+  });
+
   test("names the entry that a warning is about, each only once", () => {
     const parsed = parseWhen(["0 9 * * *", "every 5s", "every 5 seconds"], context);
     expect(parsed).toMatchObject({ warnings: ['"every 5s": It runs more often than once a minute.'] });

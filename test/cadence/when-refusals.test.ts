@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { storedForm } from "../../lib/cadence/stored-cadence.ts";
 
 const context = { timezone: "UTC", now: Date.parse("2026-11-21T08:00:00Z"), key: "a" };
 
@@ -284,6 +285,7 @@ describe("whatever the text", () => {
         if (parsed.ok) {
           for (const told of [parsed.description, ...parsed.warnings])
             expect(told).not.toMatch(/undefined|NaN|null/);
+          expect(storedForm(parsed.cadence).expression.length).toBeLessThanOrEqual(2_000);
           return;
         }
         const faulty = typeof when === "string" ? when : (when[parsed.index ?? 0] ?? "");
