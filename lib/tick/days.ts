@@ -46,10 +46,10 @@ export function bringNear(sql: Sql, shard: number): Promise<boolean> {
         order by due_at fetch first ${moveMax} rows with ties
       ), taken as (
         delete from carillon.plan_far f using near where f.ctid = near.ctid
-        returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.shard
+        returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.governed, f.shard
       ), inserted as (
-        insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
-        select due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard from taken order by due_at
+        insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
+        select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard from taken order by due_at
       )
       select count(*)::int as moved, max(due_at) as "lastDueAt" from taken`;
     const more = (moved?.moved ?? 0) >= moveMax && moved?.lastDueAt != null;

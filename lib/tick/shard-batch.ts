@@ -29,9 +29,22 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     // Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over.
     const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
-    if (isReached(state, horizon))
-      return { shard, taken: 0, lastDueAt: null, lastSchedule: null, jobs: 0, parcels: [], done: true };
-    const { unfolded, releases, size } = await lookAhead(tx, state, horizon, rowsMax(state, batchMax));
+    const nothing = {
+      shard,
+      taken: 0,
+      lastDueAt: null,
+      lastSchedule: null,
+      jobs: 0,
+      parcels: [],
+      done: true,
+    };
+    if (isReached(state, horizon)) return nothing;
+    const { rows, unfolded, releases, size } = await lookAhead(tx, state, horizon, rowsMax(state, batchMax));
+    // Most shards of a small installation have nothing due in most minutes, and planning the statement below is what then costs.
+    if (rows === 0) {
+      await raiseWatermark(tx, shard, horizon, greatestSchedule, horizon);
+      return nothing;
+    }
     const released: OutgoingParcel[] = [];
     for (const schedule of releases)
       released.push(...(await fireRelease(tx, state, schedule, schedule.version)));
@@ -96,6 +109,7 @@ interface Look extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "cal
 }
 
 interface LookedAhead {
+  rows: number;
   unfolded: UnfoldedRow[];
   releases: StoredSchedule[];
   size: number;
@@ -126,7 +140,7 @@ async function lookAhead(tx: Tx, state: ShardState, horizon: Date, batchMax: num
   const sharedJobs = shared.reduce((sum, { rows: of }, index) => sum + of * instantsIn(unfolded[index]), 0);
   const all = jobs + sharedJobs;
   const size = all <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / all));
-  if (!looks.some(({ governed }) => governed > 0)) return { unfolded, releases: [], size };
+  if (!looks.some(({ governed }) => governed > 0)) return { rows, unfolded, releases: [], size };
   const governed = await unfoldGoverned(
     tx,
     state,
@@ -135,6 +149,7 @@ async function lookAhead(tx: Tx, state: ShardState, horizon: Date, batchMax: num
     jobsMax,
   );
   return {
+    rows,
     unfolded: [...unfolded, ...governed.unfolded],
     releases: governed.releases,
     size: governed.jobs > jobsMax && governed.last !== null ? governed.last : size,
