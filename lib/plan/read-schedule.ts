@@ -14,6 +14,7 @@ import {
   searchSchedules,
 } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
 import { jobsOf } from "./job-history.ts";
 
@@ -101,6 +102,10 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
+  const owed = await oldestOwed(
+    tx,
+    stored.map(({ id }) => id),
+  );
   return stored.map((schedule) => {
     const {
       cadence,
@@ -113,7 +118,11 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
       ...head
     } = schedule;
     const pending = (shards.get(shard)?.watermarkAt ?? now) < now;
-    const { nextAt, ended } = whatIsNext(schedule, now.getTime(), jobs.get(schedule.id) ?? [], pending);
+    const { nextAt, ended } = whatIsNext(schedule, now.getTime(), {
+      jobs: jobs.get(schedule.id) ?? [],
+      owed: owed.get(schedule.id) ?? null,
+      pending,
+    });
     const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
     return {
       ...head,
@@ -149,19 +158,19 @@ function probesOf(
   return { id: schedule.id, instants };
 }
 
-/** The next occurrence that has not started: the oldest whose job waits, or the first to come. */
+/** The next occurrence that has not started: the oldest whose job waits or that is still to be let in, or the first to come. */
 function whatIsNext(
   schedule: StoredSchedule,
   now: number,
-  jobs: readonly JobRead[],
-  pending: boolean,
+  { jobs, owed, pending }: { jobs: readonly JobRead[]; owed: Date | null; pending: boolean },
 ): { nextAt: number | null; ended: boolean } {
   const timetable = timetableOf(schedule);
+  const byAge = jobs.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
+  const waiting = byAge.find(({ state }) => state === "waiting")?.occurrence ?? null;
+  const late = [waiting, owed].flatMap((at) => (at === null ? [] : [at.getTime()]));
+  if (late.length > 0) return { nextAt: Math.min(...late), ended: false };
   const coming =
     timetable.firesLeft === 0 ? null : nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, now));
-  const byAge = jobs.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
-  const waiting = byAge.find(({ state }) => state === "waiting");
-  if (waiting !== undefined) return { nextAt: waiting.occurrence.getTime(), ended: false };
   if (coming !== null) return { nextAt: coming, ended: false };
   const latest = byAge.at(-1);
   const unsettled = latest?.state === "running" || latest?.state === "retrying";
