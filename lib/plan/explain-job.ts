@@ -122,9 +122,10 @@ function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
 }
 
 function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
-  const offers = travel?.offers ?? 0;
-  const times = offers === 1 ? "once" : `${offers} times`;
-  const again = offers === 0 ? "" : `; its message has been sent again ${times}`;
+  // The first time is no repetition.
+  const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
+  const times = repeated === 1 ? "once" : `${repeated} times`;
+  const again = repeated === 0 ? "" : `; its message has been sent again ${times}`;
   return {
     outcome: "waiting",
     reason: "worker",

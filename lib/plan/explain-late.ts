@@ -39,12 +39,12 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
     return { byMs, because: "lane", why };
   }
   if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
-  if (isCaughtUp(facts, version))
-    return { byMs, because: "tick", why: "it was planned late and stands for those missed before it" };
   if (version?.body.catchUp.policy === "all") {
     const why = "it was missed, and what was missed is let in one after the other";
     return { byMs, because: "backlog", why };
   }
+  if (isCaughtUp(facts, version))
+    return { byMs, because: "tick", why: "it was planned late and stands for those missed before it" };
   return { byMs, because: "unrecorded", why: unrecorded };
 }
 
