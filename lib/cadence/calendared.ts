@@ -79,6 +79,20 @@ export function previousCalendarRun(c: Calendared, before: number, inner: Inner)
   return last === null ? null : previousOnAllowedDay(c, { before, downTo: last - FURTHEST_MS }, inner);
 }
 
+/** Where an occurrence of the cadence within goes: nowhere where the calendar skips it or it is left out. */
+export function movedTo(c: Calendared, at: number): number | null {
+  const zone = zoneNamed(c.timezone);
+  const wall = at + zone.spanAt(at).offset;
+  const day = dayOf(wall);
+  if (!isExcluded(c.rules, day)) return at;
+  if (c.on === "skip") return null;
+  for (let days = 1; days <= moveDaysMax; days += 1) {
+    const by = c.on === "next" ? days : -days;
+    if (isFree(c, zone, day + by)) return instantOfWall(zone, wall + by * MS_PER_DAY);
+  }
+  return null;
+}
+
 /** What is told of where an occurrence came from; more would be a list that nobody reads. */
 const NOMINAL_MAX = 10;
 
@@ -101,6 +115,23 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
   }
   const first = moved.sort((a, b) => a - b).slice(0, NOMINAL_MAX - own.length);
   return [...first, ...own].sort((a, b) => a - b);
+}
+
+/** The last of the instants at which `at` would have occurred without the calendar; null where it is no occurrence. */
+export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
+  const zone = zoneNamed(c.timezone);
+  const own = inner.nextAfter(c.of, at - 1) === at && (c.on === "skip" || isFree(c, zone, dayAt(zone, at)));
+  let last = own ? at : null;
+  if (c.on === "skip") return last;
+  const from = wallAfter(zone, at - 1);
+  const end = wallAfter(zone, at);
+  for (let day = dayOf(from); day <= dayOf(end - 1); day += 1) {
+    for (const stretch of stretchesMovedTo(c, day, { from, end })) {
+      const found = inner.previousBefore(c.of, stretch.end);
+      if (found !== null && found >= stretch.start && (last === null || found > last)) last = found;
+    }
+  }
+  return last;
 }
 
 function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): number[] {

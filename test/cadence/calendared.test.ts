@@ -10,6 +10,7 @@ import {
 } from "../../lib/cadence/cadence.ts";
 import {
   isCalendarRun,
+  movedTo,
   nextCalendared,
   nextCalendarRun,
   nominalOf,
@@ -51,6 +52,7 @@ describe("a calendar that moves what falls on excluded days", () => {
         fc.pre(allOf(cadence.of, at, at + DAY).length <= 96);
         const nominal = allOf(cadence.of, at - 34 * DAY, upTo + 34 * DAY);
         const moved = nominal.map((each) => movedByClock(cadence, wallAt, each));
+        expect(nominal.map((each) => movedTo(cadence, each))).toEqual(moved);
         const expected = [...new Set(moved)].filter((each) => each !== null && each > at && each <= upTo);
         expected.sort((a, b) => Number(a) - Number(b));
         expect(allOf(cadence, at, upTo)).toEqual(expected);
@@ -183,6 +185,7 @@ describe("a calendar that skips", () => {
         expect(allBackOf(cadence, at, upTo)).toEqual(occurrences);
         const runs = occurrences.filter((each) => !excludesDay(cadence.rules, dayIn(wallAt(each))));
         expect(occurrences.filter((each) => isCalendarRun(cadence, each))).toEqual(runs);
+        expect(occurrences.filter((each) => movedTo(cadence, each) === each)).toEqual(runs);
         expect(runsOf(cadence, at, upTo)).toEqual(runs);
         expect(runsBackOf(cadence, at, upTo)).toEqual(runs);
         for (const each of occurrences.slice(0, 3)) expect(nominalOf(cadence, each, inner)).toEqual([each]);
