@@ -8,6 +8,7 @@ import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
+import { groupRoutes } from "./group-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import type { Operations } from "./operations.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -45,6 +46,7 @@ export function makeApi(
     ...versionRoutes(operations),
     ...fireRoutes(operations),
     ...calendarRoutes(operations),
+    ...groupRoutes(operations),
     ...jobRoutes(operations),
   ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {

@@ -18,6 +18,7 @@ import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
+import { type LabelRead, readLabel } from "../plan/read-label.ts";
 import {
   listSchedules,
   readSchedule,
@@ -27,10 +28,18 @@ import {
 import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
+import {
+  pauseLabel,
+  resumeLabel,
+  type SharedHoldDone,
+  type SharedHoldWish,
+  type SharedPauseWish,
+} from "../plan/shared-holds.ts";
 import { type VersionRead, versionsOf } from "../plan/versions.ts";
 import { Refusal } from "../refusal.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
 
@@ -78,6 +87,9 @@ export interface Operations {
   /** In the order of names; `after` is the name at which the page before ended. */
   listCalendars(wish: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
   removeCalendar(wish: CalendarWish): Promise<void>;
+  pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
+  resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
+  readLabel(label: Label, page: { limit: number; after?: string | undefined }): Promise<LabelRead | null>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -130,6 +142,9 @@ export function makeOperations(deps: OperationDeps): Operations {
     readCalendar: (name) => readCalendarWithCounts(sql, name),
     listCalendars: (wish) => listCalendars(sql, wish),
     removeCalendar: (wish) => removeCalendar(deps, wish),
+    pauseLabel: (wish) => pauseLabel(deps, wish),
+    resumeLabel: (wish) => resumeLabel(deps, wish),
+    readLabel: (label, page) => readLabel(sql, label, page),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -4,9 +4,9 @@ import type { Token } from "../token/token.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
+import { ownerFor } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
-import { forbidden } from "./router.ts";
 import {
   listQuery,
   pauseShape,
@@ -172,15 +172,4 @@ function readRoutes(operations: Operations): Route[] {
 
 function callerOf(token: Token): { name: string } {
   return { name: token.name };
-}
-
-/** A hold is its owner's; only an admin sets or releases one in another's name. */
-function ownerFor(token: Token, owner: string | null | undefined): string | undefined {
-  if (owner === null || owner === undefined) return undefined;
-  if (owner !== token.name && token.scope !== "admin") {
-    throw forbidden(
-      `Only a token of scope admin acts for another owner; yours is ${JSON.stringify(token.name)}.`,
-    );
-  }
-  return owner;
 }

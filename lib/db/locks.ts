@@ -1,9 +1,9 @@
 import type { Tx } from "./connect.ts";
 
 /**
- * The lock order, everywhere: plan lock → gate → schedule row → parcels (by id) → lanes → parcels that wait in a lane → jobs.
- * Plan lock, gate and lanes are transaction-level advisory locks; their class ids (1, 2 and 4; 3 is used by
- * carillon.attach_days) are reserved in the whole database.
+ * The lock order, everywhere: labels → plan lock → gate → schedule row → parcels (by id) → lanes → parcels that wait in a lane → jobs.
+ * Labels (groups and tags), plan lock, gate and lanes are transaction-level advisory locks; their class ids (5, 1, 2 and 4; 3 is
+ * used by carillon.attach_days) are reserved in the whole database.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
@@ -16,12 +16,29 @@ import type { Tx } from "./connect.ts";
  * Lanes are locked by shard and a hash, a few keys a shard, ascending. Who has them wants no parcel of others but those that
  * wait in these very lanes, and what waits in a lane is changed by nobody without its lock: so no circle can close.
  *
+ * Who creates a schedule with a group or tags, or edits one into them, locks these labels shared and then reads which holds they
+ * have; so does who carries a hold to members. Who sets or releases a hold of a label locks it exclusively, and nothing after it. So
+ * whoever comes under the label is either seen by the walk through its members or sees the hold itself.
+ *
  * Each is a statement of its own: what is read in the same statement is read from a snapshot older than the lock.
  * And each is sent when it is asked for, by `execute`: the driver sends other statements only when somebody awaits them, so
  * that a read asked for after a lock, and awaited first, would go before it.
  */
 export const planLock = 1;
 export const gate = 2;
+export const labelLock = 5;
+
+/** In one order, whoever asks. */
+export function lockLabelsShared(tx: Tx, labels: readonly string[]): PromiseLike<unknown> {
+  if (labels.length === 0) return Promise.resolve();
+  return tx`
+    select pg_advisory_xact_lock_shared(${labelLock}::int, label) from (
+      select distinct hashtext(l) as label from unnest(${[...labels]}::text[]) l order by label) l`.execute();
+}
+
+export function lockLabel(tx: Tx, label: string): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${labelLock}::int, hashtext(${label}))`.execute();
+}
 
 /** Where something changes in a schedule's lane. */
 export function lockLane(tx: Tx, scheduleId: string): PromiseLike<unknown> {

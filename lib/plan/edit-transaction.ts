@@ -4,6 +4,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Hold } from "../schedule/holds.ts";
+import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule, findScheduleById } from "../schedule/stored-schedule.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
@@ -30,8 +31,14 @@ export interface EditDone {
   changes: { before: Date[]; after: Date[] };
 }
 
-/** What is to be done with a schedule that was found and locked; null where it already is as wished. */
-export type Decision = { edit: Edit; holdsAfter: readonly Hold[] } | null;
+/**
+ * What is to be done with a schedule that was found and locked; null where it already is as wished. Labels that it would be brought
+ * under and that nobody has locked yet come before every other lock: the edit begins anew with them.
+ */
+export type Decision =
+  | { edit: Edit; holdsAfter: readonly Hold[] }
+  | { unlockedLabels: readonly Label[] }
+  | null;
 
 export interface Created {
   id: string;
@@ -47,12 +54,14 @@ export interface EditSteps {
 
 /** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
 export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+  let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const done = await deps.sql.begin((tx) => editOnce(tx, wish, steps));
+      const done = await deps.sql.begin((tx) => editOnce(tx, wish, steps, labels));
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
-        return done;
+        if ("schedule" in done) return done;
+        labels = done.unlockedLabels;
       }
     } catch (error) {
       if (!mayPass(error) || attempt === attemptsMax) throw error;
@@ -77,7 +86,8 @@ async function editOnce(
   tx: Tx,
   wish: EditWish,
   steps: EditSteps,
-): Promise<(EditDone & { parcels: OutgoingParcel[] }) | "again"> {
+  labels: readonly Label[],
+): Promise<((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] }) | "again"> {
   const found = await findSchedule(tx, wish.key);
   if (found === null) {
     if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
@@ -90,7 +100,7 @@ async function editOnce(
       changes: { before: [], after },
     };
   }
-  const context = await lockForEdit(tx, found);
+  const context = await lockForEdit(tx, found, labels);
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
@@ -102,6 +112,7 @@ async function editOnce(
     const schedule = await readScheduleById(tx, current.id);
     return { change: "unchanged", schedule, parcels: context.parcels, changes: { before, after: before } };
   }
+  if ("unlockedLabels" in decision) return { ...decision, parcels: context.parcels };
   const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller.name);
   const after = decision.edit.delete === true ? [] : await comingById(tx, current.id, state.now);
   return {

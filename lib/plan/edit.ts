@@ -9,6 +9,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
+import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import {
   firstDueAfter,
@@ -18,6 +19,7 @@ import {
   timetableOf,
 } from "../schedule/timetable.ts";
 import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { wakeBacklog } from "./backlog.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHold } from "./ended-hold.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
@@ -38,24 +40,44 @@ export interface EditContext {
   current: StoredSchedule;
   /** Where its shard stood, and the time, once everything was locked: the edit's cut. */
   state: ShardState;
+  /** Those under which it may be brought: locked, so that their holds can be told. */
+  labels: readonly Label[];
   /** To be sent after the commit, whatever the edit decides. */
   parcels: OutgoingParcel[];
 }
 
-/** Plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
-export async function lockForEdit(tx: Tx, found: { id: string; shard: number }): Promise<EditContext | null> {
-  // Four statements with four snapshots, sent in this order.
-  const [, , current, state] = await Promise.all([
+/**
+ * The labels, plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. The
+ * labels are those that the edit may bring the schedule under.
+ */
+export async function lockForEdit(
+  tx: Tx,
+  found: { id: string; shard: number },
+  labels: readonly Label[] = [],
+): Promise<EditContext | null> {
+  // Statements with a snapshot each, sent in this order.
+  const [, , , current, state] = await Promise.all([
+    lockLabels(tx, labels),
     lockPlanShared(tx, found.shard),
     closeGate(tx, found.shard),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);
   if (current === null) return null;
-  if (current.heldUntil === null || current.heldUntil > state.now) return { current, state, parcels: [] };
-  // The hold has ended by itself: the edit meets the schedule as it is since.
+  return { ...(await afterEndedHold(tx, current, state)), labels };
+}
+
+/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since. */
+export async function afterEndedHold(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+): Promise<EditContext> {
+  if (current.heldUntil === null || current.heldUntil > state.now) {
+    return { current, state, labels: [], parcels: [] };
+  }
   const parcels = await planPending(tx, current, state);
-  return { current: await clearEndedHold(tx, { current, state }), state, parcels };
+  return { current: await clearEndedHold(tx, { current, state }), state, labels: [], parcels };
 }
 
 /**
@@ -158,6 +180,7 @@ async function planVersion(
         owedAfterHold(planned.timetable, cut),
       )
     : await planFrom(tx, state, planned, next);
+  await wakeBacklog(tx, planned.id);
   return [...parcels, ...(await releaseHeld(tx, planned.id))];
 }
 

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
 import {
   type Hold,
-  type HoldChange,
   heldUntilOf,
   holdsAfter,
+  holdsOfLabels,
   holdsOfOne,
   isSameHold,
   ownHold,
@@ -18,8 +19,16 @@ import type { Json } from "../schedule/json.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { holdsBinding, labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { findScheduleById } from "../schedule/stored-schedule.ts";
 import { isGoverned, timetableOf } from "../schedule/timetable.ts";
-import { insertSchedule, newScheduleId, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import {
+  type Held,
+  insertSchedule,
+  newScheduleId,
+  type ScheduleChange,
+  type Spec,
+} from "../schedule/write-schedule.ts";
 import { type EditContext, firstOf, heldSinceOf } from "./edit.ts";
 import {
   type Created,
@@ -29,8 +38,9 @@ import {
   type EditWish,
   edit,
 } from "./edit-transaction.ts";
-import { planFrom } from "./plan-schedule.ts";
-import { readShard, shardOf } from "./shard.ts";
+import { type Planned, planFrom } from "./plan-schedule.ts";
+import { planBeyondHold } from "./release.ts";
+import { readShard, type ShardState, shardOf } from "./shard.ts";
 
 export function putSchedule(
   deps: EditDeps,
@@ -89,28 +99,45 @@ export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<vo
 async function create(tx: Tx, key: string, body: ScheduleBody, author: string): Promise<Created> {
   const id = await newScheduleId(tx);
   const shard = shardOf(id);
-  const [, state] = await Promise.all([lockPlanShared(tx, shard), readShard(tx, shard)]);
+  const labels = labelsOf(body);
+  const [, , state] = await Promise.all([
+    lockLabels(tx, labels),
+    lockPlanShared(tx, shard),
+    readShard(tx, shard),
+  ]);
   const { now } = state;
   const spec = await resolveSpec(tx, key, body, now);
   const cadence = await cadenceId(tx, spec.cadence, spec.calendar);
   const first = firstOf(spec, now);
-  const holds: Hold[] =
-    body.paused === true ? [{ ...ownHold(author), reason: null, until: null, since: now }] : [];
+  const own: Hold = { ...ownHold(author), reason: null, until: null, since: now };
+  const holds = [...(body.paused === true ? [own] : []), ...(await holdsBinding(tx, labels, now))];
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
   await insertSchedule(tx, { id, key, shard, spec, cadenceId: cadence, held }, { name: author, at: now });
-  if (held !== null) {
-    await writeHolds(tx, id, { set: holds });
-    return { id, parcels: [], now };
-  }
   const timetable = timetableOf({ key, cadence: spec.cadence, body, fires: 0 });
   const planned = { id, version: 1, timetable, cadenceId: cadence, governed: isGoverned(body) };
+  if (held !== null) {
+    await writeHolds(tx, id, { set: holds });
+    return { id, parcels: await planAfterHold(tx, state, planned, held), now };
+  }
   return { id, parcels: await planFrom(tx, state, planned, first), now };
+}
+
+async function planAfterHold(
+  tx: Tx,
+  state: ShardState,
+  planned: Planned,
+  { since, until }: Held,
+): Promise<OutgoingParcel[]> {
+  if (until === null) return [];
+  const schedule = await findScheduleById(tx, planned.id);
+  if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
+  return planBeyondHold(tx, state, schedule, planned, { since, until });
 }
 
 /** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */
 export async function respec(
   tx: Tx,
-  { current, state }: EditContext,
+  { current, state, labels: locked }: EditContext,
   { change, body, author, whenNamed = true, restored }: Respec,
 ): Promise<Decision> {
   const { paused, ...wanted } = body;
@@ -122,20 +149,25 @@ export async function respec(
   const releasing = paused === false && owns;
   const same = restored === undefined && !counted && isDeepStrictEqual(asStored(wanted), current.body);
   if (same && !holding && !releasing) return null;
+  const entered = labelsBesides(labelsOf(body), labelsOf(current.body));
+  const unlockedLabels = labelsBesides(entered, locked);
+  if (unlockedLabels.length > 0) return { unlockedLabels: entered };
+  const ofLabels = holdsOfLabels(holds, labelsOf(body), await holdsBinding(tx, entered, state.now));
   const kept = !counted && hasSameCadence(asStored(wanted), current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
     restored?.spec ??
     (kept ? await keptSpec(tx, current, wanted) : await resolveSpec(tx, current.key, wanted, state.now));
-  const holdChange: HoldChange = {
-    ...(holding ? { set: [{ ...own, reason: null, until: null, since: state.now }] } : {}),
-    ...(releasing ? { remove: [own] } : {}),
+  const holdChange = {
+    set: [...(holding ? [{ ...own, reason: null, until: null, since: state.now }] : []), ...ofLabels.set],
+    remove: [...(releasing ? [own] : []), ...ofLabels.remove],
   };
+  const holdsChange = holdChange.set.length + holdChange.remove.length > 0;
   return {
     edit: {
       change,
       ...(same ? {} : { spec }),
-      ...(holding || releasing ? { holds: holdChange } : {}),
+      ...(holdsChange ? { holds: holdChange } : {}),
       ...(restored === undefined ? {} : { detail: restored.detail }),
     },
     holdsAfter: holdsAfter(holds, holdChange, state.now),

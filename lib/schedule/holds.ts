@@ -38,6 +38,17 @@ export function holdsAfter(holds: readonly Hold[], { set = [], remove = [] }: Ho
   return [...left, ...set].filter((hold) => hold.until === null || hold.until > now);
 }
 
+/** How holds change for a schedule that is left with these labels, some of which bring holds along. */
+export function holdsOfLabels(
+  holds: readonly Hold[],
+  labels: readonly Pick<HoldName, "scope" | "name">[],
+  brought: readonly Hold[],
+): { set: readonly Hold[]; remove: readonly Hold[] } {
+  const left = ({ scope, name }: Hold) =>
+    scope !== "schedule" && !labels.some((label) => label.scope === scope && label.name === name);
+  return { set: brought, remove: holds.filter(left) };
+}
+
 /** When the last of them ends by itself; null where one has no end. */
 export function heldUntilOf(holds: readonly Hold[]): Date | null {
   let last: Date | null = null;

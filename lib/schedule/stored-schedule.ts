@@ -113,6 +113,14 @@ export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule |
   return row === undefined ? null : stored(row);
 }
 
+/** As `lockSchedule`, those that are not deleted. */
+export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
+  const rows = await tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)}
+    where s.id = any(${ids}::bigint[]) and s.deleted_at is null order by s.id for update of s`;
+  return rows.map(stored);
+}
+
 export interface ScheduleSearch {
   prefix?: string | undefined;
   group?: string | undefined;
@@ -132,7 +140,7 @@ export async function searchSchedules(tx: Tx, search: ScheduleSearch): Promise<S
       ${after === undefined ? tx`` : tx`and s.key > ${after}`}
       ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${prefix}::text collate "C" || ${highestCharacter}`}
       ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
-      ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
+      ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text] and s.tags <> '{}'`}
       ${target === undefined ? tx`` : tx`and s.target_kind = ${target}`}
       ${held === undefined ? tx`` : held ? tx`and s.held_since is not null` : tx`and s.held_since is null`}
     order by s.key limit ${limit}`;

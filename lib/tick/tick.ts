@@ -9,6 +9,7 @@ import { shardCount } from "../plan/shard.ts";
 import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
+import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { fireShardBatch } from "./shard-batch.ts";
 
@@ -71,6 +72,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await clearEndedHolds(run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
+  await finishSharedHolds(run, run).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   if (failures.length > 0)
     throw new AggregateError(

@@ -43,6 +43,9 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     readCalendar: operation("readCalendar"),
     listCalendars: operation("listCalendars"),
     removeCalendar: operation("removeCalendar"),
+    pauseLabel: operation("pauseLabel"),
+    resumeLabel: operation("resumeLabel"),
+    readLabel: operation("readLabel"),
     health: async () => {
       if (failure !== undefined) throw failure;
     },

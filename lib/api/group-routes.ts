@@ -1,0 +1,118 @@
+import * as z from "zod";
+import type { SharedHoldDone } from "../plan/shared-holds.ts";
+import { Refusal } from "../refusal.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
+import type { Label, SharedHold } from "../schedule/shared-holds.ts";
+import type { Answer } from "./answer.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { ownerFor } from "./hold-owner.ts";
+import type { Operations } from "./operations.ts";
+import { pageQuery } from "./query.ts";
+import { type Route, readShape, route } from "./route.ts";
+import { pauseShape, resumeShape } from "./schedule-input.ts";
+import { scheduleListView } from "./schedule-view.ts";
+
+const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
+
+/** What schedules are held by together: groups, and tags in the same way. */
+export function groupRoutes(operations: Operations): Route[] {
+  return [...labelRoutes(operations, "group"), ...labelRoutes(operations, "tag")];
+}
+
+function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: `/v1/${scope}s/{name}`,
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      answer: async ({ parameter, query: { limit, cursor } }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const after =
+          cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
+        const read = await operations.readLabel(label, { limit, after });
+        if (read === null)
+          throw new Refusal(
+            "missing",
+            `There is neither a schedule nor a hold of the ${scope} ${JSON.stringify(label.name)}.`,
+          );
+        const { holds, schedules, next } = read;
+        return {
+          status: 200,
+          body: {
+            [scope]: label.name,
+            holds: holds.map(sharedHoldView),
+            schedules: schedules.map(scheduleListView),
+            ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/pause`,
+      scope: "write",
+      query: goOnQuery,
+      answer: async ({ parameter, optionalBody, query, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
+        return answerOf(
+          await operations.pauseLabel({
+            label,
+            caller: { name: token.name },
+            reason: reason ?? undefined,
+            until: until ?? undefined,
+            owner: ownerFor(token, owner),
+            revision: readRevision(query.cursor),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/resume`,
+      scope: "write",
+      query: goOnQuery,
+      answer: async ({ parameter, optionalBody, query, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { owner } = readShape(resumeShape, optionalBody(), "body");
+        return answerOf(
+          await operations.resumeLabel({
+            label,
+            caller: { name: token.name },
+            owner: ownerFor(token, owner),
+            revision: readRevision(query.cursor),
+          }),
+        );
+      },
+    }),
+  ];
+}
+
+/** With a cursor, members are left: the same call with it goes on at once, and the ticks do so anyway. */
+function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
+  return {
+    status: 200,
+    body: {
+      done,
+      hold: hold === null ? null : sharedHoldView(hold),
+      ...(unfinished === undefined ? {} : { cursor: writeCursor("holds", unfinished) }),
+    },
+  };
+}
+
+function sharedHoldView({ owner, reason, until, since, releasedAt, reached, members }: SharedHold) {
+  const progress = releasedAt !== null ? "releasing" : reached !== null ? "setting" : "set";
+  return { owner, reason, until, since, progress, members };
+}
+
+function readLabelName(scope: Label["scope"], name: string): Label {
+  const message = keyFault(name);
+  if (message === null) return { scope, name };
+  throw new Refusal("invalid", `The name of the ${scope} is not understood.`, [{ path: scope, message }]);
+}
+
+function readRevision(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  return readCursor(cursor, "holds", (revision) => /^[1-9]\d{0,17}$/.test(revision));
+}

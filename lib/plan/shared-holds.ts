@@ -1,0 +1,150 @@
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { Refusal } from "../refusal.ts";
+import {
+  findSharedHold,
+  type Label,
+  lockLabelAlone,
+  noteWish,
+  releaseSharedHold,
+  type SharedHold,
+  sharedHoldsMax,
+  sharedHoldsOf,
+  writeSharedHold,
+} from "../schedule/shared-holds.ts";
+import type { EditDeps } from "./edit-transaction.ts";
+import { type WalkBounds, walkMembers } from "./walk-members.ts";
+
+export interface SharedHoldWish {
+  label: Label;
+  caller: { name: string };
+  owner?: string | undefined;
+  /** Goes on with this one and no other: a call after the first. */
+  revision?: string | undefined;
+}
+
+export interface SharedPauseWish extends SharedHoldWish {
+  reason?: string | undefined;
+  until?: Date | undefined;
+}
+
+export interface SharedHoldDone {
+  /** Members changed by this call. */
+  done: number;
+  /** As it stands now; null where there is none, or none any more. */
+  hold: SharedHold | null;
+  /** Members are left: the revision to go on with. */
+  unfinished?: string;
+}
+
+/** What one call does before it answers. */
+const atOnce = { most: 10_000, ms: 8_000 };
+
+function boundsOfCall(): WalkBounds {
+  const until = performance.now() + atOnce.ms;
+  return { most: atOnce.most, timeIsUp: () => performance.now() > until };
+}
+
+/**
+ * Holds the members of a group or a tag together. The wish is written in a short transaction that locks the label alone: who comes
+ * under the label from then on starts held. Those who are under it already follow one after the other; nothing of a member starts once
+ * its own change is committed.
+ */
+export async function pauseLabel(
+  deps: EditDeps,
+  wish: SharedPauseWish,
+  bounds: WalkBounds = boundsOfCall(),
+): Promise<SharedHoldDone> {
+  const hold = await deps.sql.begin((tx) => askForPause(tx, wish));
+  return carryOut(deps, hold, bounds);
+}
+
+/** Lets go of one owner's hold of a group or a tag; every other hold stays, those of its members included. */
+export async function resumeLabel(
+  deps: EditDeps,
+  wish: SharedHoldWish,
+  bounds: WalkBounds = boundsOfCall(),
+): Promise<SharedHoldDone> {
+  const hold = await deps.sql.begin((tx) => askForResume(tx, wish));
+  return hold === null ? { done: 0, hold: null } : carryOut(deps, hold, bounds);
+}
+
+async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): Promise<SharedHoldDone> {
+  const { done, failure } = await walkMembers(deps, asked, bounds);
+  if (failure !== undefined) throw failure;
+  const hold = await findSharedHold(deps.sql, asked);
+  const unfinished = hold !== null && hold.revision === asked.revision && hold.reached !== null;
+  return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
+}
+
+async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
+  const { label, caller, reason = null, until = null } = wish;
+  const hold = { ...label, owner: wish.owner ?? caller.name, reason, until };
+  await lockLabelAlone(tx, label);
+  const now = await databaseClock(tx);
+  if (until !== null && until <= now) {
+    throw new Refusal("invalid", "The pause would be over already.", [
+      { path: "until", message: "lies in the past" },
+    ]);
+  }
+  const others = (await sharedHoldsOf(tx, label)).filter(({ owner }) => owner !== hold.owner);
+  const standing = await findSharedHold(tx, hold);
+  if (standing !== null && isAsWished(standing, hold)) return sameRevision(standing, wish);
+  refuseRevision(wish);
+  if (others.length >= sharedHoldsMax) {
+    throw new Refusal(
+      "conflict",
+      `The ${label.scope} has ${sharedHoldsMax} holds already, which is the most.`,
+    );
+  }
+  const goesOn = standing !== null && standing.releasedAt === null && !hasEnded(standing, now);
+  const author = { name: caller.name, at: now };
+  const since = goesOn ? standing.since : now;
+  await writeSharedHold(tx, { ...hold, since, author: caller.name });
+  await noteWish(tx, { ...hold, since }, "paused", author);
+  return written(tx, hold);
+}
+
+async function askForResume(tx: Tx, wish: SharedHoldWish): Promise<SharedHold | null> {
+  const hold = { ...wish.label, owner: wish.owner ?? wish.caller.name };
+  await lockLabelAlone(tx, wish.label);
+  const standing = await findSharedHold(tx, hold);
+  if (standing === null) return null;
+  const author = { name: wish.caller.name, at: await databaseClock(tx) };
+  if (standing.releasedAt !== null) return sameRevision(standing, wish);
+  refuseRevision(wish);
+  if (hasEnded(standing, author.at)) return null;
+  await releaseSharedHold(tx, hold, author);
+  await noteWish(tx, standing, "resumed", author);
+  return written(tx, hold);
+}
+
+async function written(tx: Tx, hold: Label & { owner: string }): Promise<SharedHold> {
+  const found = await findSharedHold(tx, hold);
+  if (found === null) throw new Error(`The hold of ${hold.owner} on ${hold.scope} ${hold.name} is gone.`);
+  return found;
+}
+
+function isAsWished(standing: SharedHold, { reason, until }: Pick<SharedHold, "reason" | "until">): boolean {
+  const sameEnd = standing.until?.getTime() === until?.getTime();
+  return standing.releasedAt === null && standing.reason === reason && sameEnd;
+}
+
+function hasEnded({ until }: SharedHold, now: Date): boolean {
+  return until !== null && until <= now;
+}
+
+function sameRevision(standing: SharedHold, { revision }: SharedHoldWish): SharedHold {
+  if (revision !== undefined && revision !== standing.revision) throw overtaken();
+  return standing;
+}
+
+function refuseRevision({ revision }: SharedHoldWish): void {
+  if (revision !== undefined) throw overtaken();
+}
+
+function overtaken(): Refusal {
+  return new Refusal("conflict", "The hold has been asked for otherwise since this cursor was given out.", [
+    { path: "cursor", message: "belongs to an earlier wish, or to another body" },
+  ]);
+}

@@ -1,0 +1,190 @@
+import type { Tx } from "../db/connect.ts";
+import { lockLabel, lockLabelsShared } from "../db/locks.ts";
+import type { Hold, HoldName, HoldScope } from "./holds.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+
+/** A group, or a tag: what schedules are held by together. */
+export interface Label {
+  scope: Exclude<HoldScope, "schedule">;
+  name: string;
+}
+
+export function labelsOf({ group, tags }: Pick<ScheduleBody, "group" | "tags">): Label[] {
+  const ofTags = tags.map((name): Label => ({ scope: "tag", name }));
+  return group === null ? ofTags : [{ scope: "group", name: group }, ...ofTags];
+}
+
+/** Of `labels` those that are not among `others`. */
+export function labelsBesides(labels: readonly Label[], others: readonly Label[]): Label[] {
+  return labels.filter(
+    ({ scope, name }) => !others.some((each) => each.scope === scope && each.name === name),
+  );
+}
+
+const lockName = ({ scope, name }: Label) => `${scope}:${name}`;
+
+/** Taken by who comes under these labels, or carries their holds to members. */
+export function lockLabels(tx: Tx, labels: readonly Label[]): PromiseLike<unknown> {
+  return lockLabelsShared(tx, labels.map(lockName));
+}
+
+/** Taken by who sets or releases a hold of a label. */
+export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
+  return lockLabel(tx, lockName(label));
+}
+
+/** A hold of a group or a tag, and how far its members have been seen to. */
+export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
+  owner: string;
+  author: string;
+  revision: string;
+  /** It is being let go. */
+  releasedAt: Date | null;
+  /** Null when no member is left to be seen to. */
+  reached: string | null;
+  members: number;
+}
+
+type SharedHoldName = Label & { owner: string };
+
+/** One label has so many holds at most: each new member gets them all. */
+export const sharedHoldsMax = 50;
+
+const columns = (tx: Tx) => tx`
+  h.scope, h.name, h.owner, h.reason, h.since, h.until, h.author, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
+
+const named = (tx: Tx, { scope, name, owner }: SharedHoldName) =>
+  tx`scope = ${scope} and name = ${name} and owner = ${owner}`;
+
+/** Also such as have ended, or are being let go. */
+export async function sharedHoldsOf(tx: Tx, { scope, name }: Label): Promise<SharedHold[]> {
+  return tx<SharedHold[]>`
+    select ${columns(tx)} from carillon.shared_holds h where scope = ${scope} and name = ${name} order by since, owner`;
+}
+
+export async function findSharedHold(tx: Tx, hold: SharedHoldName): Promise<SharedHold | null> {
+  const [found] = await tx<SharedHold[]>`
+    select ${columns(tx)} from carillon.shared_holds h where ${named(tx, hold)}`;
+  return found ?? null;
+}
+
+/** What whoever comes under these labels is held by. */
+export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<Hold[]> {
+  if (labels.length === 0) return [];
+  const holds = await tx<Hold[]>`
+    select h.scope, h.name, h.owner, h.reason, h.until
+    from unnest(${labels.map(({ scope }) => scope)}::text[], ${labels.map(({ name }) => name)}::text[]) l (scope, name)
+    join carillon.shared_holds h on h.scope = l.scope and h.name = l.name collate "C"
+    where h.released_at is null and (h.until is null or h.until > ${now})`;
+  return holds.map((hold) => ({ ...hold, since: now }));
+}
+
+/** A wish of its own: what an older one has left to be done is no longer wanted. */
+export async function writeSharedHold(
+  tx: Tx,
+  hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until" | "author">,
+): Promise<void> {
+  const { scope, name, owner, reason, since, until, author } = hold;
+  await tx`
+    insert into carillon.shared_holds (scope, name, owner, reason, since, until, author)
+    values (${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${author})
+    on conflict (scope, name, owner) do update
+    set reason = excluded.reason, since = excluded.since, until = excluded.until, author = excluded.author,
+      revision = excluded.revision, released_at = null, reached = '', members = 0`;
+}
+
+export async function releaseSharedHold(
+  tx: Tx,
+  hold: SharedHoldName,
+  { name: author, at }: { name: string; at: Date },
+): Promise<void> {
+  await tx`
+    update carillon.shared_holds
+    set released_at = ${at}, author = ${author}, revision = nextval('carillon.shared_hold_revisions'), reached = '', members = 0
+    where ${named(tx, hold)}`;
+}
+
+export async function noteWish(
+  tx: Tx,
+  { scope, name, owner, reason, until }: Hold | SharedHold,
+  action: "paused" | "resumed",
+  author: { name: string; at: Date },
+): Promise<void> {
+  const detail = action === "paused" ? { owner, reason, until } : { owner };
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, detail)
+    values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb)`;
+}
+
+/** A member that is to be seen to, and its place in the walk through all of them. */
+export interface Member {
+  id: string;
+  shard: number;
+  /** It passes a lane. */
+  laned: boolean;
+  place: string;
+}
+
+/**
+ * The next members whose holds are not as wanted. Of a group an index has them in order. Those of a tag are all
+ * looked up each time, so that a walk takes few steps: what it costs rises with the members, not with the schedules there are.
+ */
+export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: number): PromiseLike<Member[]> {
+  const { scope, name, owner, reason, until, releasedAt } = hold;
+  if (releasedAt !== null) {
+    return tx<Member[]>`
+      select s.id, s.shard, s.overlap is not null as laned, s.id::text as place
+      from carillon.holds h join carillon.schedules s on s.id = h.schedule_id and s.deleted_at is null
+      where h.scope = ${scope} and h.name = ${name} and h.owner = ${owner} and h.scope <> 'schedule'
+        and h.schedule_id > coalesce(nullif(${after}::text, ''), '0')::bigint
+      order by h.schedule_id limit ${limit}`;
+  }
+  const ofLabel =
+    scope === "group" ? tx`s.group_key = ${name}` : tx`s.tags @> array[${name}::text] and s.tags <> '{}'`;
+  // Asked of each member in turn (`offset 0`): what else is held does not matter.
+  return tx<Member[]>`
+    select s.id, s.shard, s.overlap is not null as laned, s.key as place from carillon.schedules s
+    where s.deleted_at is null and ${ofLabel} and s.key > ${after}
+      and not exists (
+        select from carillon.holds h
+        where h.schedule_id = s.id and h.scope = ${scope} and h.name = ${name} and h.owner = ${owner}
+          and h.reason is not distinct from ${reason}::text and h.until is not distinct from ${until}::timestamptz offset 0)
+    order by s.key limit ${limit}`;
+}
+
+export async function countMembers(tx: Tx, hold: SharedHold, more: number): Promise<void> {
+  await tx`
+    update carillon.shared_holds set members = members + ${more} where ${named(tx, hold)} and revision = ${hold.revision}`;
+}
+
+/** Whoever walks beside this one has done the same up to where it has come. */
+export async function moveReached(tx: Tx, hold: SharedHold, place: string): Promise<void> {
+  await tx`
+    update carillon.shared_holds set reached = ${place}
+    where ${named(tx, hold)} and revision = ${hold.revision} and reached is not null`;
+}
+
+/** Everybody has been seen to. A hold that was let go is gone by that. */
+export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
+  const mine = tx`${named(tx, hold)} and revision = ${hold.revision} and reached is not null`;
+  const done =
+    hold.releasedAt === null
+      ? tx`update carillon.shared_holds set reached = null where ${mine} returning *`
+      : tx`delete from carillon.shared_holds where ${mine} returning *`;
+  const action = `${hold.scope}.${hold.releasedAt === null ? "pause" : "resume"}-completed`;
+  await tx`
+    with done as (${done})
+    insert into carillon.audit (at, actor, action, subject, detail)
+    select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members) from done`;
+}
+
+/** Those of which members are left, the wish of longest ago first. */
+export function unfinishedSharedHolds(tx: Tx, limit: number): PromiseLike<SharedHold[]> {
+  return tx<SharedHold[]>`
+    select ${columns(tx)} from carillon.shared_holds h where reached is not null order by revision limit ${limit}`;
+}
+
+/** A hold that has ended binds nobody; its members look at its end themselves. */
+export async function removeEndedSharedHolds(tx: Tx): Promise<void> {
+  await tx`delete from carillon.shared_holds where until <= (select carillon.clock())`;
+}
