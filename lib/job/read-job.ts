@@ -141,7 +141,9 @@ const jobColumns = (tx: Tx) => tx`
   case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
     when s.deleted_at is not null then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
   case when j.state = 'waiting' and s.deleted_at is not null then 'deleted' else j.reason end as reason,
-  case when j.state = 'waiting' and (s.held_since is null or j.kind = 'manual') and s.deleted_at is null and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
+  case when j.state = 'waiting'
+      and (s.held_since is null or s.held_until <= greatest(carillon.clock(), coalesce(j.ready_at, j.due_at)) or j.kind = 'manual')
+      and s.deleted_at is null and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
     then coalesce(j.ready_at, j.due_at) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
   j.finished_at as "finishedAt", j.error`;

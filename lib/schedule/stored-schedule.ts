@@ -142,7 +142,7 @@ export async function searchSchedules(tx: Tx, search: ScheduleSearch): Promise<S
       ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
       ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text] and s.tags <> '{}'`}
       ${target === undefined ? tx`` : tx`and s.target_kind = ${target}`}
-      ${held === undefined ? tx`` : held ? tx`and s.held_since is not null` : tx`and s.held_since is null`}
+      ${held === undefined ? tx`` : tx`and (s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock()))) = ${held}`}
     order by s.key limit ${limit}`;
   return rows.map(stored);
 }
