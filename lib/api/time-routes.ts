@@ -5,6 +5,7 @@ import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyShape } from "../schedule/schedule-key.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
+import { whenFaults } from "../schedule/timing-shape.ts";
 import { explanationView } from "./explanation-view.ts";
 import type { Operations } from "./operations.ts";
 import { wholeNumber } from "./query.ts";
@@ -109,7 +110,7 @@ function readPreview(input: unknown): {
 function bodyFaults(rest: object): readonly Fault[] {
   try {
     parseScheduleBody({ target: noTarget, ...rest });
-    return [];
+    return whenFaults(rest);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return error.kind === "invalid" ? error.faults : [];

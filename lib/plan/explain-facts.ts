@@ -10,7 +10,7 @@ import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import type { PassedFact, TravelFact, VersionFact } from "./explained.ts";
-import { readShard } from "./shard.ts";
+import { plannedUpTo, readShard } from "./shard.ts";
 
 export interface SubjectRow {
   id: string;
@@ -32,7 +32,7 @@ export async function findSubject(tx: Tx, key: string, at: Date): Promise<Subjec
     max_fires as "maxFires", fires`;
   const [live] = await tx<SubjectRow[]>`
     select ${columns} from carillon.schedules where key = ${key} and deleted_at is null`;
-  if (live !== undefined && live.createdAt.getTime() - earlyMs <= at.getTime()) return live;
+  if (live !== undefined && (live.createdAt <= at || (await hasEarlyJob(tx, live, at)))) return live;
   const [deleted] = await tx<SubjectRow[]>`
     select ${columns} from carillon.schedules
     where key = ${key} and deleted_at is not null ${live === undefined ? tx`` : tx`and created_at <= ${at} and deleted_at >= ${at}`}
@@ -40,6 +40,14 @@ export async function findSubject(tx: Tx, key: string, at: Date): Promise<Subjec
   const subject = deleted ?? live;
   if (subject !== undefined) return subject;
   throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}, and there was none.`);
+}
+
+/** Of an `at` that lies a little before the schedule that names it. */
+async function hasEarlyJob(tx: Tx, { id, createdAt }: SubjectRow, at: Date): Promise<boolean> {
+  if (at.getTime() <= createdAt.getTime() - earlyMs) return false;
+  const found = await tx`
+    select from carillon.jobs where occurrence = ${at} and schedule_id = ${id} and kind = 'cadence' and n = 0`;
+  return found.length > 0;
 }
 
 /** So many versions before an instant and after it are looked at. */
@@ -160,10 +168,10 @@ export async function standingOf(tx: Tx, { id, shard }: SubjectRow): Promise<Sta
   const state = await readShard(tx, shard);
   const [retention] = await tx<{ keptFrom: Date }[]>`select kept_from as "keptFrom" from carillon.retention`;
   if (retention === undefined) throw new Error("carillon.retention has no row.");
-  const { now, watermarkAt } = state;
+  const { now } = state;
   return {
     now,
-    plannedUpTo: watermarkAt,
+    plannedUpTo: plannedUpTo(state, id),
     keptFrom: retention.keptFrom,
     holds: holdsAfter(await holdsOfOne(tx, id), {}, now),
   };

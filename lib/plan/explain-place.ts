@@ -4,11 +4,10 @@ import {
   isRun,
   nextAfter,
   nextRunAfter,
-  previousBefore,
   previousRunBefore,
 } from "../cadence/cadence.ts";
 import { isExcluded } from "../cadence/calendar-rules.ts";
-import { nominalOf } from "../cadence/calendared.ts";
+import { movedTo } from "../cadence/calendared.ts";
 import { MS_PER_DAY } from "../cadence/civil.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import { dateText } from "../cadence/wall-text.ts";
@@ -54,7 +53,7 @@ export function placeOf({ cadence, body }: Pick<VersionFact, "cadence" | "body">
     if (startsAt !== null && at < startsAt) return { kind: "before-start", startsAt };
     if (endsAt !== null) return { kind: "after-end", endsAt };
   }
-  return movedFrom(cadence, body.calendar?.name, at) ?? { kind: "none" };
+  return movedAway(cadence, body.calendar?.name, at) ?? { kind: "none" };
 }
 
 function calendaredOf(cadence: Cadence): Calendared | null {
@@ -62,17 +61,12 @@ function calendaredOf(cadence: Cadence): Calendared | null {
   return cadence.kind === "calendared" ? cadence : null;
 }
 
-const inner = { nextAfter, previousBefore };
-
 /** An occurrence that a calendar has moved away stands with where it went. */
-function movedFrom(cadence: Cadence, name: string | undefined, at: number): Place | null {
+function movedAway(cadence: Cadence, name: string | undefined, at: number): Place | null {
   const calendared = calendaredOf(cadence);
   if (calendared === null || !occursAt(calendared.of, at)) return null;
   const calendar = excludedDay(calendared, name, at);
-  if (calendar === null) return null;
-  const near = calendared.on === "next" ? nextAfter(calendared, at) : previousBefore(calendared, at);
-  const to = near !== null && nominalOf(calendared, near, inner).includes(at) ? near : null;
-  return { kind: "moved", to, calendar };
+  return calendar === null ? null : { kind: "moved", to: movedTo(calendared, at), calendar };
 }
 
 function excludedDay(

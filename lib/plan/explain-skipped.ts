@@ -1,7 +1,7 @@
 import { isoInstant } from "../cadence/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { heldAt, holdersText } from "./explain-holds.ts";
-import { spanText } from "./explain-late.ts";
+import { latenessOf, spanText } from "./explain-late.ts";
 import { placeOf } from "./explain-place.ts";
 import type { Facts, PassedFact, Verdict, VersionFact } from "./explained.ts";
 import { missedAfterMs } from "./shard.ts";
@@ -11,16 +11,8 @@ export function explainSkipped(facts: Facts, job: JobRead, version: VersionFact 
   const skipped = { outcome: "skipped" as const, reason: job.reason ?? "skipped" };
   const decided = job.finishedAt ?? job.dueAt;
   switch (job.reason) {
-    case "late": {
-      const deadline = version?.body.deadline ?? "its deadline";
-      const late = spanText(decided.getTime() - job.dueAt.getTime());
-      const byMs = decided.getTime() - job.dueAt.getTime();
-      return {
-        ...skipped,
-        sentence: `Did not run: it could only have started ${late} after it was due, later than its deadline of ${deadline} allows.`,
-        late: { byMs, because: "unrecorded" },
-      };
-    }
+    case "late":
+      return { ...skipped, ...explainDeadline(facts, job, version, decided) };
     case "overlap": {
       const earlier = runningAt(facts, decided);
       const which =
@@ -40,6 +32,24 @@ export function explainSkipped(facts: Facts, job: JobRead, version: VersionFact 
         }),
       };
   }
+}
+
+function explainDeadline(
+  facts: Facts,
+  job: JobRead,
+  version: VersionFact | undefined,
+  decided: Date,
+): Pick<Verdict, "sentence" | "late" | "heldBy"> {
+  const deadline = version?.body.deadline ?? "that it had then";
+  const late = latenessOf(facts, { ...job, startedAt: decided }, version);
+  const byMs = late?.byMs ?? decided.getTime() - job.dueAt.getTime();
+  const because = late?.because ?? "unrecorded";
+  const why = late === null || because === "unrecorded" ? "" : `, because ${late.why}`;
+  return {
+    sentence: `Did not run: it could only have started ${spanText(byMs)} after it was due${why}, later than its deadline of ${deadline} allows.`,
+    late: { byMs, because },
+    ...(late?.heldBy === undefined ? {} : { heldBy: late.heldBy }),
+  };
 }
 
 /** The earlier job that was under way at an instant. */

@@ -353,10 +353,14 @@ describe("edits", () => {
       outcome: "deleted",
       edit: { by: "ann", at: at("10:12:00"), change: "deleted" },
     });
-    await world.clock.setNow(at("10:20:00"));
+    await world.clock.setNow(at("10:12:30"));
     await world.put("twice", { when: "*/10 * * * *" }, "bob");
+    expect(await told("twice", "10:12:00")).toMatchObject({
+      cadence: "*/5 * * * *",
+      outcome: "not-an-occurrence",
+    });
     expect(await told("twice", "10:05:00")).toMatchObject({ outcome: "ran", cadence: "*/5 * * * *" });
-    expect(await told("twice", "10:15:00")).toMatchObject({ outcome: "not-created" });
+    expect(await told("twice", "10:12:15")).toMatchObject({ outcome: "not-created" });
     expect(await told("twice", "10:30:00")).toMatchObject({ outcome: "planned", cadence: "*/10 * * * *" });
   });
 

@@ -5,17 +5,21 @@ import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
+import { explain } from "../../lib/plan/explain.ts";
+import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
 import { listSchedules, readSchedule } from "../../lib/plan/read-schedule.ts";
 import { patchSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { versionsOf } from "../../lib/plan/versions.ts";
 import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, minute } from "../support/instants.ts";
+import { at, minute, second } from "../support/instants.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 100_000;
-const large = /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far)$/;
+const large =
+  /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
 describe.each([
   ["whose tables nobody has analyzed", false],
@@ -138,6 +142,10 @@ describe.each([
     expectProbesOnly(await touched(sql, () => readSchedule(sql, "k5000")), 1_000);
     expectProbesOnly(await touched(sql, () => listSchedules(sql, { prefix: "k50", limit: 100 })), 2_000);
     expectProbesOnly(await touched(sql, () => listSchedules(sql, { group: "g7", limit: 100 })), 2_000);
+    const explaining = await touched(sql, () => explain(sql, { key: "k5000", at: at(5 * second) }));
+    expectProbesOnly(explaining, 1_000);
+    expectProbesOnly(await touched(sql, () => versionsOf(sql, { key: "k5000", limit: 100 })), 300);
+    expectProbesOnly(await touched(sql, () => nextOccurrences(sql, { key: "k5000", n: 100 })), 300);
     const id = jobId({ scheduleId: "5000", occurrence: at(0), kind: "cadence", n: 0 });
     const reading = await touched(sql, () => readJob(sql, id));
     expectProbesOnly(reading, 100);
@@ -155,6 +163,12 @@ async function fill(sql: Sql): Promise<void> {
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target, payload)
     select n, 1, 'created', ${start}::timestamptz - interval '4 days', 't', 1, false, ${start}::timestamptz - interval '3 days' + n * interval '1 ms', 86400000,
       '{"when": "every 1d"}', '{"queue": "demo"}', to_jsonb(n) from generate_series(1, ${schedules}) n`;
+  await sql`
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
+    select ${start}, 't', 'schedule.created', 'k' || n, n, 1 from generate_series(1, ${schedules}) n`;
+  await sql`
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+    select n, ${start}::timestamptz - interval '2 days', ${start}::timestamptz - interval '1 day', 2, 'missed', ${start} from generate_series(1, ${schedules}) n`;
   await sql`
     insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, shard)
     select d, d, n, 86400000, 1, n % 16
