@@ -4,7 +4,7 @@
  */
 export interface WhenFault {
   ok: false;
-  kind: "invalid" | "unsupported" | "past";
+  kind: "invalid" | "past";
   message: string;
   position: number;
   /** Which entry of a list. */

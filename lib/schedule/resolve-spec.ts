@@ -58,8 +58,7 @@ export function resolveCadence(
   const { timezone, dst } = body;
   const parsed = parseWhen(body.when, { timezone, now: now.getTime(), key, startsAt, dst });
   if (!parsed.ok) {
-    const kind = parsed.kind === "unsupported" ? "impossible" : "invalid";
-    throw new Refusal(kind, "The `when` cannot be planned.", [whenFault(parsed)]);
+    throw new Refusal("invalid", "The `when` cannot be planned.", [whenFault(parsed)]);
   }
   const { warnings, description, normal } = parsed;
   const byCalendar: Cadence =
