@@ -39,7 +39,9 @@ alter table carillon.parcels
 -- Read by edits: what waits in a lane.
 create index parcels_lane on carillon.parcels (lane) where lane is not null;
 
--- Read by the sweep: what has waited in a lane for long.
+-- Read by the sweep: what is to be offered by now, the longest waiting first; and what has waited in a lane for long.
+drop index carillon.parcels_offer;
+create index parcels_offer on carillon.parcels (offer_at) where lane is null;
 create index parcels_lane_offer on carillon.parcels (offer_at) where lane is not null;
 
 create function carillon.lane_of(p_schedule bigint) returns text
@@ -54,8 +56,8 @@ create function carillon.lock_lanes(p_schedules bigint[]) returns void
 declare
   v_key int;
 begin
-  for v_key in select distinct s.shard * 16 + (hashtext(carillon.lane_of(s.id)) & 15) from carillon.schedules s
-               where s.id = any(p_schedules) order by 1 loop
+  for v_key in select distinct (select s.shard * 16 from carillon.schedules s where s.id = k.id) + (hashtext(carillon.lane_of(k.id)) & 15)
+               from unnest(p_schedules) k (id) order by 1 loop
     perform pg_advisory_xact_lock(4, v_key);
   end loop;
 end $$;
@@ -108,6 +110,7 @@ create function carillon.leave_lanes(p_occurrences timestamptz[], p_schedule_ids
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_sort = off set enable_bitmapscan = off
   as $$
 #variable_conflict use_column
 declare
@@ -140,7 +143,8 @@ create view carillon.startable as
   from carillon.jobs j
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-  where j.state = 'waiting' and s.deleted_at is null;
+  -- Not `is null`: for a small table that nobody has analyzed, the planner would rather walk the index of live keys.
+  where j.state = 'waiting' and coalesce(s.deleted_at, 'infinity') = 'infinity';
 
 -- As in 0008; and what waits for a hold that ends by itself is ready when it ends.
 create or replace function carillon.set_aside(p_parcel carillon.parcels, p_now timestamptz) returns void
@@ -193,14 +197,15 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences tim
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_sort = off set enable_bitmapscan = off
   as $$
 #variable_conflict use_column
 declare
   v_schedules bigint[];
   v_now timestamptz;
 begin
-  select array_agg(distinct s.id) into v_schedules
-  from unnest(p_schedule_ids) k (id) join carillon.schedules s on s.id = k.id where s.overlap is not null;
+  select array_agg(distinct k.id) into v_schedules
+  from unnest(p_schedule_ids) k (id) where (select s.overlap from carillon.schedules s where s.id = k.id) is not null;
   -- Before anything is decided: a settle may have the lane at this moment, and what starts after it starts later than it.
   perform carillon.lock_lanes(v_schedules);
   v_now := carillon.clock();
@@ -208,19 +213,21 @@ begin
   with late as (
     select j.occurrence, j.schedule_id, j.due_at, j.parcel_id
     from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
-    join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-      and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-    where j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < v_now
+    join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+      and j.kind = 'cadence' and j.n = 0 and j.state = 'waiting' and j.parcel_id = p_parcel.id
+    cross join lateral (select s.deadline_ms from carillon.schedules s where s.id = j.schedule_id offset 0) s
+    where j.attempt = 0 and j.started_at is null and j.due_at + s.deadline_ms * interval '1 millisecond' < v_now
     union all
     -- And what has become late while it waited in the same lanes; without a bound a long queue would be one long transaction.
     select l.occurrence, l.schedule_id, l.due_at, l.parcel_id
-    from unnest(v_schedules) v (id) join carillon.schedules s on s.id = v.id cross join lateral (
+    from unnest(v_schedules) v (id) cross join lateral (
+      select s.deadline_ms from carillon.schedules s where s.id = v.id offset 0) s cross join lateral (
       select e.occurrence, e.schedule_id, e.due_at, j.parcel_id
       from carillon.lane_entries e
       join carillon.jobs j on j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
         and j.state = 'waiting' and j.attempt = 0 and j.started_at is null
       join carillon.parcels p on p.id = j.parcel_id and p.lane = e.lane
-      where e.lane = carillon.lane_of(s.id) and e.due_at < v_now - s.deadline_ms * interval '1 millisecond'
+      where e.lane = carillon.lane_of(v.id) and e.due_at < v_now - s.deadline_ms * interval '1 millisecond'
       order by e.due_at, e.occurrence, e.schedule_id, e.kind, e.n limit 100) l
   ), unparked as (
     delete from carillon.parcels p using late l where p.id = l.parcel_id and p.lane is not null
@@ -236,22 +243,23 @@ begin
   insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
   select carillon.lane_of(j.schedule_id), j.due_at, j.occurrence, j.schedule_id, j.kind, j.n
   from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
-  join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-    and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
-  where j.overlap is not null
+  join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+    and j.kind = 'cadence' and j.n = 0 and j.state = 'waiting' and j.parcel_id = p_parcel.id
+  where k.schedule_id = any(v_schedules)
   on conflict do nothing;
 
   with own as materialized (
     select e.lane, e.due_at, e.occurrence, e.schedule_id, e.kind, e.n, e.entered, f.parcel_id is not null as passes,
-      j.overlap = 'skip' and j.attempt = 0 and j.started_at is null and not e.entered as skippable
+      s.overlap = 'skip' and j.attempt = 0 and j.started_at is null and not e.entered as skippable
     from unnest(p_occurrences, p_schedule_ids) k (occurrence, schedule_id)
-    join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-      and j.kind = 'cadence' and j.n = 0 and j.parcel_id = p_parcel.id
+    join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+      and j.kind = 'cadence' and j.n = 0 and j.state = 'waiting' and j.parcel_id = p_parcel.id
+    cross join lateral (select s.overlap from carillon.schedules s where s.id = j.schedule_id offset 0) s
     join carillon.lane_entries e on e.lane = carillon.lane_of(j.schedule_id) and e.due_at = j.due_at
       and e.occurrence = j.occurrence and e.schedule_id = j.schedule_id and e.kind = j.kind and e.n = j.n
     left join lateral carillon.lane_front(e.lane) f
       on f.may_pass and (f.occurrence, f.schedule_id, f.kind, f.n) = (j.occurrence, j.schedule_id, j.kind, j.n)
-    where j.overlap is not null
+    where s.overlap is not null
   ), entering as (
     update carillon.lane_entries e set entered = true from own o
     where o.passes and not o.entered and e.lane = o.lane and e.due_at = o.due_at and e.occurrence = o.occurrence
@@ -260,7 +268,11 @@ begin
     -- Whoever enters as the first finds nobody inside and nobody before: entries that say otherwise are of jobs that are no more.
     delete from carillon.lane_entries e using own o
     where o.passes and not o.entered and e.lane = o.lane
-      and (e.entered or (e.due_at, e.occurrence, e.schedule_id, e.kind, e.n) < (o.due_at, o.occurrence, o.schedule_id, o.kind, o.n))
+      and (e.due_at, e.occurrence, e.schedule_id, e.kind, e.n) < (o.due_at, o.occurrence, o.schedule_id, o.kind, o.n)
+  ), outlived_inside as (
+    delete from carillon.lane_entries e using own o
+    where o.passes and not o.entered and e.lane = o.lane and e.entered
+      and (e.due_at, e.occurrence, e.schedule_id, e.kind, e.n) > (o.due_at, o.occurrence, o.schedule_id, o.kind, o.n)
   ), marked as (
     update carillon.parcels p set laned = true, claimed_at = v_now, lease_until = p.lease_until + (v_now - p.claimed_at),
       offer_at = p.lease_until + (v_now - p.claimed_at)
@@ -462,6 +474,8 @@ end $$;
 create function carillon.sweep_lanes(p_max int) returns table (looked int, id bigint, queue carillon.queue_class)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_sort = off set enable_bitmapscan = off
   as $$
 #variable_conflict use_column
 declare
