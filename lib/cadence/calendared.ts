@@ -134,6 +134,19 @@ export function lastNominalOf(c: Calendared, at: number, inner: Inner): number |
   return last;
 }
 
+/** Where the occurrence at `nominal` of the cadence within runs; null where it is left out. */
+export function movedFrom(c: Calendared, nominal: number): number | null {
+  const zone = zoneNamed(c.timezone);
+  const first = dayAt(zone, nominal);
+  if (isFree(c, zone, first)) return nominal;
+  const step = c.on === "next" ? 1 : -1;
+  for (let moved = 1; moved <= moveDaysMax; moved += 1) {
+    if (!isFree(c, zone, first + step * moved)) continue;
+    return instantOfWall(zone, nominal + zone.spanAt(nominal).offset + step * moved * MS_PER_DAY);
+  }
+  return null;
+}
+
 function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): number[] {
   const found: number[] = [];
   let next = inner.nextAfter(c.of, start - 1);

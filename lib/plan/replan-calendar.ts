@@ -1,27 +1,29 @@
-import type { Cadence } from "../cadence/cadence.ts";
-import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import {
   endReplanRound,
   findReplanPlace,
   moveReplanPlace,
-  nextByOlderRules,
+  nextReferring,
+  type ReferringSchedule,
   type ReplanPlace,
   rulesInForceFor,
 } from "../schedule/calendar-replans.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import type { EditDeps } from "./edit-transaction.ts";
+import { exchangeRules } from "./exchange-rules.ts";
 import { type ReplanDecision, replan } from "./replan.ts";
 
 export interface ReplanBounds {
-  /** So many schedules at most. */
+  /** So many schedules are planned anew at most. */
   most: number;
   timeIsUp: () => boolean;
   /** A schedule that fails keeps no other from its turn; its own comes again when the others are through. */
   note: (error: unknown) => void;
 }
 
+/** Schedules looked at in one step; after each, the place is moved on behind them. */
 const pageMax = 100;
 
 export interface ReplanDone {
@@ -40,16 +42,15 @@ export async function replanCalendar(
   bounds: ReplanBounds,
 ): Promise<ReplanDone> {
   let replanned = 0;
-  for (let left = bounds.most; left > 0 && !bounds.timeIsUp(); ) {
+  while (replanned < bounds.most && !bounds.timeIsUp()) {
     const place = await findReplanPlace(deps.sql, calendarId);
     if (place === null) return { replanned, done: true };
-    const page = await nextByOlderRules(deps.sql, place, Math.min(pageMax, left));
+    const page = await nextReferring(deps.sql, place, pageMax);
     if (page.length === 0) {
       await endReplanRound(deps.sql, place);
       return { replanned, done: true };
     }
-    replanned += await replanPage(deps, place, page, bounds);
-    left -= page.length;
+    replanned += await replanPage(deps, place, page, { ...bounds, most: bounds.most - replanned });
   }
   return { replanned, done: false };
 }
@@ -57,21 +58,27 @@ export async function replanCalendar(
 async function replanPage(
   deps: EditDeps,
   place: ReplanPlace,
-  page: readonly { id: string; shard: number }[],
-  { timeIsUp, note }: ReplanBounds,
+  page: readonly ReferringSchedule[],
+  { most, timeIsUp, note }: ReplanBounds,
 ): Promise<number> {
+  let tried = 0;
   let replanned = 0;
-  let last: string | null = null;
+  let failed = false;
+  let after: string | null = null;
   for (const found of page) {
-    if (timeIsUp()) break;
-    try {
-      if ((await replan(deps, found, byRulesInForce, place.author)) !== null) replanned += 1;
-    } catch (error) {
-      if (!mayPass(error)) note(error);
+    if (found.older) {
+      if (tried === most || timeIsUp()) break;
+      tried += 1;
+      try {
+        if ((await replan(deps, found, byRulesInForce, place.author)) !== null) replanned += 1;
+      } catch (error) {
+        failed = true;
+        if (!mayPass(error)) note(error);
+      }
     }
-    last = found.id;
+    after = found.id;
   }
-  if (last !== null) await moveReplanPlace(deps.sql, place, last);
+  if (after !== null) await moveReplanPlace(deps.sql, place, { after, failed });
   return replanned;
 }
 
@@ -82,20 +89,36 @@ function mayPass(error: unknown): boolean {
 }
 
 /** The cadence as it was resolved, by other rules: an interval keeps its phase, and `in 3h` the instant it meant. */
-async function byRulesInForce(tx: Tx, { current }: EditContext): Promise<ReplanDecision> {
+async function byRulesInForce(tx: Tx, { current, state }: EditContext): Promise<ReplanDecision> {
   if (current.cadenceId === null) return null;
   const inForce = await rulesInForceFor(tx, current.cadenceId);
   if (inForce === null || inForce.followed) return null;
   const { id, versionId, rules, name, version } = inForce;
-  const cadence = withRules(current.cadence, rules);
+  const { startsAt } = current.body;
+  const { cadence, lost } = exchangeRules(current.cadence, rules, {
+    cut: state.now.getTime(),
+    since: current.createdAt.getTime(),
+    startsAt: startsAt === null ? null : Date.parse(startsAt),
+  });
+  if (lost.length > 0) await noteLost(tx, current, lost, state.now);
   return {
     spec: { body: current.body, cadence, calendar: { id, versionId, rules } },
     detail: { calendar: name, version },
   };
 }
 
-function withRules(cadence: Cadence, rules: CalendarRules): Cadence {
-  if (cadence.kind === "window") return { ...cadence, of: withRules(cadence.of, rules) };
-  if (cadence.kind === "calendared") return { ...cadence, rules };
-  throw new Error(`A cadence of kind ${cadence.kind} has no calendar.`);
+/** One that has a job ran before an earlier edit of the calendar. */
+async function noteLost(
+  tx: Tx,
+  { id, heldSince }: StoredSchedule,
+  lost: readonly number[],
+  at: Date,
+): Promise<void> {
+  await tx`
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+    select ${id}, min(l.at), max(l.at), count(*), false, ${heldSince === null ? "missed" : "paused"}, ${at}
+    from unnest(${tx.array(lost.map((each) => new Date(each)))}::timestamptz[]) l (at)
+    where not exists (
+      select from carillon.jobs j where j.occurrence = l.at and j.schedule_id = ${id} and j.kind = 'cadence' and j.n = 0)
+    having count(*) > 0`;
 }

@@ -7,14 +7,22 @@ import type { CalendarRef } from "./cadence-columns.ts";
  * order of their ids and moves it on behind them. No schedule comes to older rules again: an edit that refers to a calendar holds it
  * (`findCalendar`), and one that keeps its cadence was found with these rules before.
  */
-const byOlderRules = (tx: Tx) => tx`
-  carillon.calendars c
-  join carillon.calendar_versions r on r.calendar_id = c.id and r.version = c.rules_version
-  join carillon.schedules s on s.calendar_id = c.id and s.deleted_at is null and s.id > c.replan_after
-  join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-  join carillon.cadences k on k.id = v.cadence_id and k.calendar_version <> r.id`;
+const referringAfter = (
+  tx: Tx,
+  { calendarId, after }: { calendarId: number; after: string },
+  limit: number,
+) => tx`
+  select id, shard, spec_version from carillon.schedules
+  where calendar_id = ${calendarId} and id > ${after}::bigint and deleted_at is null order by id limit ${limit}`;
 
-/** Counts are exact up to this many. */
+/** Whether a schedule (s) is planned by other rules than those in force; `offset 0` has each looked up, however many there are. */
+const byOlderRules = (tx: Tx, rulesId: number) => tx`
+  lateral (
+    select k.calendar_version <> ${rulesId} as older
+    from carillon.schedule_versions v join carillon.cadences k on k.id = v.cadence_id
+    where v.schedule_id = s.id and v.version = s.spec_version offset 0) r`;
+
+/** So many referring schedules are looked at to count them, and no more. */
 export const referringCountedMax = 10_000;
 
 export interface Referring {
@@ -22,23 +30,29 @@ export interface Referring {
   schedules: number;
   /** Of these, planned by its older rules still. */
   pending: number;
-  /** There are more of them than were counted. */
+  /** There are more than were looked at. */
   more: boolean;
 }
 
 export async function countReferring(tx: Tx, calendarId: number): Promise<Referring> {
-  const [row] = await tx<{ schedules: number; pending: number }[]>`
-    select
-      (select count(*)::int from (
-        select from carillon.schedules where calendar_id = ${calendarId} and deleted_at is null limit ${referringCountedMax + 1}) s) as schedules,
-      (select count(*)::int from (
-        select from ${byOlderRules(tx)} where c.id = ${calendarId} limit ${referringCountedMax + 1}) p) as pending`;
-  const { schedules = 0, pending = 0 } = row ?? {};
+  const [row] = await tx<{ schedules: number }[]>`
+    select count(*)::int as schedules
+    from (${referringAfter(tx, { calendarId, after: "0" }, referringCountedMax + 1)}) s`;
+  const { schedules = 0 } = row ?? {};
   return {
     schedules: Math.min(schedules, referringCountedMax),
-    pending: Math.min(pending, referringCountedMax),
-    more: Math.max(schedules, pending) > referringCountedMax,
+    pending: await countPending(tx, calendarId),
+    more: schedules > referringCountedMax,
   };
+}
+
+async function countPending(tx: Tx, calendarId: number): Promise<number> {
+  const place = await findReplanPlace(tx, calendarId);
+  if (place === null) return 0;
+  const [row] = await tx<{ pending: number }[]>`
+    select count(*) filter (where r.older)::int as pending
+    from (${referringAfter(tx, place, referringCountedMax)}) s cross join ${byOlderRules(tx, place.rulesId)}`;
+  return row?.pending ?? 0;
 }
 
 /** Calendars of which something is left, those first that were edited longest ago. */
@@ -48,55 +62,60 @@ export async function calendarsToReplan(tx: Tx, limit: number): Promise<number[]
   return rows.map(({ id }) => id);
 }
 
-/** How far the schedules of a calendar are planned by the rules in force; null where nothing is left. */
+/** How far the schedules of a calendar are planned by the rules in force. */
 export interface ReplanPlace {
   calendarId: number;
+  rulesId: number;
   rulesVersion: number;
   /** Who changed the rules. */
   author: string;
+  /** Everything up to this schedule was looked at. */
+  after: string;
 }
 
+/** Null where nothing is left. */
 export async function findReplanPlace(tx: Tx, calendarId: number): Promise<ReplanPlace | null> {
   const [row] = await tx<ReplanPlace[]>`
-    select c.id as "calendarId", c.rules_version as "rulesVersion", v.changed_by as author
+    select c.id as "calendarId", v.id as "rulesId", c.rules_version as "rulesVersion", v.changed_by as author, c.replan_after as after
     from carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.rules_version
     where c.id = ${calendarId} and c.replan_after is not null`;
   return row ?? null;
 }
 
-/** The next schedules that are planned by older rules. */
-export async function nextByOlderRules(
-  tx: Tx,
-  { calendarId, rulesVersion }: ReplanPlace,
-  limit: number,
-): Promise<{ id: string; shard: number }[]> {
-  return tx<{ id: string; shard: number }[]>`
-    select s.id, s.shard from ${byOlderRules(tx)}
-    where c.id = ${calendarId} and c.rules_version = ${rulesVersion} order by s.id limit ${limit}`;
+export interface ReferringSchedule {
+  id: string;
+  shard: number;
+  /** It is planned by older rules. */
+  older: boolean;
+}
+
+/** The next ones behind the place. */
+export async function nextReferring(tx: Tx, place: ReplanPlace, limit: number): Promise<ReferringSchedule[]> {
+  return tx<ReferringSchedule[]>`
+    select s.id, s.shard, r.older
+    from (${referringAfter(tx, place, limit)}) s cross join ${byOlderRules(tx, place.rulesId)} order by s.id`;
 }
 
 /** Everything up to this schedule was looked at. Another edit of the rules meanwhile has begun from the start. */
 export async function moveReplanPlace(
   tx: Tx,
   { calendarId, rulesVersion }: ReplanPlace,
-  scheduleId: string,
+  { after, failed }: { after: string; failed: boolean },
 ): Promise<void> {
   await tx`
-    update carillon.calendars set replan_after = ${scheduleId}::bigint
-    where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after < ${scheduleId}::bigint`;
+    update carillon.calendars
+    set replan_after = greatest(replan_after, ${after}::bigint), replan_again = replan_again or ${failed}
+    where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after is not null`;
 }
 
-/** After the last schedule: what failed on the way is begun anew; without such a one, nothing is left. */
-export async function endReplanRound(tx: Tx, { calendarId, rulesVersion }: ReplanPlace): Promise<void> {
+/** After the last schedule: where one failed on the way, from the start again; else nothing is left. */
+export async function endReplanRound(
+  tx: Tx,
+  { calendarId, rulesVersion, after }: ReplanPlace,
+): Promise<void> {
   await tx`
-    update carillon.calendars c
-    set replan_after = case when exists (
-      select from carillon.schedules s
-      join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-      join carillon.cadences k on k.id = v.cadence_id
-      join carillon.calendar_versions r on r.id = k.calendar_version
-      where s.calendar_id = c.id and s.deleted_at is null and r.version <> c.rules_version) then 0 end
-    where c.id = ${calendarId} and c.rules_version = ${rulesVersion} and c.replan_after is not null`;
+    update carillon.calendars set replan_after = case when replan_again then 0 end, replan_again = false
+    where id = ${calendarId} and rules_version = ${rulesVersion} and replan_after = ${after}::bigint`;
 }
 
 /** The rules in force of the calendar that a cadence refers to. */

@@ -99,7 +99,7 @@ export async function replaceCalendar(
   await insertVersion(tx, { id, version }, body, author);
   await tx`
     update carillon.calendars
-    set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0,` : tx``}
+    set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0, replan_again = false,` : tx``}
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${id}`;
   await noteInAudit(

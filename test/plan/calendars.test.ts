@@ -285,6 +285,50 @@ describe("the edit of a calendar", () => {
   });
 });
 
+describe("the edit of a calendar between a day and the run that is moved from it or to it", () => {
+  const lastRun = async () => (await ledger()).at(-1);
+
+  test("does not run again on the day to which it moves what has run, also after another edit of the schedule", async () => {
+    await put({ dates: [] });
+    await world.put("monthly", { when: "0 11 2 * *", ...by("next") });
+    await visit(at("10:58:30"), at("11:00:00"), at("12:00:00"));
+    await put({ dates: ["2026-03-02"] });
+    expect(await nextAt("monthly")).toEqual(new Date("2026-04-02T11:00Z"));
+    await world.patch("monthly", { payload: 1 });
+    await put({ dates: ["2026-03-02", "2026-03-05"] });
+    await visit(
+      "2026-03-03T10:58:30Z",
+      "2026-03-03T11:00:00Z",
+      "2026-04-02T10:58:30Z",
+      "2026-04-02T11:00:00Z",
+    );
+    expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual([
+      "2026-03-02T11:00:00.000Z",
+      "2026-04-02T11:00:00.000Z",
+    ]);
+  });
+
+  test("does not run again on a day that is no holiday any more, where it ran the day before", async () => {
+    await put({ dates: ["2026-03-03"] });
+    await world.put("monthly", { when: "0 11 3 * *", ...by("previous") });
+    await visit(at("10:58:30"), at("11:00:00"), at("12:00:00"));
+    expect(await lastRun()).toEqual(["03-02T11:00", "succeeded"]);
+    await put({ dates: [] });
+    expect(await nextAt("monthly")).toEqual(new Date("2026-04-03T11:00Z"));
+  });
+
+  test("tells what it moves to a time that is over", async () => {
+    await put({ dates: [] });
+    await world.put("monthly", { when: "0 11 3 * *", ...by("previous") });
+    await visit(at("12:00:00"));
+    await put({ dates: ["2026-03-03"] });
+    expect(await nextAt("monthly")).toEqual(new Date("2026-04-03T11:00Z"));
+    expect(await ranges()).toEqual([
+      { from_at: at("11:00:00"), to_at: at("11:00:00"), count: 1, reason: "missed" },
+    ]);
+  });
+});
+
 describe("what an edit leaves to be planned anew", () => {
   const keys = ["a", "b", "c", "d", "e"];
 
