@@ -120,8 +120,8 @@ export function nominalOf(c: Calendared, at: number, inner: Inner): number[] {
 /** The last of the instants at which `at` would have occurred without the calendar; null where it is no occurrence. */
 export function lastNominalOf(c: Calendared, at: number, inner: Inner): number | null {
   const zone = zoneNamed(c.timezone);
-  const own = inner.nextAfter(c.of, at - 1) === at && (c.on === "skip" || isFree(c, zone, dayAt(zone, at)));
-  let last = own ? at : null;
+  const stays = c.on === "skip" || !isExcluded(c.rules, dayAt(zone, at));
+  let last = stays && inner.nextAfter(c.of, at - 1) === at ? at : null;
   if (c.on === "skip") return last;
   const from = wallAfter(zone, at - 1);
   const end = wallAfter(zone, at);
@@ -132,19 +132,6 @@ export function lastNominalOf(c: Calendared, at: number, inner: Inner): number |
     }
   }
   return last;
-}
-
-/** Where the occurrence at `nominal` of the cadence within runs; null where it is left out. */
-export function movedFrom(c: Calendared, nominal: number): number | null {
-  const zone = zoneNamed(c.timezone);
-  const first = dayAt(zone, nominal);
-  if (isFree(c, zone, first)) return nominal;
-  const step = c.on === "next" ? 1 : -1;
-  for (let moved = 1; moved <= moveDaysMax; moved += 1) {
-    if (!isFree(c, zone, first + step * moved)) continue;
-    return instantOfWall(zone, nominal + zone.spanAt(nominal).offset + step * moved * MS_PER_DAY);
-  }
-  return null;
 }
 
 function occurrencesIn(c: Calendared, { start, end }: Stretch, inner: Inner): number[] {

@@ -1,6 +1,6 @@
 import { type Cadence, type Calendared, nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
-import { lastNominalOf, moveDaysMax, movedFrom } from "../cadence/calendared.ts";
+import { lastNominalOf, moveDaysMax, movedTo } from "../cadence/calendared.ts";
 import { dayMs } from "../schedule/timing-shape.ts";
 
 export interface ExchangedRules {
@@ -44,7 +44,7 @@ export function exchangeRules(
   const ranAt = (run: number): number | null => {
     // Runs are moved by whole days: of those that meet in one run, the last was the last by the old rules too.
     const nominal = lastNominalOf(after, run, { nextAfter, previousBefore });
-    return nominal === null ? null : movedFrom(before, nominal);
+    return nominal === null ? null : movedTo(before, nominal);
   };
   const done = lastDone(after, cut, (run) => (ranAt(run) ?? Number.POSITIVE_INFINITY) <= doneUpTo);
   const planned = runsBehind(within(startsAt), { cut, since }).filter(
