@@ -20,9 +20,10 @@ function put(
   key: string,
   when: string,
   target: { queue: string } | { handler: string } = { queue: "demo" },
+  rules: { overlap?: "skip" | "queue" } = {},
 ) {
   const retry = { attempts: 100, base: "5s", max: "5s" };
-  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry });
+  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry, ...rules });
   return world.edit(`put ${key}`, (deps) => putSchedule(deps, { key, caller, body }));
 }
 
@@ -89,6 +90,29 @@ export const scenarios: readonly Scenario[] = [
         ]),
       });
       await world.clock.advance(6_000);
+      await world.work();
+    },
+  },
+  {
+    name: "workers whose jobs wait for each other in lanes",
+    oneOf: 2,
+    prepare: async (world) => {
+      await put(world, "queued", "every 5s", slow, { overlap: "queue" });
+      await put(world, "skipping", "every 5s", { queue: "demo" }, { overlap: "skip" });
+      await world.tick();
+      await world.clock.advance(18_000);
+    },
+    act: async (world) => {
+      await world.work({ refuses: new Map([["queued", 1]]) });
+      await world.clock.advance(6_000);
+      await world.work();
+      await world.edit("allow overlaps", (deps) =>
+        patchSchedule(deps, {
+          key: "queued",
+          caller,
+          patch: { overlap: "allow", payload: { edit: ++edits } },
+        }),
+      );
       await world.work();
     },
   },
