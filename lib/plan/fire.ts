@@ -39,6 +39,9 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it.
   const planning = tx`set local jit = off`.execute();
+  // What concerns rows with rules of their own stands in the statement only where there are some.
+  const own = unfolded.some(({ key }) => "scheduleId" in key);
+  const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);
   const firing = tx<FiredRow[]>`
     with batch as materialized (${source}),
     live as materialized (
@@ -66,14 +69,15 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
       select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
       from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
       where not l.own and i.role in ('run', 'passed')
-      union all
-      select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
-      from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
-      where l.own and i.role in ('run', 'passed')
+      ${ofOwn(tx`
+        union all
+        select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
+        from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
+        where l.own and i.role in ('run', 'passed')`)}
     ),
-    ${laneEntries(tx)},
+    ${ofOwn(tx`${laneEntries(tx)},`)}
     ${packedJobs(tx, shard, now)},
-    ${plannedNext(tx, shard, nearUntil)},
+    ${plannedNext(tx, shard, nearUntil, ofOwn)},
     ${owedLater(tx, shard, now, unfolded)}
     ranges_noted as (
       insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
@@ -81,8 +85,13 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
       from stepped where missed - 1 > ${passedSinglyMax}
       union all
       select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
-      from live l join ranges r on r.planned = l.occurrence and r.planned_due = l.due_at
-        and case when l.own then r.schedule_id = l.schedule_id else r.cadence_id = l.cadence_id end
+      from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence and r.planned_due = l.due_at
+      where not l.own
+      ${ofOwn(tx`
+        union all
+        select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+        from live l join ranges r on r.schedule_id = l.schedule_id and r.planned = l.occurrence and r.planned_due = l.due_at
+        where l.own`)}
     ),
     last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
     select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
@@ -99,6 +108,9 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
     parcels: rows.flatMap(({ id, queue, waitMs }) => (id === null ? [] : [{ id, queue, waitMs }])),
   };
 }
+
+type Query = postgres.PendingQuery<postgres.Row[]>;
+type Fragment = (fragment: Query) => Query;
 
 type FiredRow = Omit<Fired, "parcels"> & (OutgoingParcel | { id: null; queue: null; waitMs: null });
 
@@ -160,7 +172,7 @@ function packedJobs(tx: Tx, shard: number, now: Date) {
 }
 
 /** The first occurrence beyond the bound, near or far. */
-function plannedNext(tx: Tx, shard: number, nearUntil: Date) {
+function plannedNext(tx: Tx, shard: number, nearUntil: Date, ofOwn: Fragment) {
   return tx`
     following as materialized (
       select due_at + (last_step + 1) * step as due_at, occurrence + (last_step + 1) * step as occurrence,
@@ -170,10 +182,11 @@ function plannedNext(tx: Tx, shard: number, nearUntil: Date) {
       select i.due_at, i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id, l.governed
       from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
       where not l.own and i.role = 'next'
-      union all
-      select i.due_at, i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id, l.governed
-      from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
-      where l.own and i.role = 'next'
+      ${ofOwn(tx`
+        union all
+        select i.due_at, i.at, l.schedule_id, l.every_ms, l.version, l.cadence_id, l.governed
+        from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
+        where l.own and i.role = 'next'`)}
     ),
     near_planned as (
       insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)

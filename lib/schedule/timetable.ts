@@ -46,10 +46,19 @@ export function timetableOf({
   };
 }
 
-/** True where a plan row's own columns do not tell all of this: the tick then reads the schedule's rules. */
-export function isGoverned({ slot, catchUp, endsAt, maxFires }: TimingBody): boolean {
+/**
+ * True where a plan row's own columns do not tell all of this, or its jobs need a place in a lane: the tick then looks at the
+ * schedule's rules.
+ */
+export function isGoverned({
+  slot,
+  catchUp,
+  endsAt,
+  maxFires,
+  overlap,
+}: TimingBody & Pick<ScheduleBody, "overlap">): boolean {
   const plain = catchUp.policy === plainCatchUp.policy && catchUp.within === null;
-  return !plain || slot !== null || endsAt !== null || maxFires !== null;
+  return !plain || slot !== null || endsAt !== null || maxFires !== null || overlap !== "allow";
 }
 
 /** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
