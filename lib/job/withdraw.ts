@@ -13,7 +13,11 @@ export async function withdraw(
   cadence: Cadence,
   { after, upTo, cut }: { after: number; upTo: number; cut: Date },
 ): Promise<void> {
-  const occurrences = occurrencesWithin(cadence, after, upTo);
+  await withdrawAt(tx, scheduleId, occurrencesWithin(cadence, after, upTo), cut);
+}
+
+/** As `withdraw`, where the occurrences are told by other means than the cadence as it stands. */
+export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[], cut: Date): Promise<void> {
   if (occurrences.length === 0) return;
   await tx`
     with withdrawn as (
@@ -50,7 +54,25 @@ export async function withdrawReleased(
     where id = ${scheduleId} and max_fires is not null`;
 }
 
-function occurrencesWithin(cadence: Cadence, after: number, upTo: number): Date[] {
+/** The same for many schedules whose jobs are not counted. */
+export async function withdrawEach(
+  tx: Tx,
+  planned: readonly { scheduleId: string; occurrences: readonly Date[] }[],
+  cut: Date,
+): Promise<void> {
+  const each = planned.flatMap(({ scheduleId, occurrences }) =>
+    occurrences.map((occurrence) => ({ scheduleId, occurrence })),
+  );
+  if (each.length === 0) return;
+  await tx`
+    delete from carillon.jobs j
+    using unnest(${tx.array(each.map(({ occurrence }) => occurrence))}::timestamptz[],
+      ${each.map(({ scheduleId }) => scheduleId)}::bigint[]) p (occurrence, schedule_id)
+    where j.occurrence = p.occurrence and j.schedule_id = p.schedule_id and j.kind = 'cadence' and j.n = 0
+      and j.state = 'waiting' and j.attempt = 0 and j.due_at > ${cut}`;
+}
+
+export function occurrencesWithin(cadence: Cadence, after: number, upTo: number): Date[] {
   const found: Date[] = [];
   for (let at = nextAfter(cadence, after); at !== null && at <= upTo; at = nextAfter(cadence, at))
     found.push(new Date(at));

@@ -14,12 +14,12 @@ export async function cancelHeld(tx: Tx, scheduleId: string): Promise<void> {
       and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = g.id`;
 }
 
-/** Lets go what waited for the last hold of a schedule to be released. */
-export async function releaseHeld(tx: Tx, scheduleId: string): Promise<OutgoingParcel[]> {
+/** Lets go what waited for the last hold of each of these schedules to be released. */
+export async function releaseHeld(tx: Tx, scheduleIds: readonly string[]): Promise<OutgoingParcel[]> {
   const released = await tx<OutgoingParcel[]>`
     update carillon.parcels
     set held_schedule = null, ready_at = carillon.clock(), offer_at = carillon.clock() + interval '20 seconds'
-    where held_schedule = ${scheduleId}
+    where held_schedule = any(${scheduleIds}::bigint[])
     returning id, queue, 0::float8 as "waitMs"`;
   if (released.length === 0) return [];
   await tx`

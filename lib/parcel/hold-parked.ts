@@ -1,13 +1,17 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** What is parked for a schedule's hold stays so until the hold's end, for ever where it has none. */
-export async function holdParked(tx: Tx, scheduleId: string, until: Date | null): Promise<OutgoingParcel[]> {
+/** What is parked for the holds of schedules stays so until the holds' end, for ever where they have none. */
+export async function holdParked(
+  tx: Tx,
+  scheduleIds: readonly string[],
+  until: Date | null,
+): Promise<OutgoingParcel[]> {
   const parked = await tx<(OutgoingParcel & { readyAt: Date })[]>`
     update carillon.parcels
     set ready_at = coalesce(${until}::timestamptz, 'infinity'),
       offer_at = coalesce(greatest(${until}::timestamptz - interval '150 seconds', carillon.clock() + interval '20 seconds'), 'infinity')
-    where held_schedule = ${scheduleId} and lease_until is null
+    where held_schedule = any(${scheduleIds}::bigint[]) and lease_until is null
     returning id, queue, case when ready_at < 'infinity' then greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000) else 1e12 end::float8 as "waitMs"`;
   if (parked.length === 0) return [];
   await tx`

@@ -175,10 +175,10 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
     select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock() from dropped`;
 }
 
-/** For the resume of a schedule: it is its backlog's turn now. */
-export async function wakeBacklog(tx: Tx, scheduleId: string): Promise<void> {
+/** For the resume of schedules: it is their backlog's turn now. */
+export async function wakeBacklog(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
   await tx`
-    update carillon.backlog set turn_at = carillon.clock() where schedule_id = ${scheduleId} and turn_at > carillon.clock()`;
+    update carillon.backlog set turn_at = carillon.clock() where schedule_id = any(${scheduleIds}::bigint[]) and turn_at > carillon.clock()`;
 }
 
 /** The oldest cadence occurrence that each of these schedules owes and that is no job yet. */

@@ -1,10 +1,20 @@
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { type Hold, type HoldChange, holdsAfter, holdsOf, isSameHold } from "../schedule/holds.ts";
+import {
+  type Hold,
+  type HoldChange,
+  holdsAfter,
+  holdsOf,
+  isSameHold,
+  removeHoldOfEach,
+  writeHoldOfEach,
+} from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
 import {
   countMembers,
   findSharedHold,
+  labelsBesides,
   labelsOf,
   lockLabels,
   type Member,
@@ -12,17 +22,22 @@ import {
 } from "../schedule/shared-holds.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit, type Edit } from "./edit.ts";
-import { readShard } from "./shard.ts";
+import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
+import { readShard, type ShardState } from "./shard.ts";
 
 export interface Bound {
   changed: number | "overtaken";
   parcels: OutgoingParcel[];
+  /** Those that take longer, when there have been enough of them: claims of the shard are waiting. */
+  left: ReadonlySet<string>;
 }
 
-/** Brings members of one shard under a hold, or out of it: an edit each, under locks and at a cut that they share. */
-export async function bindMembers(tx: Tx, asked: SharedHold, members: readonly Member[]): Promise<Bound> {
-  const ids = members.map(({ id }) => id);
-  const shard = members[0]?.shard ?? 0;
+const eachMax = 25;
+
+/** Brings members of one shard under a hold, or out of it: an edit of each, under locks and at a cut that they share. */
+export async function bindMembers(tx: Tx, asked: SharedHold, found: readonly Member[]): Promise<Bound> {
+  const ids = found.map(({ id }) => id);
+  const shard = found[0]?.shard ?? 0;
   // Statements with a snapshot each, sent in this order.
   const [, hold, , , schedules, state, holds] = await Promise.all([
     lockLabels(tx, [asked]),
@@ -33,48 +48,90 @@ export async function bindMembers(tx: Tx, asked: SharedHold, members: readonly M
     readShard(tx, shard),
     holdsOf(tx, ids),
   ]);
-  if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [] };
-  let changed = 0;
-  const parcels: OutgoingParcel[] = [];
-  for (const schedule of schedules) {
-    const had = holds.get(schedule.id) ?? [];
-    const change = changeOf(schedule, had, hold, state.now);
-    if (change === null) continue;
-    const context = await afterEndedHold(tx, schedule, state);
-    const after = holdsAfter(had, change, state.now);
-    parcels.push(...(await applyEdit(tx, context, editOf(hold, change), after, hold.author)));
-    changed += 1;
-  }
+  if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
+  const wanted = { hold, edit: editOf(hold, state.now), state };
+  const members = schedules.flatMap((current): BoundMember[] => {
+    const had = holds.get(current.id) ?? [];
+    if (!isToChange(current, had, hold, state.now)) return [];
+    const after = holdsAfter(had, wanted.edit.holds, state.now);
+    return [{ current, after, plain: plainChangeOf(current, after, state) }];
+  });
+  const plain = members.flatMap((member) => member.plain ?? []);
+  const others = members.filter((member) => member.plain === null);
+  const parcels = [
+    ...(await changeTogether(tx, wanted, plain)),
+    ...(await changeEach(tx, wanted, others.slice(0, eachMax))),
+  ];
+  const left = new Set(others.slice(eachMax).map(({ current }) => current.id));
+  const changed = members.length - left.size;
   if (changed > 0) await countMembers(tx, hold, changed);
-  return { changed, parcels };
+  return { changed, parcels, left };
 }
 
-/** Null where nothing is to be done: it is as wanted, or no member any more. */
-function changeOf(
-  { body }: StoredSchedule,
-  had: readonly Hold[],
-  { scope, name, owner, reason, until, releasedAt }: SharedHold,
-  now: Date,
-): HoldChange | null {
-  const hold: Hold = { scope, name, owner, reason, until, since: now };
+interface BoundMember {
+  current: StoredSchedule;
+  after: Hold[];
+  /** Null where the change of this one takes an edit of its own. */
+  plain: PlainChange | null;
+}
+
+interface Wanted {
+  hold: SharedHold;
+  edit: HoldEdit;
+  state: ShardState;
+}
+
+async function changeTogether(
+  tx: Tx,
+  { hold, edit: { change, holds, detail }, state }: Wanted,
+  changes: readonly PlainChange[],
+): Promise<OutgoingParcel[]> {
+  if (changes.length === 0) return [];
+  const ids = changes.map(({ id }) => id);
+  for (const set of holds.set ?? []) await writeHoldOfEach(tx, ids, set);
+  for (const name of holds.remove ?? []) await removeHoldOfEach(tx, ids, name);
+  return applyPlainChanges(tx, state, changes, { detail, author: hold.author }, change);
+}
+
+async function changeEach(
+  tx: Tx,
+  { hold, edit, state }: Wanted,
+  members: readonly BoundMember[],
+): Promise<OutgoingParcel[]> {
+  const parcels: OutgoingParcel[] = [];
+  for (const { current, after } of members) {
+    const context = await afterEndedHold(tx, current, state);
+    parcels.push(...(await applyEdit(tx, context, edit, after, hold.author)));
+  }
+  return parcels;
+}
+
+/** Not where it is as wanted, and not where it is no member any more. */
+function isToChange({ body }: StoredSchedule, had: readonly Hold[], hold: SharedHold, now: Date): boolean {
   const standing = had.find((each) => isSameHold(each, hold));
-  if (releasedAt !== null)
-    return standing === undefined || hasEnded(standing, now) ? null : { remove: [hold] };
-  if (!labelsOf(body).some((label) => label.scope === scope && label.name === name)) return null;
-  if (hasEnded(hold, now)) return null;
-  const same =
-    standing !== undefined && standing.reason === reason && standing.until?.getTime() === until?.getTime();
-  return same ? null : { set: [hold] };
+  if (hold.releasedAt !== null) return standing !== undefined && !hasEnded(standing, now);
+  if (hasEnded(hold, now) || labelsBesides([hold], labelsOf(body)).length > 0) return false;
+  return standing?.reason !== hold.reason || standing.until?.getTime() !== hold.until?.getTime();
 }
 
 /** Its members look at its end themselves. */
-function hasEnded({ until }: Hold, now: Date): boolean {
+function hasEnded({ until }: Pick<Hold, "until">, now: Date): boolean {
   return until !== null && until <= now;
 }
 
-function editOf({ scope, name, owner, reason, until }: SharedHold, holds: HoldChange): Edit {
+interface HoldEdit extends Edit {
+  change: "paused" | "resumed";
+  holds: HoldChange;
+  detail: Json;
+}
+
+function editOf({ scope, name, owner, reason, until, releasedAt }: SharedHold, now: Date): HoldEdit {
   const by = { owner, [scope]: name };
-  return holds.set === undefined
-    ? { change: "resumed", holds, detail: by }
-    : { change: "paused", holds, detail: { ...by, reason, until: until?.toISOString() ?? null } };
+  if (releasedAt !== null)
+    return { change: "resumed", holds: { remove: [{ scope, name, owner }] }, detail: by };
+  return {
+    change: "paused",
+    holds: { set: [{ scope, name, owner, reason, until, since: now }] },
+    detail: { ...by, reason, until: until?.toISOString() ?? null },
+  };
 }

@@ -32,6 +32,8 @@ export interface Edit {
   spec?: Spec;
   holds?: HoldChange;
   delete?: boolean;
+  /** The occurrence from which on it is planned, where that is not the first after the cut. */
+  from?: number | undefined;
   /** What the audit says of it beside who did what. */
   detail?: Json;
 }
@@ -105,7 +107,7 @@ export async function applyEdit(
   const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);
   const body = spec?.body ?? current.body;
   const before = timetableOf(current);
-  const next = firstAfterEdit(before, { ...timetableOf({ ...current, cadence, body }) }, kept, cut);
+  const next = edit.from ?? firstAfterEdit(before, timetableOf({ ...current, cadence, body }), kept, cut);
   const held = isHeld ? heldFrom(current, { kept, next, cut, until: heldUntilOf(holdsAfter) }) : null;
   const raised = await raiseVersion(
     tx,
@@ -150,7 +152,7 @@ async function hold(
   planned: Planned,
   held: Held,
 ): Promise<OutgoingParcel[]> {
-  const parked = await holdParked(tx, schedule.id, held.until);
+  const parked = await holdParked(tx, [schedule.id], held.until);
   if (held.until === null) return parked;
   return [
     ...parked,
@@ -180,8 +182,8 @@ async function planVersion(
         owedAfterHold(planned.timetable, cut),
       )
     : await planFrom(tx, state, planned, next);
-  await wakeBacklog(tx, planned.id);
-  return [...parcels, ...(await releaseHeld(tx, planned.id))];
+  await wakeBacklog(tx, [planned.id]);
+  return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
 }
 
 function owedAfterHold(timetable: Timetable, cut: number) {

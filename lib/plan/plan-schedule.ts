@@ -94,6 +94,30 @@ export async function insertPlanRow(
   else await tx`insert into carillon.plan_far ${row}`;
 }
 
+export interface PlannedRow extends Planned {
+  occurrence: number;
+  due: number;
+}
+
+/** As `insertPlanRow`, for schedules of one shard. */
+export async function insertPlanRows(tx: Tx, state: ShardState, rows: readonly PlannedRow[]): Promise<void> {
+  const near = rows.filter(({ due }) => due < state.nearUntil.getTime());
+  const far = rows.filter(({ due }) => due >= state.nearUntil.getTime());
+  for (const [table, planned] of [
+    [tx`carillon.plan`, near],
+    [tx`carillon.plan_far`, far],
+  ] as const) {
+    if (planned.length === 0) continue;
+    const dates = (of: (row: PlannedRow) => number) => tx.array(planned.map((row) => new Date(of(row))));
+    await tx`
+      insert into ${table} (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
+      select r.*, ${state.shard} from unnest(${dates(({ due }) => due)}::timestamptz[], ${dates(({ occurrence }) => occurrence)}::timestamptz[],
+        ${planned.map(({ id }) => id)}::bigint[], ${planned.map(({ timetable }) => plannedColumns(timetable.cadence).everyMs)}::bigint[],
+        ${planned.map(({ version }) => version)}::int[], ${planned.map((row) => row.cadenceId)}::int[],
+        ${planned.map(({ governed }) => (governed ? true : null))}::boolean[]) r`;
+  }
+}
+
 export interface PendingRow {
   occurrence: Date;
   dueAt: Date;

@@ -18,10 +18,10 @@ export interface Walked {
 }
 
 /** Looked up at a time; of them those of one shard are changed together. */
-const pageMax = 800;
+const pageMax = 3_200;
 
 /** Claims of a shard wait while members of it are changed. */
-const batchMax = 50;
+const batchMax = 200;
 
 /**
  * Carries a hold, or its release, to the members that do not have it yet, until none is left or a bound is reached. It may be killed anywhere
@@ -91,9 +91,16 @@ async function changeBatch(
   hold: SharedHold,
   members: readonly Member[],
 ): Promise<number | "overtaken"> {
-  const { changed, parcels } = await wholeAgain(sql, (tx) => bindMembers(tx, hold, members));
-  await handOver(sql, queue, parcels);
-  return changed;
+  let done = 0;
+  for (let left = members; left.length > 0; ) {
+    const some = left;
+    const bound = await wholeAgain(sql, (tx) => bindMembers(tx, hold, some));
+    await handOver(sql, queue, bound.parcels);
+    if (bound.changed === "overtaken") return "overtaken";
+    done += bound.changed;
+    left = left.filter(({ id }) => bound.left.has(id));
+  }
+  return done;
 }
 
 async function wholeAgain<T>(sql: Sql, work: Parameters<typeof sql.begin<T>>[0]): Promise<T> {

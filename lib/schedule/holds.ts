@@ -98,6 +98,28 @@ export async function writeHolds(
   }
 }
 
+/** The same hold on each of these schedules. */
+export async function writeHoldOfEach(
+  tx: Tx,
+  scheduleIds: readonly string[],
+  { scope, name, owner, reason, since, until }: Hold,
+): Promise<void> {
+  await tx`
+    insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
+    select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until} from unnest(${scheduleIds}::bigint[]) id
+    on conflict (schedule_id, scope, name, owner) do update set reason = excluded.reason, until = excluded.until`;
+}
+
+export async function removeHoldOfEach(
+  tx: Tx,
+  scheduleIds: readonly string[],
+  { scope, name, owner }: HoldName,
+): Promise<void> {
+  await tx`
+    delete from carillon.holds
+    where schedule_id = any(${scheduleIds}::bigint[]) and scope = ${scope} and name = ${name} and owner = ${owner}`;
+}
+
 export async function removeHolds(tx: Tx, scheduleId: string): Promise<void> {
   await tx`delete from carillon.holds where schedule_id = ${scheduleId}`;
 }

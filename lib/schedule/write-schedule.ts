@@ -128,6 +128,34 @@ export async function raiseVersion(
   return { version, fires: row.fires };
 }
 
+/** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
+export async function raiseHeldVersions(
+  tx: Tx,
+  schedules: readonly { id: string; held: Held | null }[],
+  { change, detail }: { change: ScheduleChange; detail: Json },
+  author: Author,
+): Promise<void> {
+  const instants = (of: (held: Held) => Date | null) =>
+    schedules.map(({ held }) => (held === null ? null : (of(held)?.toISOString() ?? null)));
+  await tx`
+    with wanted as (
+      select * from unnest(${schedules.map(({ id }) => id)}::bigint[], ${instants(({ since }) => since)}::text[],
+        ${instants(({ until }) => until)}::text[]) w (id, since, until)
+    ), raised as (
+      update carillon.schedules s
+      set version = s.version + 1, held_since = w.since::timestamptz, held_until = w.until::timestamptz,
+        updated_at = ${author.at}, updated_by = ${author.name}
+      from wanted w where s.id = w.id
+      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until
+    ), versions as (
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until
+      from raised
+    )
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb from raised`;
+}
+
 /** A hold that has ended by itself is taken off; the version stays, since nothing was edited. */
 export async function noteResumed(tx: Tx, { id, version, key }: StoredSchedule, at: Date): Promise<void> {
   await tx`update carillon.schedules set held_since = null, held_until = null where id = ${id}`;

@@ -5,6 +5,7 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
 import { listSchedules, readSchedule } from "../../lib/plan/read-schedule.ts";
+import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -90,6 +91,33 @@ describe("with its own rights and no more", () => {
     expect(await readSchedule(roles.api, "held")).toMatchObject({ state: "active" });
     await world.tick({ retentionDays: 2 });
     expect(world.log.lines.map(({ event }) => event)).toContain("tick.days-dropped");
+  });
+});
+
+describe("with a hold of a group", () => {
+  test("the API begins it and the tick finishes it, there and back", async () => {
+    const label = { scope: "group", name: "held-together" } as const;
+    const wish = { label, caller: { name: "ann" } };
+    const deps = { sql: roles.api, queue: world.queue };
+    const states = async () =>
+      (await listSchedules(roles.api, { group: label.name, limit: 10 })).items.map(({ state }) => state);
+    for (const [key, overlap] of [
+      ["plain", "allow"],
+      ["laned", "queue"],
+      ["last", "allow"],
+    ])
+      await world.put(`together-${key}`, { when: "every 1m", group: label.name, overlap });
+    expect(await pauseLabel(deps, wish, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
+    await world.tick();
+    expect(await states()).toEqual(["paused", "paused", "paused"]);
+    await world.clock.advance(10 * minute);
+    expect(await resumeLabel(deps, wish, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
+    await world.tick();
+    expect(await states()).toEqual(["active", "active", "active"]);
+    await pauseLabel(deps, { ...wish, until: new Date(world.clock.now().getTime() + hour) });
+    await world.clock.advance(2 * hour);
+    await world.tick();
+    expect(await world.sql`select from carillon.shared_holds`).toEqual([]);
   });
 });
 

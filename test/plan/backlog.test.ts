@@ -204,7 +204,7 @@ describe("what is owed by a schedule that is held", () => {
     expect(await rows()).toMatchObject([{ key: "k0", owing: 5 }]);
     await world.clock.advance(second);
     await world.resume("k0");
-    await world.sql.begin((tx) => wakeBacklog(tx, held));
+    await world.sql.begin((tx) => wakeBacklog(tx, [held]));
     await admit();
     expect(await rows()).toEqual([]);
   });

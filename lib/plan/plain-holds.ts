@@ -1,0 +1,107 @@
+import type { Tx } from "../db/connect.ts";
+import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
+import { releaseHeld } from "../parcel/held.ts";
+import { holdParked } from "../parcel/hold-parked.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Hold, heldUntilOf } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
+import { type Held, raiseHeldVersions } from "../schedule/write-schedule.ts";
+import { wakeBacklog } from "./backlog.ts";
+import { insertPlanRows, type PlannedRow, plannedOf } from "./plan-schedule.ts";
+import { plannedUpTo, type ShardState } from "./shard.ts";
+
+/** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
+export interface PlainChange {
+  id: string;
+  /** How it is held afterwards. */
+  held: Held | null;
+  withdrawn: Date[];
+  rows: PlannedRow[];
+}
+
+/**
+ * Null where `applyEdit` has more to do: a lane or a limit, something due that no tick has made yet, something owed since the
+ * hold began, a hold that ends by itself. It comes to the same as `applyEdit` for the rest.
+ */
+export function plainChangeOf(
+  current: StoredSchedule,
+  holdsAfter: readonly Hold[],
+  state: ShardState,
+): PlainChange | null {
+  const { id, body, heldSince, heldUntil } = current;
+  const made = plannedUpTo(state, id);
+  if (body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
+  const until = heldUntilOf(holdsAfter);
+  if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
+  if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
+  if (holdsAfter.length > 0) return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [] };
+
+  const planned = { ...plannedOf(current), version: current.version + 1 };
+  const first = firstDueAfter(planned.timetable, heldSince.getTime());
+  if (first === null) return { id, held: null, withdrawn: [], rows: [] };
+  const due = dueAt(planned.timetable, first);
+  return due <= made.getTime()
+    ? null
+    : { id, held: null, withdrawn: [], rows: [{ ...planned, occurrence: first, due }] };
+}
+
+function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
+  const { id } = current;
+  const planned = { ...plannedOf(current), version: current.version + 1 };
+  const { timetable } = planned;
+  const cut = state.now.getTime();
+  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
+  const withdrawn = occurrencesWithin(
+    timetable.cadence,
+    occurrenceDueBy(timetable, cut),
+    occurrenceDueBy(timetable, reached),
+  );
+  const change = { id, held: { since: state.now, until }, withdrawn };
+  if (until === null) return { ...change, rows: [] };
+  if (until <= plannedUpTo(state, id)) return null;
+  const end = until.getTime();
+  const [first, after] = [firstDueAfter(timetable, cut), firstDueAfter(timetable, end)];
+  const rows: PlannedRow[] = [];
+  if (first !== null && dueAt(timetable, first) <= end)
+    rows.push({ ...planned, governed: true, occurrence: first, due: end });
+  if (after !== null) rows.push({ ...planned, occurrence: after, due: dueAt(timetable, after) });
+  return { ...change, rows };
+}
+
+/** Under the locks of an edit of each; what stands in carillon.holds is written by the caller. */
+export async function applyPlainChanges(
+  tx: Tx,
+  state: ShardState,
+  changes: readonly PlainChange[],
+  { detail, author }: { detail: Json; author: string },
+  change: "paused" | "resumed",
+): Promise<OutgoingParcel[]> {
+  await withdrawEach(
+    tx,
+    changes.map(({ id, withdrawn }) => ({ scheduleId: id, occurrences: withdrawn })),
+    state.now,
+  );
+  await raiseHeldVersions(tx, changes, { change, detail }, { name: author, at: state.now });
+  await insertPlanRows(
+    tx,
+    state,
+    changes.flatMap(({ rows }) => rows),
+  );
+  const parcels: OutgoingParcel[] = [];
+  const ends = Map.groupBy(
+    changes.filter(({ held }) => held !== null),
+    ({ held }) => held?.until?.getTime() ?? null,
+  );
+  for (const [end, held] of ends) {
+    const ids = held.map(({ id }) => id);
+    parcels.push(...(await holdParked(tx, ids, end === null ? null : new Date(end))));
+  }
+  const released = changes.filter(({ held }) => held === null).map(({ id }) => id);
+  if (released.length > 0) {
+    await wakeBacklog(tx, released);
+    parcels.push(...(await releaseHeld(tx, released)));
+  }
+  return parcels;
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeCursor } from "../../lib/api/cursor.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+  await api.tick();
+});
+
+afterAll(async () => {
+  await api.stop();
+});
+
+const put = (key: string, belonging: object) =>
+  api.send("PUT", `/v1/schedules/${key}`, {
+    body: { when: "every 5m", target: { queue: "demo" }, ...belonging },
+  });
+const read = async (key: string) => (await api.send("GET", `/v1/schedules/${key}`)).json;
+
+describe.each([
+  ["group", (name: string) => ({ group: name })],
+  ["tag", (name: string) => ({ tags: [name, "another"] })],
+])("/v1/%ss/{name}", (scope, belonging) => {
+  const path = `/v1/${scope}s`;
+
+  test("pauses and resumes its schedules, and says how many", async () => {
+    for (const key of ["a", "b", "c"]) await put(`${scope}-${key}`, belonging("shop"));
+    const body = { reason: "stocktaking", until: "2100-01-01T00:00:00Z" };
+    const paused = await api.send("POST", `${path}/shop/pause`, { body, as: "write" });
+    expect(paused).toMatchObject({ status: 200 });
+    const hold = {
+      owner: "writeer",
+      reason: "stocktaking",
+      until: "2100-01-01T00:00:00.000Z",
+      since: expect.any(String),
+      progress: "set",
+      members: 3,
+    };
+    expect(paused.json).toEqual({ done: 3, hold });
+    expect(await read(`${scope}-a`)).toMatchObject({
+      state: "paused",
+      holds: [{ owner: "writeer", reason: "stocktaking", [scope]: "shop" }],
+    });
+    expect((await put(`${scope}-later`, belonging("shop"))).json).toMatchObject({ state: "paused" });
+    expect((await api.send("GET", `${path}/shop`, { query: "limit=3" })).json).toMatchObject({
+      [scope]: "shop",
+      holds: [hold],
+      schedules: [{ key: `${scope}-a` }, { key: `${scope}-b` }, { key: `${scope}-c` }],
+      cursor: expect.any(String),
+    });
+    const resumed = await api.send("POST", `${path}/shop/resume`, { as: "write" });
+    expect([resumed.status, resumed.json]).toEqual([200, { done: 4, hold: null }]);
+    expect(await read(`${scope}-later`)).toMatchObject({ state: "active", holds: [] });
+  });
+
+  test("lists its schedules in pages, without payloads", async () => {
+    for (let n = 0; n < 5; n++) await put(`${scope}-page-${n}`, { ...belonging("paged"), payload: n });
+    const keys: string[] = [];
+    let cursor = "";
+    for (let page = 0; page < 3; page++) {
+      const { json } = await api.send("GET", `${path}/paged`, {
+        query: `limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`,
+      });
+      const { schedules, cursor: next } = json as { schedules: { key: string }[]; cursor?: string };
+      expect(schedules.every((each) => !("payload" in each))).toBe(true);
+      keys.push(...schedules.map(({ key }) => key));
+      cursor = next ?? "";
+    }
+    expect(keys).toEqual([0, 1, 2, 3, 4].map((n) => `${scope}-page-${n}`));
+    expect(cursor).toBe("");
+  });
+
+  test("is missing where there is neither a schedule nor a hold", async () => {
+    expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 404 });
+    expect((await api.send("POST", `${path}/nobodys/resume`)).json).toEqual({ done: 0, hold: null });
+    expect((await api.send("POST", `${path}/nobodys/pause`)).json).toMatchObject({ done: 0 });
+    expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 200 });
+  });
+
+  test("lets only an admin act for another owner, and only who may write act at all", async () => {
+    const body = { owner: "somebody" };
+    expect(await api.send("POST", `${path}/mine/pause`, { body, as: "write" })).toMatchObject({
+      status: 403,
+    });
+    expect(await api.send("POST", `${path}/mine/resume`, { body, as: "write" })).toMatchObject({
+      status: 403,
+    });
+    expect(await api.send("POST", `${path}/mine/pause`, { as: "read" })).toMatchObject({ status: 403 });
+    expect((await api.send("POST", `${path}/mine/pause`, { body })).json).toMatchObject({
+      hold: { owner: "somebody" },
+    });
+    expect((await api.send("GET", `${path}/mine`, { as: "read" })).status).toBe(200);
+  });
+
+  test("refuses what is not understood, and a cursor that is of another wish", async () => {
+    const refused = async (name: string, verb: string, parts: object) => {
+      const { status, json } = await api.send("POST", `${path}/${name}/${verb}`, parts);
+      const { errors } = json as { errors: { path: string }[] };
+      return [status, errors.map((fault) => fault.path)];
+    };
+    expect(await refused("shop", "pause", { body: { until: "2001-01-01T00:00:00Z" } })).toEqual([
+      400,
+      ["until"],
+    ]);
+    expect(await refused("shop", "pause", { body: { untl: null } })).toEqual([400, ["untl"]]);
+    expect(await refused("sh%3Fop", "pause", {})).toEqual([400, [scope]]);
+    expect(await refused("shop", "resume", { query: "cursor=x" })).toEqual([400, ["cursor"]]);
+    await api.send("POST", `${path}/shop/pause`, { body: { reason: "one" } });
+    const query = `cursor=${writeCursor("holds", "9999999")}`;
+    expect(await refused("shop", "pause", { query, body: { reason: "one" } })).toEqual([409, ["cursor"]]);
+    expect(await refused("shop", "resume", { query })).toEqual([409, ["cursor"]]);
+  });
+});
