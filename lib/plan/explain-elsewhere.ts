@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { isoInstant } from "../cadence/civil.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
+import { listText } from "../cadence/wall-text.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./explain-place.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
 
@@ -26,9 +28,7 @@ export function explainElsewhere(
     case "moved":
       return movedVerdict(place);
     default:
-      return (
-        withdrawnVerdict(facts, version) ?? firedVerdict(facts) ?? strangerVerdict(facts, version, nearest)
-      );
+      return withdrawnVerdict(facts) ?? firedVerdict(facts) ?? strangerVerdict(facts, version, nearest);
   }
 }
 
@@ -46,22 +46,33 @@ function movedVerdict({ to, calendar }: Extract<Place, { kind: "moved" }>): Verd
 }
 
 /** The newest earlier version of which it was an occurrence: the one after it took it away. */
-function withdrawnVerdict({ versions, at, now }: Facts, version: VersionFact): Verdict | null {
+function withdrawnVerdict({ versions, at, now }: Facts): Verdict | null {
   for (let index = indexAt(versions, at); index > 0; index--) {
     const next = versions[index];
     const earlier = versions[index - 1];
     if (next === undefined || earlier === undefined || placeOf(earlier, at).kind !== "run") continue;
-    const was = `\`${normalForm(earlier.cadence)}\` in ${earlier.body.timezone}`;
-    const is = `\`${normalForm(version.cadence)}\` in ${version.body.timezone}`;
-    const changed = was === is ? `made it count anew (${is})` : `changed it from ${was} to ${is}`;
     const by = `at ${isoInstant(next.at)}, before it was due, version ${next.version} of ${next.by}`;
     return {
       outcome: "withdrawn",
-      sentence: `${at > now ? "Is" : "Was"} an occurrence no more: ${by} ${changed}.`,
+      sentence: `${at > now ? "Is" : "Was"} an occurrence no more: ${by} ${changeText(earlier, next)}.`,
       edit: editOf(next),
     };
   }
   return null;
+}
+
+/** What beside the `when` and its zone says when a schedule runs. */
+const bounding = ["startsAt", "endsAt", "calendar", "dst"] as const;
+
+function changeText(earlier: VersionFact, next: VersionFact): string {
+  const was = `\`${normalForm(earlier.cadence)}\` in ${earlier.body.timezone}`;
+  const is = `\`${normalForm(next.cadence)}\` in ${next.body.timezone}`;
+  if (was !== is) return `changed it from ${was} to ${is}`;
+  const changed = bounding.filter((name) => !isDeepStrictEqual(earlier.body[name], next.body[name]));
+  if (changed.length > 0) return `changed its ${listText(changed.map((name) => `\`${name}\``))}`;
+  if (next.change === "replanned")
+    return "planned it anew by the rules of its calendar or zone, which had changed";
+  return `made it count anew (${is})`;
 }
 
 function firedVerdict({ beside, at }: Facts): Verdict | null {

@@ -9,6 +9,7 @@ import type { Json } from "../schedule/json.ts";
 import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import { earlyMs } from "./explain-place.ts";
 import type { PassedFact, TravelFact, VersionFact } from "./explained.ts";
 import { plannedUpTo, readShard } from "./shard.ts";
 
@@ -22,9 +23,6 @@ export interface SubjectRow {
   maxFires: number | null;
   fires: number | null;
 }
-
-/** An `at` may lie so much before the version that names it. */
-export const earlyMs = 61_000;
 
 /** The schedule that had the key at an instant; where none had, the one that has it, or had it last. */
 export async function findSubject(tx: Tx, key: string, at: Date): Promise<SubjectRow> {

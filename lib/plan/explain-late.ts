@@ -3,6 +3,7 @@ import { isoInstant } from "../cadence/civil.ts";
 import { describeDuration } from "../cadence/duration.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { type HeldSpan, heldAt, holdersText } from "./explain-holds.ts";
+import { earlyVersion } from "./explain-place.ts";
 import type { Facts, HeldBy, LateCause, VersionFact } from "./explained.ts";
 import { missedAfterMs } from "./shard.ts";
 
@@ -29,9 +30,13 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
     const why = `it was held by ${holdersText(hold.by)}${end}`;
     return { byMs, because: "hold", why, heldBy: hold.by };
   }
-  if (version !== undefined && version.at > due && version.at <= started) {
-    const edit = version.version === 1 ? "the schedule was created" : `version ${version.version} was made`;
-    return { byMs, because: "edit", why: `${edit} only at ${isoInstant(version.at)}` };
+  const late = earlyVersion(facts.versions, facts.at);
+  if (late !== undefined) {
+    const made =
+      late.version === 1
+        ? "the schedule was created"
+        : `version ${late.version}, which asks for it, was made`;
+    return { byMs, because: "edit", why: `${made} only at ${isoInstant(late.at)}` };
   }
   const ahead = version?.body.overlap === "queue" ? endedBetween(facts, due, started) : undefined;
   if (ahead !== undefined) {
@@ -39,7 +44,10 @@ export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | un
     return { byMs, because: "lane", why };
   }
   if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
-  if (version?.body.catchUp.policy === "all") {
+  const policy = version?.body.catchUp.policy;
+  // What is planned later than that does not run under this policy.
+  if (policy === "skip") return { byMs, because: "worker", why: "no worker took it sooner" };
+  if (policy === "all") {
     const why = "it was missed, and what was missed is let in one after the other";
     return { byMs, because: "backlog", why };
   }

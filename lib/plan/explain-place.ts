@@ -92,12 +92,11 @@ export function versionBy(versions: readonly VersionFact[], instant: number): Ve
   return versions.findLast((version) => version.at <= instant);
 }
 
+/** An `at` may lie so much before the version that names it. */
+export const earlyMs = 61_000;
+
 /** An `at` that lies a little before the version that names it is that version's. */
-export function earlyVersion(
-  versions: readonly VersionFact[],
-  at: number,
-  earlyMs: number,
-): VersionFact | undefined {
+export function earlyVersion(versions: readonly VersionFact[], at: number): VersionFact | undefined {
   return versions.find((version) => {
     const cadence = version.cadence.kind === "window" ? version.cadence.of : version.cadence;
     return cadence.kind === "once" && cadence.at === at && version.at >= at && version.at - earlyMs < at;

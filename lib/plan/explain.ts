@@ -6,7 +6,6 @@ import type { JobRead } from "../job/read-job.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { explainAbsence } from "./explain-absence.ts";
 import {
-  earlyMs,
   findSubject,
   jobsAround,
   jobsOfInstant,
@@ -72,7 +71,7 @@ function occurrenceMeant(key: string, versions: readonly VersionFact[], at: numb
 }
 
 function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
-  return earlyVersion(versions, at, earlyMs) ?? versions[indexAt(versions, at)];
+  return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
 }
 
 async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promise<Facts> {

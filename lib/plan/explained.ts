@@ -86,7 +86,7 @@ export type Outcome =
   | "fired"
   | "unrecorded";
 
-export type LateCause = "hold" | "lane" | "edit" | "tick" | "backlog" | "unrecorded";
+export type LateCause = "hold" | "lane" | "edit" | "tick" | "worker" | "backlog" | "unrecorded";
 
 export interface HeldBy {
   owner: string;

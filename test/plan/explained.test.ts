@@ -9,9 +9,12 @@ import { at, hour, minute, second } from "../support/instants.ts";
 const created = at(0).getTime();
 const occurrence = at("10:10:00");
 
+const noRules = { dates: [], weekly: [] };
+
 function version(parts: Partial<VersionFact> = {}, asked: object = {}): VersionFact {
   const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" }, ...asked });
-  const { cadence } = resolveCadence("k", body, at(0), null);
+  const calendar = body.calendar === null ? null : { id: 1, versionId: 1, rules: noRules };
+  const { cadence } = resolveCadence("k", body, at(0), calendar);
   return {
     version: 1,
     change: "created",
@@ -103,6 +106,13 @@ describe("an occurrence that ran", () => {
     expect(tell({ job: succeeded(at("10:30:00")) })).toMatchObject({
       late: { byMs: 20 * minute, because: "unrecorded" },
       sentence: expect.stringContaining("which the ledger does not tell apart"),
+    });
+  });
+
+  test("long after it was due though only planned in time or not at all was late by its worker", () => {
+    const skipping = version({}, { catchUp: { policy: "skip" } });
+    expect(tell({ versions: [skipping], job: succeeded(at("10:30:00")) })).toMatchObject({
+      late: { byMs: 20 * minute, because: "worker" },
     });
   });
 
@@ -298,6 +308,37 @@ test("an edit that makes an interval count anew says that it does", () => {
     outcome: "withdrawn",
     edit: { version: 2, by: "bob" },
     sentence: expect.stringContaining("made it count anew (`every 10m` in UTC)"),
+  });
+});
+
+test.each<[string, Partial<VersionFact>, object]>([
+  ["changed its `calendar`", { change: "patched" }, {}],
+  [
+    "planned it anew by the rules of its calendar or zone",
+    { change: "replanned" },
+    { calendar: { name: "c", on: "next" } },
+  ],
+])("a run that a calendar had moved to its day goes where an edit %s", (words, parts, asked) => {
+  const onSundays = { when: "10 10 * * 0" };
+  const next = version({ version: 2, at: at("10:03:00").getTime(), ...parts }, { ...onSundays, ...asked });
+  const cadence = resolveCadence("k", version({}, onSundays).body, at(0), null).cadence;
+  const moved = version(
+    {
+      cadence: {
+        kind: "calendared",
+        of: cadence,
+        timezone: "UTC",
+        on: "next",
+        rules: { dates: [], weekly: ["sun"] },
+      },
+    },
+    { ...onSundays, calendar: { name: "c", on: "next" } },
+  );
+  expect(tell({ versions: [moved] })).toMatchObject({ occurrence: true });
+  expect(tell({ versions: [moved, { ...next, cadence }] })).toMatchObject({
+    outcome: "withdrawn",
+    edit: { version: 2 },
+    sentence: expect.stringContaining(words),
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { restoreVersion } from "../../lib/plan/restore.ts";
+import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { versionsOf } from "../../lib/plan/versions.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -115,6 +116,21 @@ describe("restoring a version", () => {
     expect(await restore("k", 2)).toMatchObject({
       change: "changed",
       schedule: { version: 4, state: "paused", body: { when: "0 9 * * *" }, holds: [{ owner: "ann" }] },
+    });
+  });
+
+  test("into a group that is held starts it held", async () => {
+    await world.put("k", { when: "every 1h", group: "g" });
+    await world.patch("k", { group: null });
+    const label = { scope: "group" as const, name: "g" };
+    const deps = { sql: world.sql, queue: world.queue };
+    await pauseLabel(deps, { label, caller: { name: "bob" }, reason: "freeze" });
+    expect(await restore("k", 1)).toMatchObject({
+      schedule: {
+        state: "paused",
+        body: { group: "g" },
+        holds: [{ owner: "bob", scope: "group", name: "g" }],
+      },
     });
   });
 
