@@ -109,7 +109,16 @@ const anyPath = fc.oneof(
     .tuple(
       fc.constantFrom("/v1/schedules/", "/v1/jobs/"),
       anyText,
-      fc.constantFrom("", "/pause", "/resume", "/next", "/jobs"),
+      fc.constantFrom(
+        "",
+        "/pause",
+        "/resume",
+        "/next",
+        "/jobs",
+        "/versions",
+        "/versions/1/restore",
+        "/explain",
+      ),
     )
     .map((parts) => parts.join("")),
   anyText,
@@ -119,7 +128,19 @@ const anyQuery = fc.oneof(
   fc
     .array(
       fc.tuple(
-        fc.constantFrom("limit", "cursor", "prefix", "group", "tag", "state", "target", "n", "from", "x"),
+        fc.constantFrom(
+          "limit",
+          "cursor",
+          "prefix",
+          "group",
+          "tag",
+          "state",
+          "target",
+          "n",
+          "from",
+          "at",
+          "x",
+        ),
         anyText,
       ),
       { maxLength: 4 },
@@ -168,6 +189,7 @@ describe("whatever is sent, the answer is never a 5xx", () => {
       ["PATCH", "/v1/schedules/fuzzed"],
       ["POST", "/v1/schedules/fuzzed/pause"],
       ["POST", "/v1/schedules/fuzzed/resume"],
+      ["POST", "/v1/preview"],
     );
     await fc.assert(
       fc.asyncProperty(targets, fc.oneof(anyJson, anyText, fc.json()), async ([method, path], body) => {
@@ -190,6 +212,13 @@ describe("whatever is sent, the answer is never a 5xx", () => {
           expect(await expectNoFailure("GET", "/v1/schedules/timed", {})).toBe(200);
           expect(await expectNoFailure("GET", "/v1/schedules/timed/next", {})).toBe(200);
           expect(await expectNoFailure("GET", "/v1/schedules/timed/jobs", {})).toBe(200);
+          expect(await expectNoFailure("POST", "/v1/preview", { body: { when, timezone, n: 1_000 } })).toBe(
+            200,
+          );
+          for (const at of ["1999-12-31T23:59:59Z", "2026-03-29T01:00:00Z", "2100-02-28T12:00:00Z"]) {
+            const query = `at=${at}`;
+            expect(await expectNoFailure("GET", "/v1/schedules/timed/explain", { query })).toBe(200);
+          }
         },
       ),
       runs,
