@@ -186,7 +186,8 @@ async function planVersion(
   return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
 }
 
-function owedAfterHold(timetable: Timetable, cut: number) {
+/** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */
+export function owedAfterHold(timetable: Timetable, cut: number) {
   const { withinMs } = timetable.catchUp;
   return {
     missedUpTo: occurrenceDueBy(timetable, cut - missedAfterMs - 1),

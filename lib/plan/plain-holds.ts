@@ -9,7 +9,14 @@ import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
 import { type Held, raiseHeldVersions } from "../schedule/write-schedule.ts";
 import { wakeBacklog } from "./backlog.ts";
-import { insertPlanRows, type PlannedRow, plannedOf } from "./plan-schedule.ts";
+import { owedAfterHold } from "./edit.ts";
+import {
+  type Beginning,
+  firePlannedEach,
+  insertPlanRows,
+  type PlannedRow,
+  plannedOf,
+} from "./plan-schedule.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
@@ -19,11 +26,13 @@ export interface PlainChange {
   held: Held | null;
   withdrawn: Date[];
   rows: PlannedRow[];
+  /** What is due already when it is let go. */
+  begins: Beginning[];
 }
 
 /**
- * Null where `applyEdit` has more to do: a lane or a limit, something due that no tick has made yet, something owed since the
- * hold began, a hold that ends by itself. It comes to the same as `applyEdit` for the rest.
+ * Null where `applyEdit` has more to do: a lane or a limit, something due that no tick has made yet, rules of its own for what is owed
+ * since the hold began, a hold that ends by itself. It comes to the same as `applyEdit` for the rest.
  */
 export function plainChangeOf(
   current: StoredSchedule,
@@ -36,15 +45,19 @@ export function plainChangeOf(
   const until = heldUntilOf(holdsAfter);
   if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
   if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
-  if (holdsAfter.length > 0) return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [] };
+  if (holdsAfter.length > 0)
+    return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
 
   const planned = { ...plannedOf(current), version: current.version + 1 };
   const first = firstDueAfter(planned.timetable, heldSince.getTime());
-  if (first === null) return { id, held: null, withdrawn: [], rows: [] };
+  const released = { id, held: null, withdrawn: [], rows: [], begins: [] };
+  if (first === null) return released;
   const due = dueAt(planned.timetable, first);
-  return due <= made.getTime()
-    ? null
-    : { id, held: null, withdrawn: [], rows: [{ ...planned, occurrence: first, due }] };
+  if (due > made.getTime()) return { ...released, rows: [{ ...planned, occurrence: first, due }] };
+  if (planned.governed) return null;
+  const upTo = occurrenceDueBy(planned.timetable, made.getTime());
+  const moment = { ...owedAfterHold(planned.timetable, state.now.getTime()), upTo };
+  return { ...released, begins: [{ planned, first, moment }] };
 }
 
 function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
@@ -58,7 +71,7 @@ function begun(current: StoredSchedule, until: Date | null, state: ShardState): 
     occurrenceDueBy(timetable, cut),
     occurrenceDueBy(timetable, reached),
   );
-  const change = { id, held: { since: state.now, until }, withdrawn };
+  const change = { id, held: { since: state.now, until }, withdrawn, begins: [] };
   if (until === null) return { ...change, rows: [] };
   if (until <= plannedUpTo(state, id)) return null;
   const end = until.getTime();
@@ -89,7 +102,8 @@ export async function applyPlainChanges(
     state,
     changes.flatMap(({ rows }) => rows),
   );
-  const parcels: OutgoingParcel[] = [];
+  const begins = changes.flatMap((each) => each.begins);
+  const parcels = begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
   const ends = Map.groupBy(
     changes.filter(({ held }) => held !== null),
     ({ held }) => held?.until?.getTime() ?? null,

@@ -49,34 +49,51 @@ export async function planFrom(
 }
 
 /** Makes the jobs of one schedule from an occurrence on, and its plan row beyond. */
-export async function firePlanned(
+export function firePlanned(
   tx: Tx,
   state: ShardState,
-  { id, version, timetable, cadenceId, governed }: Planned,
+  planned: Planned,
   first: number,
   moment: Moment,
 ): Promise<Fired> {
-  const unfolded = unfold(timetable, first, moment);
-  await attachMissingDays(tx, [...unfolded.runs, ...unfolded.passed], state);
-  const planned = new Date(first);
-  const due = new Date(dueAt(timetable, first));
+  return firePlannedEach(tx, state, [{ planned, first, moment }]);
+}
+
+/** From which occurrence on a schedule is to be planned, and how far. */
+export interface Beginning {
+  planned: Planned;
+  first: number;
+  moment: Moment;
+}
+
+/** The same for schedules of one shard, which share parcels. */
+export async function firePlannedEach(
+  tx: Tx,
+  state: ShardState,
+  beginnings: readonly Beginning[],
+): Promise<Fired> {
+  const unfolded = beginnings.map(({ planned: { id, timetable }, first, moment }) => ({
+    ...unfold(timetable, first, moment),
+    key: { scheduleId: id },
+    planned: new Date(first),
+    plannedDue: new Date(dueAt(timetable, first)),
+    limited: timetable.firesLeft !== null,
+  }));
+  const instants = unfolded.flatMap(({ runs, passed }) => [...runs, ...passed]);
+  await attachMissingDays(tx, instants, state);
+  const each = beginnings.map(({ planned }) => planned);
   return fire(tx, {
     source: tx`
-      select ${due}::timestamptz as due_at, ${planned}::timestamptz as occurrence, ${id}::bigint as schedule_id,
-        ${plannedColumns(timetable.cadence).everyMs}::bigint as every_ms, ${version}::int as version, ${cadenceId}::int as cadence_id,
-        ${governed ? true : null}::boolean as governed, true as own, ${due}::timestamptz as bound`,
+      select p.*, true as own, p.due_at as bound
+      from unnest(${tx.array(unfolded.map(({ plannedDue }) => plannedDue))}::timestamptz[],
+        ${tx.array(unfolded.map(({ planned }) => planned))}::timestamptz[], ${each.map(({ id }) => id)}::bigint[],
+        ${each.map(({ timetable }) => plannedColumns(timetable.cadence).everyMs)}::bigint[], ${each.map(({ version }) => version)}::int[],
+        ${each.map(({ cadenceId }) => cadenceId)}::int[], ${each.map(({ governed }) => (governed ? true : null))}::boolean[])
+        p (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed)`,
     shard: state.shard,
     now: state.now,
     nearUntil: state.nearUntil,
-    unfolded: [
-      {
-        ...unfolded,
-        key: { scheduleId: id },
-        planned,
-        plannedDue: due,
-        limited: timetable.firesLeft !== null,
-      },
-    ],
+    unfolded,
   });
 }
 
