@@ -1,0 +1,20 @@
+import type { Carillon } from "./carillon.ts";
+import { minute } from "./instants.ts";
+
+/** Nothing of interest happens until then. */
+export async function jump({ clock, tick, work }: Carillon, until: Date): Promise<void> {
+  await clock.setNow(until);
+  await tick();
+  await work();
+}
+
+/** Lets the time pass as it does in life: a tick each minute, and every message worked when it comes. */
+export async function live({ clock, tick, work }: Carillon, until: Date): Promise<void> {
+  while (clock.now() < until) {
+    await tick();
+    await work();
+    await clock.setNow(new Date(Math.min(until.getTime(), clock.now().getTime() + minute)));
+  }
+  await tick();
+  await work();
+}
