@@ -17,6 +17,7 @@ import { makeRouter } from "./router.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { timeRoutes } from "./time-routes.ts";
 import { versionRoutes } from "./version-routes.ts";
+import { zoneRoutes } from "./zone-routes.ts";
 
 export interface ApiParts {
   operations: Operations;
@@ -48,6 +49,7 @@ export function makeApi(
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
     ...jobRoutes(operations),
+    ...zoneRoutes(operations),
   ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");

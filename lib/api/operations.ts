@@ -36,6 +36,7 @@ import {
   type SharedPauseWish,
 } from "../plan/shared-holds.ts";
 import { type VersionRead, versionsOf } from "../plan/versions.ts";
+import { readZoneData, type ZoneDataRead, type ZoneMoveRead, zoneMovesOf } from "../plan/zone-data-moves.ts";
 import { Refusal } from "../refusal.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
@@ -90,6 +91,13 @@ export interface Operations {
   pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
   resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
   readLabel(label: Label, page: { limit: number; after?: string | undefined }): Promise<LabelRead | null>;
+  readZoneData(): Promise<ZoneDataRead>;
+  /** Newest first; `before` is the move at which the page before ended. Null for a release that was never in force. */
+  zoneMoves(wish: {
+    version: string;
+    limit: number;
+    before?: string | undefined;
+  }): Promise<Page<ZoneMoveRead, string> | null>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -145,6 +153,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     pauseLabel: (wish) => pauseLabel(deps, wish),
     resumeLabel: (wish) => resumeLabel(deps, wish),
     readLabel: (label, page) => readLabel(sql, label, page),
+    readZoneData: () => readZoneData(sql),
+    zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -34,6 +34,9 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
+  "tick.zones-planned":
+    "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
+  "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
 } as const;

@@ -15,9 +15,19 @@ export interface Replanned {
 }
 
 /** What is to be planned anew: another spec of the same wishes, or the same spec with what the world makes of it now. */
-export type ReplanDecision = { spec?: Spec; detail: Json } | null;
+export type ReplanDecision = {
+  spec?: Spec;
+  /** From this occurrence on, though it lies behind the cut. */
+  from?: number | undefined;
+  detail: Json;
+  /** What was to come, where the cadence as it is stored tells something else by now. */
+  before?: Date[];
+  /** What else belongs into the transaction. */
+  note?: (replanned: Replanned) => Promise<void>;
+} | null;
 
-const shown = 5;
+/** Of the next occurrences, so many before and after. */
+export const replannedShown = 5;
 
 /**
  * Plans one schedule anew because what it relies on has changed, a calendar or the rules of its zone. An edit like any other: it
@@ -35,12 +45,14 @@ export async function replan(
     const { current, state } = context;
     const decision = await decide(tx, context);
     if (decision === null) return { replanned: null, parcels: context.parcels };
-    const before = comingOf(current, state.now, shown);
+    const { before = comingOf(current, state.now, replannedShown), note, ...edit } = decision;
     const holds = holdsAfter(await holdsOfOne(tx, current.id), {}, state.now);
-    const parcels = await applyEdit(tx, context, { change: "replanned", ...decision }, holds, author);
+    const parcels = await applyEdit(tx, context, { change: "replanned", ...edit }, holds, author);
     const stored = await findScheduleById(tx, current.id);
-    const after = stored === null ? [] : comingOf(stored, state.now, shown);
-    return { replanned: { key: current.key, before, after }, parcels };
+    const after = stored === null ? [] : comingOf(stored, state.now, replannedShown);
+    const replanned = { key: current.key, before, after };
+    await note?.(replanned);
+    return { replanned, parcels };
   });
   if (done === null) return null;
   await handOver(deps.sql, deps.queue, done.parcels);

@@ -32,6 +32,15 @@ export async function readShard(tx: Tx, shard: number): Promise<ShardState> {
   return { shard, ...row };
 }
 
+/** Where every shard stands, as it is seen without a lock. */
+export async function readShards(tx: Tx): Promise<Map<number, ShardState>> {
+  const rows = await tx<ShardState[]>`
+    select id as shard, watermark_at as "watermarkAt", watermark_schedule as "watermarkSchedule", reached_at as "reachedAt",
+      near_until as "nearUntil", carillon.clock() as now
+    from carillon.shards`;
+  return new Map(rows.map((row) => [row.shard, row]));
+}
+
 /** The last due instant that has become jobs for this one schedule: the watermark is a pair (due, schedule). */
 export function plannedUpTo(state: ShardState, scheduleId: string): Date {
   if (BigInt(scheduleId) <= BigInt(state.watermarkSchedule)) return state.watermarkAt;

@@ -11,6 +11,7 @@ import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { replanCalendars } from "./replan-calendars.ts";
+import { replanZones } from "./replan-zones.ts";
 import { fireShardBatch } from "./shard-batch.ts";
 
 export interface TickDeps {
@@ -28,6 +29,8 @@ export interface TickSettings {
   /** Of what is owed from before, so many jobs are let in by one tick, and of each schedule so many in its turn. */
   backlogBudget: number;
   backlogPerTurn: number;
+  /** How the runtime names its zone data, for example 2026b; null where it does not tell. */
+  zoneData: string | null;
 }
 
 export const tickDefaults: TickSettings = {
@@ -36,6 +39,7 @@ export const tickDefaults: TickSettings = {
   retentionDays: 30,
   backlogBudget: backlogDefaults.budget,
   backlogPerTurn: backlogDefaults.perTurn,
+  zoneData: process.versions["tz"] ?? null,
 };
 
 export interface Ticked {
@@ -74,6 +78,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await days(run, () => dropPast(run)).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
+  await replanZones(run, run.settings.zoneData, run).catch(run.note);
   if (failures.length > 0)
     throw new AggregateError(
       failures,

@@ -46,6 +46,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     pauseLabel: operation("pauseLabel"),
     resumeLabel: operation("resumeLabel"),
     readLabel: operation("readLabel"),
+    readZoneData: async () => operation("readZoneData")({}),
+    zoneMoves: operation("zoneMoves"),
     health: async () => {
       if (failure !== undefined) throw failure;
     },

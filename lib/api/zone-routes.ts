@@ -1,0 +1,53 @@
+import * as z from "zod";
+import { zoneMovesKept } from "../plan/zone-data-moves.ts";
+import { Refusal } from "../refusal.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { Operations } from "./operations.ts";
+import { pageQuery } from "./query.ts";
+import { noQuery, type Route, route } from "./route.ts";
+
+/** By which release of the time zone data everything is planned, and what its updates have moved. */
+export function zoneRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/zone-data",
+      scope: "read",
+      query: noQuery,
+      answer: async () => ({ status: 200, body: { ...(await operations.readZoneData()) } }),
+    }),
+    route({
+      method: "GET",
+      path: "/v1/zone-data/{version}/moves",
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      answer: async ({ parameter, query: { cursor, limit } }) => {
+        const version = parameter("version");
+        const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);
+        const page = await operations.zoneMoves({ version, limit, before });
+        if (page === null)
+          throw new Refusal(
+            "missing",
+            `The time zone data ${JSON.stringify(version)} was never in force here.`,
+          );
+        const { items, next } = page;
+        return {
+          status: 200,
+          body: {
+            items: items.map(({ key, timezone, before: from, after }) => ({
+              key,
+              timezone,
+              before: from,
+              after,
+            })),
+            /** Of all updates, so many moves are kept, the newest. */
+            kept: zoneMovesKept,
+            ...(next === undefined ? {} : { cursor: writeCursor("zone-moves", next) }),
+          },
+        };
+      },
+    }),
+  ];
+}
+
+const isPlace = (place: string) => /^[1-9]\d{0,17}$/.test(place);

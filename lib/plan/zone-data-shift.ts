@@ -1,0 +1,170 @@
+import { type Cadence, nextAfter, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { joinedZones } from "../cadence/joined-zones.ts";
+import { parseWhen } from "../cadence/parse-when.ts";
+import { storedForm } from "../cadence/stored-cadence.ts";
+import { withZones, type Zone, zoneNamed } from "../cadence/zone-spans.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { dayMs } from "../schedule/timing-shape.ts";
+import { isHeldAt } from "./coming.ts";
+import type { ShardState } from "./shard.ts";
+
+/** What other rules of its zone make of a schedule that was planned by earlier ones. */
+export interface ZoneShift {
+  /** Planned by the earlier rules and not by those in force. */
+  gone: number[];
+  /** The other way round, as far as they must be jobs already. */
+  missing: number[];
+  /** Single times that were written by the clock, where they come at another instant now. */
+  times: ReadonlyMap<number, number>;
+}
+
+/** Null where nothing that is planned by now is any different. */
+export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: Zone): ZoneShift | null {
+  const times = movedTimes(schedule, state.now.getTime(), earlier);
+  const before = withZones(only(schedule, earlier), () => plannedBy(schedule, state));
+  const after = plannedBy(schedule, state);
+  const gone = before.planned.filter((at) => !after.planned.includes(at));
+  const missing = after.made.filter((at) => !before.made.includes(at));
+  return gone.length + missing.length + times.size === 0 ? null : { gone, missing, times };
+}
+
+/** A schedule follows the clocks of one zone. */
+export function only({ body }: Pick<StoredSchedule, "body">, zone: Zone): (timezone: string) => Zone | null {
+  return (timezone) => (timezone === body.timezone ? zone : null);
+}
+
+/**
+ * What stands in jobs and plan rows of a schedule beyond now, or beyond its hold: everything up to where its shard has reached,
+ * and the first after. There are few of them: a shard reaches minutes ahead.
+ */
+function plannedBy(schedule: StoredSchedule, state: ShardState): { planned: number[]; made: number[] } {
+  const now = state.now.getTime();
+  const { heldUntil } = schedule;
+  const isHeld = isHeldAt(schedule, now);
+  if (isHeld && heldUntil === null) return { planned: [], made: [] };
+  const timetable = timetableOf(schedule);
+  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
+  const planned: number[] = [];
+  const made: number[] = [];
+  let at = firstDueAfter(timetable, isHeld && heldUntil !== null ? heldUntil.getTime() : now);
+  for (; at !== null; at = nextAfter(timetable.cadence, at)) {
+    planned.push(at);
+    if (dueAt(timetable, at) > reached) break;
+    made.push(at);
+  }
+  return { planned, made };
+}
+
+/**
+ * `at 2026-12-01T09:00` is stored as the instant that the rules made of it. What was due by now has been fired and stays; what
+ * the clocks have gone past now comes at once.
+ */
+function movedTimes(
+  { key, body, cadence }: StoredSchedule,
+  now: number,
+  earlier: Zone,
+): ReadonlyMap<number, number> {
+  const moved = new Map<number, number>();
+  const stored = timesOf(cadence);
+  if (stored.length === 0) return moved;
+  const { timezone, dst } = body;
+  for (const when of [body.when].flat()) {
+    if (!/^\s*at\b/i.test(when)) continue;
+    // Long enough ago that nothing which is to come by one of the rules is over by the other.
+    const read = () => parseWhen(when, { timezone, dst, key, now: now - 2 * dayMs });
+    const [before, after] = [withZones(only({ body }, earlier), read), read()];
+    if (!before.ok || !after.ok || before.cadence.kind !== "once" || after.cadence.kind !== "once") continue;
+    const { at } = before.cadence;
+    const isToCome = stored.includes(at) && at > now;
+    if (isToCome && after.cadence.at !== at) moved.set(at, Math.max(after.cadence.at, now + 1));
+  }
+  return moved;
+}
+
+function timesOf(cadence: Cadence): number[] {
+  switch (cadence.kind) {
+    case "once":
+      return [cadence.at];
+    case "union":
+      return cadence.of.flatMap(timesOf);
+    case "calendared":
+    case "window":
+      return timesOf(cadence.of);
+    default:
+      return [];
+  }
+}
+
+/** A cadence with its single times at other instants. */
+export function withTimes(cadence: Cadence, times: ReadonlyMap<number, number>): Cadence {
+  switch (cadence.kind) {
+    case "once":
+      return { ...cadence, at: times.get(cadence.at) ?? cadence.at };
+    case "union": {
+      const byMeaning = new Map(
+        cadence.of.map((member) => {
+          const moved = withTimes(member, times);
+          return [storedForm(moved).expression, moved] as const;
+        }),
+      );
+      // In the order in which lists are stored, each meaning once.
+      return { ...cadence, of: [...byMeaning].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, of]) => of) };
+    }
+    case "calendared":
+    case "window":
+      return { ...cadence, of: withTimes(cadence.of, times) };
+    default:
+      return cadence;
+  }
+}
+
+/** Where a cadence goes on after a cut at which the rules of its zone change; null where just after the cut. */
+export type GoesOn =
+  /** A run that the clocks have gone past: it comes at once. */
+  | { kind: "passed"; run: number }
+  /** The clocks repeat times, the first of which came at `ran` by the rules of before; what has not come yet begins at `from`. */
+  | { kind: "repeated"; ran: number; from: number }
+  | null;
+
+/**
+ * To a schedule other rules are a clock change at the cut: a fixed time that it goes past runs once, one that it repeats does not run
+ * again, and what follows real time just goes on; or as its `dst` says.
+ */
+export function goesOn(schedule: StoredSchedule, now: Date, earlier: Zone): GoesOn {
+  const { cadence } = schedule;
+  const upTo = occurrenceDueBy(timetableOf(schedule), now.getTime());
+  const change = upTo + 1;
+  const inForce = zoneNamed(schedule.body.timezone);
+  const zone = joinedZones(earlier, inForce, change);
+  const across = (of: Cadence) => withZones(only(schedule, zone), () => nextRunAfter(of, upTo));
+  const next = across(cadence);
+  const plain = nextRunAfter(cadence, upTo);
+  if (next === null || plain === null || next === plain) return null;
+  if (next > plain) {
+    const ran = plain + inForce.spanAt(plain).offset - earlier.spanAt(upTo).offset;
+    return { kind: "repeated", ran, from: next };
+  }
+  const run = next === change ? passedBy(cadence, change, across) : null;
+  return run === null ? null : { kind: "passed", run };
+}
+
+/** The last run of what the clocks go past at a change. */
+function passedBy(cadence: Cadence, change: number, across: (of: Cadence) => number | null): number | null {
+  if (cadence.kind === "window") {
+    const at = passedBy(cadence.of, change, across);
+    return at === null || at < (cadence.startsAt ?? at) ? null : at;
+  }
+  if (cadence.kind === "union") {
+    const found = cadence.of.map((member) => passedBy(member, change, across)).filter((at) => at !== null);
+    return found.length === 0 ? null : Math.max(...found);
+  }
+  const isPassed = across(cadence) === change && nextRunAfter(cadence, change - 1) !== change;
+  return isPassed ? previousRunBefore(cadence, change) : null;
+}
+
+/** A cadence that begins later: never earlier than it did. */
+export function beginningAt(cadence: Cadence, startsAt: number): Cadence {
+  if (cadence.kind !== "window") return { kind: "window", of: cadence, startsAt, endsAt: null };
+  return { ...cadence, startsAt: Math.max(cadence.startsAt ?? startsAt, startsAt) };
+}

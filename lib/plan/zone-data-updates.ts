@@ -1,0 +1,165 @@
+import type { Zone } from "../cadence/zone-spans.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { isNewer, type StoredOffsets, storedZone, type ZoneData, zonesThatDiffer } from "./zone-data.ts";
+
+/** A release of the zone data that was newer than the one before, and how far the schedules are planned by it. */
+export interface ZoneUpdate {
+  id: number;
+  version: string;
+  fromVersions: string[];
+  zones: string[];
+  /** Schedules up to this id were looked at; null where nothing is under way. */
+  after: string | null;
+  /** There is something to look at now. */
+  open: boolean;
+}
+
+const updateColumns = (tx: Tx) => tx`
+  id, version, from_versions as "fromVersions", zones, replan_after as after,
+  replan_after is not null or coalesce(look_again_at <= carillon.clock(), false) as open`;
+
+/** The release in force; null in a new database. Every tick asks this. */
+export async function latestZoneUpdate(tx: Tx): Promise<ZoneUpdate | null> {
+  const [row] = await tx<ZoneUpdate[]>`
+    select ${updateColumns(tx)} from carillon.zone_updates order by id desc limit 1`;
+  return row ?? null;
+}
+
+export async function findZoneData(tx: Tx, version: string): Promise<ZoneData | null> {
+  const [row] = await tx<ZoneData[]>`
+    select version, covers_from as "coversFrom", covers_until as "coversUntil", rules
+    from carillon.zone_data where version = ${version}`;
+  return row ?? null;
+}
+
+/**
+ * Makes a release the one in force, unless another tick has brought it or a newer one meanwhile. What an update before it has not
+ * seen to is left to this one: the schedules may be planned by either's rules.
+ */
+export async function recordZoneData(sql: Sql, data: ZoneData): Promise<ZoneUpdate | null> {
+  return sql.begin(async (tx) => {
+    await tx`lock table carillon.zone_updates in share row exclusive mode`.execute();
+    const [latest] = await tx<(ZoneUpdate & { done: boolean; now: Date })[]>`
+      select ${updateColumns(tx)}, replan_after is null and look_again_at is null as done, carillon.clock() as now
+      from carillon.zone_updates order by id desc limit 1`;
+    if (latest !== undefined && isNewer(data.version, latest.version) !== true) return null;
+    const before = latest === undefined ? null : await findZoneData(tx, latest.version);
+    const differ = latest === undefined || before === null ? [] : zonesThatDiffer(before, data, latest.now);
+    const left = latest === undefined || latest.done ? { zones: [], fromVersions: [] } : latest;
+    const zones = [...new Set([...differ, ...left.zones])].sort();
+    const fromVersions = latest === undefined ? [] : [...new Set([...left.fromVersions, latest.version])];
+    await tx`
+      update carillon.zone_updates set replan_after = null, look_again_at = null
+      where replan_after is not null or look_again_at is not null`;
+    await tx`
+      insert into carillon.zone_data (version, covers_from, covers_until, rules)
+      values (${data.version}, ${data.coversFrom}, ${data.coversUntil}, ${JSON.stringify(data.rules)}::text::jsonb)`;
+    const isPlanned = zones.length === 0;
+    const [row] = await tx<ZoneUpdate[]>`
+      insert into carillon.zone_updates (version, from_versions, zones, started_at, finished_at, replan_after)
+      values (${data.version}, ${fromVersions}, ${zones}, carillon.clock(),
+        case when ${isPlanned} then carillon.clock() end, ${isPlanned ? null : 0}::bigint)
+      returning ${updateColumns(tx)}`;
+    await tx`
+      delete from carillon.zone_data where version <> ${data.version} and version <> all(${fromVersions}::text[])`;
+    return row ?? null;
+  });
+}
+
+/** Goes through the schedules once more, where the time for that has come. Returns from where on. */
+export async function beginZoneRound(tx: Tx, { id }: ZoneUpdate): Promise<string | null> {
+  const [row] = await tx<{ after: string | null }[]>`
+    update carillon.zone_updates
+    set replan_after = coalesce(replan_after, 0), look_again_at = null
+    where id = ${id} and (replan_after is not null or look_again_at <= carillon.clock())
+    returning replan_after as after`;
+  return row?.after ?? null;
+}
+
+/** Rules by which schedules may be planned that the update has not come to. */
+export interface EarlierRules {
+  version: string;
+  zones: ReadonlyMap<string, Zone>;
+}
+
+export async function earlierRules(tx: Tx, { fromVersions, zones }: ZoneUpdate): Promise<EarlierRules[]> {
+  const rows = await tx<{ version: string; coversUntil: Date; zone: string; offsets: StoredOffsets }[]>`
+    select d.version, d.covers_until as "coversUntil", z.key as zone, z.value as offsets
+    from carillon.zone_data d cross join lateral jsonb_each(d.rules) z
+    where d.version = any(${fromVersions}::text[]) and z.key = any(${zones}::text[])`;
+  return [...Map.groupBy(rows, ({ version }) => version)].map(([version, ofVersion]) => ({
+    version,
+    zones: new Map(
+      ofVersion.map(({ zone, offsets, coversUntil }) => [zone, storedZone(zone, offsets, coversUntil)]),
+    ),
+  }));
+}
+
+export interface ZonePage {
+  /** The greatest id that was looked at; null behind the last schedule. */
+  last: string | null;
+  /** Those that follow the clocks of one of the zones. */
+  concerned: string[];
+}
+
+/**
+ * The next schedules by id, bounded also where none of them is concerned. Exact intervals and what is over are not; most schedules are
+ * in UTC, which is not stored.
+ */
+export async function nextInZones(
+  tx: Tx,
+  { zones }: ZoneUpdate,
+  after: string,
+  limit: number,
+): Promise<ZonePage> {
+  const [row] = await tx<ZonePage[]>`
+    select max(p.id) as last, coalesce(array_agg(p.id order by p.id) filter (where v.concerned), '{}') as concerned
+    from (
+      select id, spec_version, deleted_at from carillon.schedules where id > ${after}::bigint order by id limit ${limit}
+    ) p
+    left join lateral (
+      select v.body ->> 'timezone' = any(${zones}::text[])
+        and (v.cadence_id is not null or v.once_at > carillon.clock()) as concerned
+      from carillon.schedule_versions v
+      where v.schedule_id = p.id and v.version = p.spec_version and p.deleted_at is null offset 0) v on true`;
+  return row ?? { last: null, concerned: [] };
+}
+
+/** Everything from one place to the next was looked at. False where somebody else has come past it. */
+export async function moveZonePlace(
+  tx: Tx,
+  { id }: ZoneUpdate,
+  { from, to, checked, failed }: { from: string; to: string; checked: number; failed: boolean },
+): Promise<boolean> {
+  const { count } = await tx`
+    update carillon.zone_updates
+    set replan_after = ${to}::bigint, replan_again = replan_again or ${failed},
+      checked = checked + case when rounds = 0 then ${checked}::int else 0 end
+    where id = ${id} and replan_after = ${from}::bigint`;
+  return count > 0;
+}
+
+/**
+ * After the last schedule. Runtimes are updated on different days, so that functions with an older one may have planned after
+ * this went past: it looks again a day and a week later. Where something failed, it looks again soon.
+ */
+export async function endZoneRound(
+  tx: Tx,
+  { id }: ZoneUpdate,
+  from: string,
+): Promise<{ checked: number; moved: number; rounds: number } | null> {
+  const [row] = await tx<{ checked: number; moved: number; rounds: number; again: boolean }[]>`
+    with old as materialized (
+      select id, replan_again, rounds from carillon.zone_updates where id = ${id} and replan_after = ${from}::bigint for update
+    )
+    update carillon.zone_updates u
+    set replan_after = null, replan_again = false,
+      rounds = u.rounds + case when old.replan_again then 0 else 1 end,
+      finished_at = case when old.replan_again then u.finished_at else coalesce(u.finished_at, carillon.clock()) end,
+      checked = case when old.replan_again and old.rounds = 0 then 0 else u.checked end,
+      look_again_at = carillon.clock() + case when old.replan_again then interval '10 minutes'
+        when old.rounds = 0 then interval '1 day' when old.rounds = 1 then interval '7 days' end
+    from old where u.id = old.id
+    returning u.checked::float8 as checked, u.moved::float8 as moved, u.rounds, old.replan_again as again`;
+  return row === undefined || row.again ? null : row;
+}

@@ -1,0 +1,54 @@
+import { databaseClock } from "../db/database-clock.ts";
+import type { Log } from "../log/log.ts";
+import type { EditDeps } from "../plan/edit-transaction.ts";
+import { coverageAt, isNewer, runtimeRules } from "../plan/zone-data.ts";
+import { dropOldZoneMoves } from "../plan/zone-data-moves.ts";
+import { replanForZones, type ZoneReplanBounds } from "../plan/zone-data-replan.ts";
+import {
+  findZoneData,
+  latestZoneUpdate,
+  recordZoneData,
+  type ZoneUpdate,
+} from "../plan/zone-data-updates.ts";
+
+/**
+ * Keeps the plan to the newest zone data that any runtime has brought. Runtimes are updated on different days: an older one leaves
+ * everything to those that know better. Where nothing is new, this is one look at the newest of a handful of rows.
+ */
+export async function replanZones(
+  deps: EditDeps & { log: Log },
+  /** How the runtime names its zone data; null where it does not tell. */
+  runtime: string | null,
+  bounds: ZoneReplanBounds,
+): Promise<void> {
+  if (runtime === null) return;
+  const { sql, log } = deps;
+  const latest = await latestZoneUpdate(sql);
+  const isNew = latest === null || isNewer(runtime, latest.version) === true;
+  const update = isNew ? await record(deps, latest, runtime, bounds.timeIsUp) : latest;
+  if (update?.version !== runtime || !update.open) return;
+  const done = await replanForZones(deps, update, bounds);
+  await dropOldZoneMoves(sql);
+  if (done !== null)
+    log.info("tick.zones-planned", { version: runtime, checked: done.checked, moved: done.moved });
+}
+
+async function record(
+  { sql, log }: EditDeps & { log: Log },
+  latest: ZoneUpdate | null,
+  version: string,
+  timeIsUp: () => boolean,
+): Promise<ZoneUpdate | null> {
+  const covers = coverageAt(await databaseClock(sql));
+  const before = latest === null ? null : await findZoneData(sql, latest.version);
+  const rules = await runtimeRules(Object.keys(before?.rules ?? {}), covers, timeIsUp);
+  if (rules === null) return null;
+  const update = await recordZoneData(sql, { version, ...covers, rules });
+  if (update !== null)
+    log.info("tick.zones-recorded", {
+      version,
+      from: latest?.version ?? null,
+      zones: update.zones.join(" ").slice(0, 1_000),
+    });
+  return update;
+}
