@@ -12,7 +12,7 @@ import type { EditDeps } from "./edit-transaction.ts";
 import { type ReplanDecision, replan, replannedShown } from "./replan.ts";
 import { readShards, type ShardState } from "./shard.ts";
 import { noteZoneMove } from "./zone-data-moves.ts";
-import { beginningAt, goesOn, only, withTimes, type ZoneShift, zoneShift } from "./zone-data-shift.ts";
+import { beginningAt, goesOn, only, type ZoneShift, zoneShift } from "./zone-data-shift.ts";
 import {
   beginZoneRound,
   type EarlierRules,
@@ -203,7 +203,7 @@ async function planOn(
   const withCadence = async (cadence: Spec["cadence"]): Promise<{ spec: Spec }> => ({
     spec: { ...(await keptSpec(tx, current, current.body)), cadence },
   });
-  if (shift.times.size > 0) return withCadence(withTimes(current.cadence, shift.times));
+  if (shift.cadence !== null) return withCadence(shift.cadence);
   const plain = isPlannedBefore ? {} : null;
   const on = isHeldAt(current, now.getTime()) ? null : goesOn(current, now, zone);
   if (on === null) return plain;

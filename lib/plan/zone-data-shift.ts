@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Cadence, nextAfter, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import { joinedZones } from "../cadence/joined-zones.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
@@ -15,18 +16,18 @@ export interface ZoneShift {
   gone: number[];
   /** The other way round, as far as they must be jobs already. */
   missing: number[];
-  /** Single times that were written by the clock, where they come at another instant now. */
-  times: ReadonlyMap<number, number>;
+  /** The cadence resolved anew, where the instants that are stored with it came of the earlier rules. */
+  cadence: Cadence | null;
 }
 
 /** Null where nothing that is planned by now is any different. */
 export function zoneShift(schedule: StoredSchedule, state: ShardState, earlier: Zone): ZoneShift | null {
-  const times = movedTimes(schedule, state.now.getTime(), earlier);
+  const cadence = resolvedAnew(schedule, state.now.getTime(), earlier);
   const before = withZones(only(schedule, earlier), () => plannedBy(schedule, state));
   const after = plannedBy(schedule, state);
   const gone = before.planned.filter((at) => !after.planned.includes(at));
   const missing = after.made.filter((at) => !before.made.includes(at));
-  return gone.length + missing.length + times.size === 0 ? null : { gone, missing, times };
+  return gone.length + missing.length === 0 && cadence === null ? null : { gone, missing, cadence };
 }
 
 /** A schedule follows the clocks of one zone. */
@@ -54,6 +55,28 @@ function plannedBy(schedule: StoredSchedule, state: ShardState): { planned: numb
     made.push(at);
   }
   return { planned, made };
+}
+
+/** Null where nothing of it came of the earlier rules, or all of that is over. */
+function resolvedAnew(schedule: StoredSchedule, now: number, earlier: Zone): Cadence | null {
+  const { cadence } = schedule;
+  const moved = { times: movedTimes(schedule, now, earlier), anchors: movedAnchor(schedule, now, earlier) };
+  if (moved.times.size + moved.anchors.size === 0) return null;
+  const anew = withMoved(cadence, moved);
+  return isDeepStrictEqual(anew, cadence) ? null : anew;
+}
+
+/** A calendar interval that begins at a given instant counts from the wall time that the rules made of it. */
+function movedAnchor(
+  { body: { startsAt, timezone } }: StoredSchedule,
+  now: number,
+  earlier: Zone,
+): ReadonlyMap<number, number> {
+  const begins = startsAt === null ? now : Date.parse(startsAt);
+  if (begins <= now) return new Map();
+  const wallBy = (zone: Zone) => begins + zone.spanAt(begins).offset;
+  const [before, after] = [wallBy(earlier), wallBy(zoneNamed(timezone))];
+  return before === after ? new Map() : new Map([[before, after]]);
 }
 
 /**
@@ -96,24 +119,33 @@ function timesOf(cadence: Cadence): number[] {
   }
 }
 
-/** A cadence with its single times at other instants. */
-export function withTimes(cadence: Cadence, times: ReadonlyMap<number, number>): Cadence {
+/** Instants of single times, and the wall times from which calendar intervals count, with what they are now. */
+interface Moved {
+  times: ReadonlyMap<number, number>;
+  anchors: ReadonlyMap<number, number>;
+}
+
+function withMoved(cadence: Cadence, moved: Moved): Cadence {
   switch (cadence.kind) {
     case "once":
-      return { ...cadence, at: times.get(cadence.at) ?? cadence.at };
+      return { ...cadence, at: moved.times.get(cadence.at) ?? cadence.at };
+    case "calendar-interval":
+      return cadence.from === 0
+        ? { ...cadence, anchor: moved.anchors.get(cadence.anchor) ?? cadence.anchor }
+        : cadence;
     case "union": {
-      const byMeaning = new Map(
-        cadence.of.map((member) => {
-          const moved = withTimes(member, times);
-          return [storedForm(moved).expression, moved] as const;
-        }),
-      );
       // In the order in which lists are stored, each meaning once.
-      return { ...cadence, of: [...byMeaning].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, of]) => of) };
+      const byMeaning = new Map(
+        cadence.of
+          .map((member) => withMoved(member, moved))
+          .map((member) => [storedForm(member).expression, member] as const)
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      );
+      return { ...cadence, of: [...byMeaning.values()] };
     }
     case "calendared":
     case "window":
-      return { ...cadence, of: withTimes(cadence.of, times) };
+      return { ...cadence, of: withMoved(cadence.of, moved) };
     default:
       return cadence;
   }

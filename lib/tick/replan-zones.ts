@@ -25,7 +25,7 @@ export async function replanZones(
   const { sql, log } = deps;
   const latest = await latestZoneUpdate(sql);
   const isNew = latest === null || isNewer(runtime, latest.version) === true;
-  const update = isNew ? await record(deps, latest, runtime, bounds.timeIsUp) : latest;
+  const update = isNew ? await recordRuntime(deps, latest, runtime, bounds.timeIsUp) : latest;
   if (update?.version !== runtime || !update.open) return;
   const done = await replanForZones(deps, update, bounds);
   await dropOldZoneMoves(sql);
@@ -33,8 +33,9 @@ export async function replanZones(
     log.info("tick.zones-planned", { version: runtime, checked: done.checked, moved: done.moved });
 }
 
-async function record(
-  { sql, log }: EditDeps & { log: Log },
+/** Null where a release that is as new was recorded meanwhile, or time was up. */
+export async function recordRuntime(
+  { sql, log }: Pick<EditDeps, "sql"> & { log: Log },
   latest: ZoneUpdate | null,
   version: string,
   timeIsUp: () => boolean,

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { offsetChanges, withZones } from "../../lib/cadence/zone-spans.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { type StoredOffsets, storedZone } from "../../lib/plan/zone-data.ts";
 import { dropOldZoneMoves, readZoneData, zoneMovesOf } from "../../lib/plan/zone-data-moves.ts";
@@ -67,7 +69,7 @@ async function putEarlier(key: string, body: object): Promise<void> {
   await planEarlier(key);
 }
 
-async function planEarlier(key: string): Promise<void> {
+async function planEarlier(key: string, after: Date = world.clock.now()): Promise<void> {
   const stored = await findSchedule(world.sql, key);
   if (stored === null) throw new Error(`There is no schedule ${key}.`);
   const { id, shard } = stored;
@@ -75,8 +77,7 @@ async function planEarlier(key: string): Promise<void> {
   const [state] = await world.sql<{ near: Date }[]>`
     select near_until as near from carillon.shards where id = ${shard}`;
   if (state === undefined) throw new Error(`There is no shard ${shard}.`);
-  const now = world.clock.now().getTime();
-  const next = withZones(earlierZone, () => firstDueAfter(timetable, now));
+  const next = withZones(earlierZone, () => firstDueAfter(timetable, after.getTime()));
   if (next === null) throw new Error(`${key} does not come any more.`);
   const due = new Date(dueAt(timetable, next));
   const rows = await world.sql`
@@ -99,6 +100,13 @@ async function putOnceEarlier(key: string, wall: string, body: object = berlin, 
   for (const table of ["plan", "plan_far"])
     await world.sql`
       update carillon.${world.sql(table)} set due_at = due_at + ${moved}, occurrence = occurrence + ${moved} where schedule_id = ${id}`;
+}
+
+async function putNoHolidays(): Promise<void> {
+  const read = readCalendarRules({ dates: [] });
+  if (!read.ok) throw new Error(JSON.stringify(read.faults));
+  const body = { description: null, rules: read.rules };
+  await putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller: { name: "cal" } });
 }
 
 const nextAt = async (key: string) =>
@@ -189,8 +197,11 @@ describe("newer zone data", () => {
   test("resolves times of the clock anew, alone and in a list, and with a calendar", async () => {
     await putOnceEarlier("once", "2026-11-20T09:00");
     await world.put("list", { when: ["at 2026-11-20T09:00", "at 2026-11-21T09:00:00Z"], ...berlin });
+    await putNoHolidays();
+    await world.put("calendared", { when: "at 2026-11-20T09:00", calendar: { name: "c" }, ...berlin });
     await world.sql`
       update carillon.cadences set expression = replace(expression, '2026-11-20T08:00', '2026-11-20T07:00')`;
+    expect(await nextAt("calendared")).toBe("2026-11-20T07:00");
     expect(await nextAt("once")).toBe("2026-11-20T07:00");
     expect(await nextAt("list")).toBe("2026-11-20T07:00");
     await world.tick({ zoneData: "2026b" });
@@ -280,6 +291,47 @@ describe("newer zone data", () => {
     await world.tick({ zoneData: "2026b" });
     await world.work();
     expect(await world.jobs("once")).toHaveLength(1);
+  });
+
+  test("moves what runs on the days of a calendar, behind a spread, and where runs are limited", async () => {
+    await putNoHolidays();
+    await putEarlier("calendared", { when: "0 9 * * *", calendar: { name: "c" }, ...berlin });
+    await putEarlier("spread", { when: "0 9 * * *", spread: "1h", ...berlin });
+    await putEarlier("limited", { when: "5 12 * * *", maxFires: 1, ...berlin });
+    await world.clock.advance(3 * minute);
+    await world.tick({ zoneData: null });
+    expect(await states("limited")).toEqual(["2026-11-02T10:05 waiting"]);
+    await world.tick({ zoneData: "2026b" });
+    expect(await planned("calendared")).toEqual(["2026-11-03T08:00"]);
+    expect(await planned("spread")).toEqual(["2026-11-03T08:00"]);
+    expect([await states("limited"), await planned("limited")]).toEqual([[], ["2026-11-02T11:05"]]);
+    await visit("2026-11-02T11:03:00Z", "2026-11-02T11:05:00Z");
+    expect(await states("limited")).toEqual(["2026-11-02T11:05 succeeded"]);
+    expect(await readSchedule(world.sql, "limited")).toMatchObject({ state: "ended" });
+  });
+
+  test("lets a calendar interval still begin at its instant", async () => {
+    await world.put("daily", { when: "every 1 day", startsAt: "2026-11-10T09:00:00Z", ...tokyo });
+    await world.sql`update carillon.cadences set expression = 'every 1 day from 2026-11-10T17:00:00.000'`;
+    expect(await nextAt("daily")).toBe("2026-11-11T08:00");
+    await world.tick({ zoneData: "2026b" });
+    expect([await nextAt("daily"), await planned("daily")]).toEqual([
+      "2026-11-10T09:00",
+      ["2026-11-10T09:00"],
+    ]);
+  });
+
+  test("moves what is planned beyond a pause that ends by itself", async () => {
+    await putEarlier("cron", { when: "0 9 * * *", ...berlin });
+    await world.pause("cron", { until: new Date("2026-11-05T12:00Z") });
+    await planEarlier("cron", new Date("2026-11-05T12:00Z"));
+    expect(await planned("cron")).toContain("2026-11-06T07:00");
+    await world.tick({ zoneData: "2026b" });
+    expect(await readSchedule(world.sql, "cron")).toMatchObject({
+      state: "paused",
+      holds: [{ owner: "ann" }],
+    });
+    expect(await planned("cron")).toEqual(["2026-11-03T08:00", "2026-11-06T08:00"]);
   });
 
   test("reaches what a paused schedule waits for", async () => {

@@ -6,6 +6,8 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate, migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { recordRuntime } from "../../lib/tick/replan-zones.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
 import { templates } from "./database.ts";
 import { databaseClock } from "./database-clock.ts";
 import { monday } from "./instants.ts";
@@ -56,6 +58,11 @@ async function makeTemplates(serverUrl: string): Promise<void> {
   };
   const migrations = await readMigrations(migrationsDirectory);
   await within(templates.migrated, "template1", (sql) => migrate(sql, migrations, silentLog));
-  await within(templates.still, templates.migrated, (sql) => databaseClock(sql, monday));
+  await within(templates.still, templates.migrated, async (sql) => {
+    await databaseClock(sql, monday);
+    // As the first tick of a database does, so that not every test's first tick does.
+    const { zoneData } = tickDefaults;
+    if (zoneData !== null) await recordRuntime({ sql, log: silentLog }, null, zoneData, () => false);
+  });
   await server.end();
 }
