@@ -106,7 +106,7 @@ async function editOnce(
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
     throw new Refusal("precondition", `The schedule ${wish.key} is at version ${current.version}.`);
   }
-  const before = comingOf(current, state.now, changesShown);
+  const before = await comingOf(tx, current, state.now, changesShown);
   const decision = await steps.decide(tx, context);
   if (decision === null) {
     const schedule = await readScheduleById(tx, current.id);
@@ -128,5 +128,5 @@ const changesShown = 5;
 
 async function comingById(tx: Tx, id: string, now: Date): Promise<Date[]> {
   const stored = await findScheduleById(tx, id);
-  return stored === null ? [] : comingOf(stored, now, changesShown);
+  return stored === null ? [] : await comingOf(tx, stored, now, changesShown);
 }

@@ -3,14 +3,12 @@ import { type Cadence, countWithin, nextRunAfter } from "../cadence/cadence.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import { readJobsAt } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
-import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { isHeldAt } from "./coming.ts";
-import { unfoldHeld } from "./release.ts";
-import { readShard } from "./shard.ts";
+import { firesLeftAfter } from "./fires-left.ts";
 
 /** A coming occurrence; `due` where a spread or a slot moves it, `held` where a hold stands then. */
 export interface ComingOccurrence extends DescribedOccurrence {
@@ -42,7 +40,7 @@ export async function nextOccurrences(
   const heldUntil = isHeld ? stored.heldUntil : null;
   // Nothing that a hold keeps back counts against a limit; what its end lets go is told apart.
   const countFrom = occurrenceDueBy(timetable, Math.max(now.getTime(), heldUntil?.getTime() ?? 0));
-  const left = await leftAfter(tx, stored, timetable, { countFrom, heldUntil });
+  const left = await firesLeftAfter(tx, stored, { countFrom, heldUntil });
   const begin = occurrenceDueBy(timetable, now.getTime());
   const listed = comingAfter(timetable, {
     timezone: stored.body.timezone,
@@ -58,32 +56,6 @@ export async function nextOccurrences(
     holds: isHeld ? holdsAfter(await holdsOfOne(tx, stored.id), {}, now) : [],
     heldUntil,
   };
-}
-
-/** How many cadence jobs there may be of occurrences after an instant; those that the ticks have made ahead of time among them. */
-async function leftAfter(
-  tx: Tx,
-  stored: StoredSchedule,
-  timetable: Timetable,
-  { countFrom, heldUntil }: { countFrom: number; heldUntil: Date | null },
-): Promise<number | null> {
-  const { firesLeft, cadence } = timetable;
-  if (firesLeft === null) return null;
-  const { reachedAt, watermarkAt } = await readShard(tx, stored.shard);
-  const reached = Math.max(reachedAt.getTime(), watermarkAt.getTime());
-  const upTo = occurrenceDueBy(timetable, reached);
-  const planned: { scheduleId: string; occurrence: Date }[] = [];
-  let at = nextRunAfter(cadence, countFrom);
-  for (; at !== null && at <= upTo; at = nextRunAfter(cadence, at))
-    planned.push({ scheduleId: stored.id, occurrence: new Date(at) });
-  const ahead = (await readJobsAt(tx, planned)).filter(({ state }) => state !== "skipped").length;
-  const { heldSince } = stored;
-  const letGo =
-    heldSince === null || heldUntil === null || heldUntil.getTime() <= reached
-      ? null
-      : unfoldHeld(timetable, heldSince, heldUntil);
-  const owed = letGo === null ? 0 : letGo.runs.length + letGo.backlog.length;
-  return ahead + Math.max(0, firesLeft - owed);
 }
 
 /** The runs of a timetable strictly after an instant. A limit (`left`) counts those after `countFrom`. */

@@ -45,11 +45,11 @@ export async function replan(
     const { current, state } = context;
     const decision = await decide(tx, context);
     if (decision === null) return { replanned: null, parcels: context.parcels };
-    const { before = comingOf(current, state.now, replannedShown), note, ...edit } = decision;
+    const { before = await comingOf(tx, current, state.now, replannedShown), note, ...edit } = decision;
     const holds = holdsAfter(await holdsOfOne(tx, current.id), {}, state.now);
     const parcels = await applyEdit(tx, context, { change: "replanned", ...edit }, holds, author);
     const stored = await findScheduleById(tx, current.id);
-    const after = stored === null ? [] : comingOf(stored, state.now, replannedShown);
+    const after = stored === null ? [] : await comingOf(tx, stored, state.now, replannedShown);
     const replanned = { key: current.key, before, after };
     await note?.(replanned);
     return { replanned, parcels };

@@ -6,7 +6,7 @@ import { keptSpec } from "../schedule/resolve-spec.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
 import type { Spec } from "../schedule/write-schedule.ts";
-import { comingOf, isHeldAt } from "./coming.ts";
+import { comingWith, firesLeftFrom, isHeldAt } from "./coming.ts";
 import type { EditContext } from "./edit.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { type ReplanDecision, replan, replannedShown } from "./replan.ts";
@@ -157,11 +157,13 @@ async function byRulesInForce(
     if (plan === null) continue;
     const { timezone } = current.body;
     const gone = shift.gone.map((at) => new Date(at));
+    const left = await firesLeftFrom(tx, current, state.now);
+    const shown = Math.min(replannedShown, left ?? replannedShown);
     await withdrawAt(tx, current.id, gone, state.now);
     return {
       ...plan,
       detail: { timezone, zoneData: { from: version, to: update.version } },
-      before: withZones(only(current, zone), () => comingOf(current, state.now, replannedShown)),
+      before: withZones(only(current, zone), () => comingWith(current, state.now, shown)),
       note: (replanned) => noteZoneMove(tx, update, { ...replanned, scheduleId: current.id, timezone }),
     };
   }

@@ -61,6 +61,7 @@ describe("PUT", () => {
       state: "active",
       version: 1,
       cadence: "every 5m",
+      cadenceText: "every 5 minutes",
       nextAt: expect.stringMatching(/^\d{4}-.*Z$/),
       holds: [],
       checks: 0,
@@ -357,7 +358,9 @@ describe("what is refused leaves nothing behind", () => {
     [400, ["payload.a"], { ...least, payload: { a: "\u0000" } }],
     [422, ["target.handler"], { ...least, target: { handler: "nobody" } }],
     [422, ["target"], { ...least, target: { lambda: "x" } }],
-    [422, ["overlap"], { ...least, overlap: "queue" }],
+    [422, ["serial"], { ...least, serial: true }],
+    [422, ["calendar.name"], { ...least, calendar: { name: "nowhere" } }],
+    [400, ["endsAt"], { ...least, startsAt: "2030-01-02T00:00:00Z", endsAt: "2030-01-01T00:00:00Z" }],
   ])("a body with a %i at %j", async (status, paths, body) => {
     const before = await rowCounts();
     const answer = await put("refused", body);

@@ -80,6 +80,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
     living = process(lit);
   };
 
+  let end = clock.now();
   const world: CrashWorld = {
     clock,
     queues,
@@ -100,9 +101,12 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
         await tick({ sql, queue: sender, log: silentLog }, settings, () => false);
       }),
     work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals }, worker),
-    heal: () => heal(side, world),
+    heal: () => {
+      // What falls due while healing goes on need not be done when it ends.
+      end = clock.now();
+      return heal(side, world);
+    },
     verdict: async (effectMayRepeat) => {
-      const end = clock.now();
       const ledger = await readLedger(side, end);
       const { violations } = judge(ledger, { claims: recorder.claims, acknowledged }, end.getTime(), 0);
       for (const { scheduleId, occurrence, state } of ledger.jobs) {
@@ -184,7 +188,7 @@ async function heal(sql: Sql, world: CrashWorld): Promise<number | null> {
     const [row] = await sql<{ healed: boolean }[]>`
       select not exists (
         select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
-        where j.state = 'waiting' and j.due_at <= ${until} and (s.held_since is null or s.deleted_at is not null)) as healed`;
+        where j.state = 'waiting' and j.due_at <= ${until} and (s.held_since is null or s.held_until <= carillon.clock() or s.deleted_at is not null)) as healed`;
     if (row?.healed === true) return step / 4;
     await world.clock.advance(healStepMs);
   }

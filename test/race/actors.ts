@@ -178,7 +178,10 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
       const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
       return patchSchedule(deps, { ...wish, patch });
     }
-    if (lot <= 77) return pauseSchedule(deps, wish);
+    if (lot <= 77) {
+      const end = new Date(world.clock.now().getTime() + dice.between(500, 6_000));
+      return pauseSchedule(deps, { ...wish, until: dice.chance(0.5) ? end : undefined });
+    }
     if (lot <= 92) return resumeSchedule(deps, wish);
     return deleteSchedule(deps, wish).then(() => undefined);
   };

@@ -1,5 +1,5 @@
 import { type Claim, type ClaimedMark, nameOf } from "./claims.ts";
-import { noteOwner, type Segment, type VersionRead } from "./owed.ts";
+import { noteOwner, type Owners, type Segment, type VersionRead } from "./owed.ts";
 
 export interface Known {
   segments: ReadonlyMap<string, Segment[]>;
@@ -47,7 +47,7 @@ function judgeStart(
 
 /** What kept a schedule from starting anything at an instant, or null. On the very millisecond of a change either order may be true. */
 function stoppedAt(versions: readonly VersionRead[], at: number): string | null {
-  const owners = new Set<string>();
+  const owners: Owners = new Map();
   for (const version of versions) {
     if (version.changedAt > at) break;
     if (version.changedAt === at && version.change !== "resumed") continue;

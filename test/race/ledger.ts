@@ -1,5 +1,5 @@
 import type { Sql } from "../../lib/db/connect.ts";
-import type { VersionRead } from "./owed.ts";
+import { type VersionRead, withEndedHolds } from "./owed.ts";
 
 export interface JobRow {
   scheduleId: string;
@@ -34,9 +34,11 @@ export async function readLedger(sql: Sql, end: Date): Promise<Ledger> {
   const versions = await sql<VersionRead[]>`
     select v.schedule_id as "scheduleId", v.version, v.change, ${epochMs(sql, "v.changed_at")} as "changedAt", v.changed_by as "changedBy",
       v.spec_version = v.version as specified, spec.body ->> 'when' as when, (spec.payload ->> 'edit')::int as edit,
-      coalesce(spec.body ->> 'overlap', 'allow') as overlap
+      coalesce(spec.body ->> 'overlap', 'allow') as overlap,
+      ${epochMs(sql, "(a.detail ->> 'until')::timestamptz")} as until, ${epochMs(sql, "v.held_until")} as "heldUntil"
     from carillon.schedule_versions v
     join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
+    left join carillon.audit a on a.schedule_id = v.schedule_id and a.version = v.version and a.action = 'schedule.paused'
     order by v.schedule_id, v.version`;
   const jobs = await sql<JobRow[]>`
     select schedule_id as "scheduleId", ${epochMs(sql, "occurrence")} as occurrence, ${epochMs(sql, "due_at")} as "dueAt", version, state, attempt,
@@ -49,7 +51,7 @@ export async function readLedger(sql: Sql, end: Date): Promise<Ledger> {
   const [statistics] = await sql<{ deadlocks: number }[]>`
     select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`;
   return {
-    versions: [...versions],
+    versions: withEndedHolds(versions),
     jobs: [...jobs],
     ranges: [...ranges],
     deadlocks: statistics?.deadlocks ?? 0,

@@ -12,6 +12,25 @@ export interface VersionRead {
   when: string;
   edit: number;
   overlap: "allow" | "skip" | "queue";
+  /** When the hold that it sets ends by itself. */
+  until: number | null;
+  /** When the last of all its holds does. */
+  heldUntil: number | null;
+}
+
+/** Since when each owner's hold stands no more. */
+export type Owners = Map<string, number>;
+
+/** The history with what no edit says: that a hold ended by itself, and the schedule with it was let go. */
+export function withEndedHolds(versions: readonly VersionRead[]): VersionRead[] {
+  return versions.flatMap((version, index) => {
+    const { heldUntil, scheduleId } = version;
+    const next = versions[index + 1];
+    const edited = next?.scheduleId === scheduleId && heldUntil !== null && next.changedAt < heldUntil;
+    if (heldUntil === null || edited) return [version];
+    const ended = { change: "resumed", changedBy: "carillon", changedAt: heldUntil } as const;
+    return [version, { ...version, ...ended, specified: false, until: null, heldUntil: null }];
+  });
 }
 
 /** A time in which a schedule had one meaning: from after `from` up to and including `to`. */
@@ -63,7 +82,7 @@ interface Standing {
 /** What a schedule owes up to `end`, from its versions in order. */
 export function owedBy(versions: readonly VersionRead[], end: number): Segment[] {
   const segments: Segment[] = [];
-  const owners = new Set<string>();
+  const owners: Owners = new Map();
   let standing: Standing | undefined;
   for (const [index, version] of versions.entries()) {
     const { scheduleId, changedAt, edit } = version;
@@ -97,10 +116,9 @@ export function owedBy(versions: readonly VersionRead[], end: number): Segment[]
   return segments;
 }
 
-/** A hold whose end has come is released by the scheduler itself; the oracle's schedules have no second one beside it. */
-export function noteOwner(owners: Set<string>, { change, changedBy }: VersionRead): void {
-  if (change === "paused") owners.add(changedBy);
-  if (change === "resumed" && changedBy === "carillon") owners.clear();
+export function noteOwner(owners: Owners, { change, changedBy, changedAt, until }: VersionRead): void {
+  for (const [owner, end] of owners) if (end <= changedAt) owners.delete(owner);
+  if (change === "paused") owners.set(changedBy, until ?? Number.POSITIVE_INFINITY);
   if (change === "resumed") owners.delete(changedBy);
 }
 

@@ -115,7 +115,7 @@ async function untilHealed({ state }: World, sql: Sql, end: Date, healMs: number
     const [row] = await sql<{ fired: boolean; done: boolean }[]>`
       select not exists (select from carillon.shards where watermark_at <= ${end}) as fired, not exists (
         select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
-        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.deleted_at is not null)) as done`;
+        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.held_until <= carillon.clock() or s.deleted_at is not null)) as done`;
     state.fired = row?.fired === true;
     if (row?.fired === true && row.done) break;
   }
