@@ -16,7 +16,7 @@ function shellBlocks(file: string, heading: string): string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
 }
 
-describe.runIf(hasCurl)("the README's first minute (needs curl)", () => {
+describe.runIf(hasCurl)("the documents (needs curl)", () => {
   let folder: string;
   let stack: StackProcess;
 
@@ -45,7 +45,7 @@ describe.runIf(hasCurl)("the README's first minute (needs curl)", () => {
     });
   };
 
-  test("every command answers, and the first schedule's event arrives", async () => {
+  test("every command of the README's first minute answers, and the first schedule's event arrives", async () => {
     const [create, look, weekly, more] = shellBlocks("README.md", "A first schedule in a minute");
     expect(run(create ?? "")).toContain('"key":"hello"');
     await until("the job has succeeded", async () => run(look ?? "").includes('"state":"succeeded"'));
@@ -53,7 +53,33 @@ describe.runIf(hasCurl)("the README's first minute (needs curl)", () => {
     expect(run(weekly ?? "")).toContain('"occurrences":["');
     run(more ?? "");
   });
+
+  test.each(["docs/api.md", "docs/time.md"])("every command in %s answers", (file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const block of blocks) {
+      // What the text has made before, as far as a command of it may have taken it away again.
+      for (const key of ["hello", "report:weekly"]) run(madeAgain(key));
+      run(`export CARILLON_URL=http://127.0.0.1:8787\n${withoutPlaceholders(block)}`);
+    }
+  });
 });
+
+function madeAgain(key: string): string {
+  const twice = ["in 1h", "0 9 * * MON"].map(
+    (when) =>
+      `curl -X PUT http://127.0.0.1:8787/v1/schedules/${key} -H "Authorization: Bearer $CARILLON_TOKEN" -H "Content-Type: application/json" -d '{ "when": "${when}", "target": { "queue": "demo" } }'`,
+  );
+  return twice.join("\n");
+}
+
+function withoutPlaceholders(block: string): string {
+  return block
+    .split("\n")
+    .filter((line) => !line.includes("<id>"))
+    .join("\n");
+}
 
 test("every npm script that the README names exists", () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
