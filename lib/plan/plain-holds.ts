@@ -1,7 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
-import { releaseHeld } from "../parcel/held.ts";
-import { holdParked } from "../parcel/hold-parked.ts";
+import { holdParked, releaseHeld } from "../parcel/held.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Hold, heldUntilOf } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
