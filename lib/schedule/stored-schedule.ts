@@ -54,10 +54,13 @@ export function fullBody(sparse: SparseBody, target: Target, payload: Json): Sch
   return { ...defaults, ...sparse, target, payload };
 }
 
-const storedColumns = (tx: Tx) => tx`
+/** Payloads may be large: whoever reads many schedules leaves them out. */
+const withoutPayload = (tx: Tx) => tx`null::jsonb`;
+
+const storedColumns = (tx: Tx, payload = tx`v.payload`) => tx`
   s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
-  v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}`;
+  v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx)}`;
 
 const withSpec = (tx: Tx) => tx`
   carillon.schedules s
@@ -99,10 +102,11 @@ export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedu
   return row === undefined ? null : stored(row);
 }
 
-/** Those of these schedules that are not deleted. */
+/** Those of these schedules that are not deleted, without their payloads. */
 export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
   const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = any(${ids}::bigint[]) and s.deleted_at is null`;
+    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx)}
+    where s.id = any(${ids}::bigint[]) and s.deleted_at is null`;
   return rows.map(stored);
 }
 
@@ -131,11 +135,11 @@ export interface ScheduleSearch {
   limit: number;
 }
 
-/** In the order of keys, which the index on live keys gives; tag, target and held are tested on the way. */
+/** In the order of keys, which the index on live keys gives; tag, target and held are tested on the way. Without payloads. */
 export async function searchSchedules(tx: Tx, search: ScheduleSearch): Promise<StoredSchedule[]> {
   const { prefix, group, tag, target, held, after, limit } = search;
   const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)}
+    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx)}
     where s.deleted_at is null
       ${after === undefined ? tx`` : tx`and s.key > ${after}`}
       ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${prefix}::text collate "C" || ${highestCharacter}`}
