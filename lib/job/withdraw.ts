@@ -33,8 +33,7 @@ export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[]
 export async function withdrawReleased(
   tx: Tx,
   scheduleId: string,
-  heldSince: Date,
-  heldUntil: Date,
+  { released, heldSince, heldUntil }: { released: readonly Date[]; heldSince: Date; heldUntil: Date },
 ): Promise<void> {
   await tx`
     with withdrawn as (
@@ -42,7 +41,8 @@ export async function withdrawReleased(
       using carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
       where p.held_schedule = ${scheduleId} and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
         and j.kind = 'cadence' and coalesce(k.kind, 'cadence') = 'cadence' and j.n = 0
-        and j.state = 'waiting' and j.attempt = 0 and j.parcel_id = p.id and j.due_at > ${heldSince}
+        and j.state = 'waiting' and j.attempt = 0 and j.parcel_id = p.id
+        and j.occurrence = any(${tx.array([...released])}::timestamptz[]) and j.due_at > ${heldSince}
       returning 1
     ), owed as (
       delete from carillon.backlog

@@ -100,7 +100,7 @@ async function changeEach(
 ): Promise<OutgoingParcel[]> {
   const parcels: OutgoingParcel[] = [];
   for (const { current, after } of members) {
-    const context = await afterEndedHold(tx, current, state);
+    const context = { current: await afterEndedHold(tx, current, state), state };
     parcels.push(...(await applyEdit(tx, context, edit, after, hold.author)));
   }
   return parcels;

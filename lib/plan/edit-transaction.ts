@@ -110,9 +110,9 @@ async function editOnce(
   const decision = await steps.decide(tx, context);
   if (decision === null) {
     const schedule = await readScheduleById(tx, current.id);
-    return { change: "unchanged", schedule, parcels: context.parcels, changes: { before, after: before } };
+    return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
-  if ("unlockedLabels" in decision) return { ...decision, parcels: context.parcels };
+  if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
   const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller.name);
   const after = decision.edit.delete === true ? [] : await comingById(tx, current.id, state.now);
   return {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { nextAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { cancelHeld, holdParked, releaseHeld } from "../parcel/held.ts";
@@ -11,7 +10,9 @@ import type { Json } from "../schedule/json.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import {
+  dueAt,
   firstDueAfter,
+  firstOf,
   isGoverned,
   occurrenceDueBy,
   type Timetable,
@@ -23,7 +24,7 @@ import { endVersion, notePassedUnderOldCadence, planPending } from "./end-versio
 import { clearEndedHold } from "./ended-hold.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
-import { missedAfterMs, readShard, type ShardState } from "./shard.ts";
+import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
 export interface Edit {
@@ -33,6 +34,8 @@ export interface Edit {
   delete?: boolean;
   /** The occurrence from which on it is planned, where that is not the first after the cut. */
   from?: number | undefined;
+  /** Whether the cadence goes on, where comparing it would not tell. */
+  kept?: boolean;
   /** What the audit says of it beside who did what. */
   detail?: Json;
 }
@@ -43,8 +46,6 @@ export interface EditContext {
   state: ShardState;
   /** Those under which it may be brought: locked, so that their holds can be told. */
   labels: readonly Label[];
-  /** To be sent after the commit, whatever the edit decides. */
-  parcels: OutgoingParcel[];
 }
 
 /**
@@ -65,20 +66,21 @@ export async function lockForEdit(
     readShard(tx, found.shard),
   ]);
   if (current === null) return null;
-  return { ...(await afterEndedHold(tx, current, state)), labels };
+  return { current: await afterEndedHold(tx, current, state), state, labels };
 }
 
-/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since. */
+/**
+ * Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since. Where the ticks lag behind that end,
+ * what it lets go is still planned, and the hold stands until they, or the end of the version, have made it.
+ */
 export async function afterEndedHold(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
-): Promise<EditContext> {
-  if (current.heldUntil === null || current.heldUntil > state.now) {
-    return { current, state, labels: [], parcels: [] };
-  }
-  const parcels = await planPending(tx, current, state);
-  return { current: await clearEndedHold(tx, { current, state }), state, labels: [], parcels };
+): Promise<StoredSchedule> {
+  const { heldUntil } = current;
+  if (heldUntil === null || heldUntil > state.now) return current;
+  return plannedUpTo(state, current.id) < heldUntil ? current : clearEndedHold(tx, { current, state });
 }
 
 /**
@@ -88,17 +90,21 @@ export async function afterEndedHold(
  */
 export async function applyEdit(
   tx: Tx,
-  { current, state, parcels: pending }: EditContext,
+  { current: found, state }: Pick<EditContext, "current" | "state">,
   edit: Edit,
   holdsAfter: readonly Hold[],
   author: string,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
+  const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
   // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
-  const kept = isDeepStrictEqual(cadence, current.cadence);
-  const lagging = await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true });
+  const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
+  const lagging = [
+    ...pending,
+    ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
+  ];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
   if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, current, cut);
 
@@ -107,7 +113,8 @@ export async function applyEdit(
   const body = spec?.body ?? current.body;
   const before = timetableOf(current);
   const next = edit.from ?? firstAfterEdit(before, timetableOf({ ...current, cadence, body }), kept, cut);
-  const held = isHeld ? heldFrom(current, { kept, next, cut, until: heldUntilOf(holdsAfter) }) : null;
+  const after = timetableOf({ ...current, cadence, body });
+  const held = isHeld ? heldFrom(current, { kept, next, cut, after, until: heldUntilOf(holdsAfter) }) : null;
   const raised = await raiseVersion(
     tx,
     current,
@@ -126,10 +133,10 @@ export async function applyEdit(
     await removeHolds(tx, current.id);
     await cancelHeld(tx, current.id);
     if (current.body.overlap !== "allow") await cancelLane(tx, current.id);
-    return [...pending, ...lagging];
+    return lagging;
   }
   const lane = { before: current.body.overlap, after: body.overlap, cut };
-  const done = [...pending, ...lagging, ...(await rearrangeLane(tx, current, lane))];
+  const done = [...lagging, ...(await rearrangeLane(tx, current, lane))];
   const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
   const timetable = timetableOf(schedule);
   const planned = {
@@ -141,6 +148,21 @@ export async function applyEdit(
   };
   if (held !== null) return [...done, ...(await hold(tx, state, schedule, planned, held))];
   return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next }))];
+}
+
+/** A hold that has ended by itself before the ticks came up to its end: what it lets go is made now, once. */
+async function madeByEndedHold(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+): Promise<{ current: StoredSchedule; pending: OutgoingParcel[]; isPlanned: boolean }> {
+  if (current.heldUntil === null || current.heldUntil > state.now)
+    return { current, pending: [], isPlanned: false };
+  const { parcels, firesLeft } = await planPending(tx, current, state);
+  const cleared = await clearEndedHold(tx, { current, state });
+  const { maxFires } = current.body;
+  const fires = maxFires === null || firesLeft === null ? current.fires : maxFires - firesLeft;
+  return { current: { ...cleared, fires }, pending: parcels, isPlanned: true };
 }
 
 /** What waits is kept for the hold; beyond the end of one that ends by itself, everything is planned already. */
@@ -201,23 +223,31 @@ export function owedAfterHold(timetable: Timetable, cut: number) {
  */
 function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
   if (kept) return firstDueAfter(before, cut.getTime());
-  return firstOf(after, cut);
-}
-
-/** Where a cadence that is new begins. */
-export function firstOf({ cadence }: Pick<Timetable, "cadence">, cut: Date): number | null {
-  const inner = cadence.kind === "window" ? cadence.of : cadence;
-  const from = inner.kind === "once" ? Math.min(inner.at - 1, cut.getTime()) : cut.getTime();
-  return nextAfter(cadence, from);
+  return firstOf(after.cadence, cut.getTime());
 }
 
 /** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
 function heldFrom(
   current: StoredSchedule,
-  { kept, next, cut, until }: { kept: boolean; next: number | null; cut: Date; until: Date | null },
+  {
+    kept,
+    next,
+    cut,
+    after,
+    until,
+  }: { kept: boolean; next: number | null; cut: Date; after: Timetable; until: Date | null },
 ): Held {
-  if (kept && current.heldSince !== null) return { since: current.heldSince, until };
+  if (kept && current.heldSince !== null)
+    return { since: sameSince(current, current.heldSince, after), until };
   return { since: heldSinceOf(kept ? null : next, cut), until };
+}
+
+/** Under another spread or slot the hold goes on from the same occurrence. */
+function sameSince(current: StoredSchedule, since: Date, after: Timetable): Date {
+  const before = timetableOf(current);
+  if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return since;
+  const first = firstDueAfter(before, since.getTime());
+  return first === null ? since : new Date(dueAt(after, first) - 1);
 }
 
 export function heldSinceOf(first: number | null, cut: Date): Date {

@@ -6,18 +6,19 @@ import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { momentOf } from "./instants.ts";
 import { firePlanned, pendingRows, plannedOf } from "./plan-schedule.ts";
-import { fireRelease, isRelease } from "./release.ts";
+import { fireRelease, isRelease, unfoldHeld, withoutLimit } from "./release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
  * Up to the cut the version that ends has its jobs, after it none. `keepPending`: the cadence changes, so what occurred by
- * the cut and is due later (a spread, a slot) can only be planned by the version that ends: it keeps its due time.
+ * the cut and is due later (a spread, a slot) can only be planned by the version that ends: it keeps its due time. `isPlanned`: what
+ * the ticks lag behind with is made already.
  */
 export async function endVersion(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
-  { keepPending }: { keepPending: boolean },
+  { keepPending, isPlanned }: { keepPending: boolean; isPlanned: boolean },
 ): Promise<OutgoingParcel[]> {
   const { id, heldSince, heldUntil } = current;
   const timetable = timetableOf(current);
@@ -31,10 +32,13 @@ export async function endVersion(
       upTo,
       cut: state.now,
     });
-    await withdrawReleased(tx, id, heldSince, heldUntil);
+    const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
+    const released = [...(held?.runs ?? []), ...(held?.backlog ?? [])].map(({ at }) => new Date(at));
+    await withdrawReleased(tx, id, { released, heldSince, heldUntil });
     return [];
   }
-  const lagging = plannedUpTo(state, id) < state.now ? await planPending(tx, current, state) : [];
+  const lags = !isPlanned && plannedUpTo(state, id) < state.now;
+  const lagging = lags ? (await planPending(tx, current, state)).parcels : [];
   if (!keepPending) {
     await withdraw(tx, id, timetable.cadence, {
       after: occurrenceDueBy(timetable, cut),
@@ -60,23 +64,31 @@ export async function planPending(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
-): Promise<OutgoingParcel[]> {
+): Promise<{ parcels: OutgoingParcel[]; firesLeft: number | null }> {
   const planned = plannedOf(current);
+  const { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
+  const count = (made: number) => {
+    if (timetable.firesLeft !== null) timetable.firesLeft = Math.max(0, timetable.firesLeft - made);
+  };
   for (const row of await pendingRows(tx, state, current)) {
-    if (isRelease(planned.timetable, current.heldUntil, row)) {
-      parcels.push(...(await fireRelease(tx, state, current, current.version)));
+    if (timetable.firesLeft === 0) break;
+    if (isRelease(timetable, current.heldUntil, row)) {
+      const released = await fireRelease(tx, state, current, current.version);
+      parcels.push(...released.parcels);
+      count(released.made);
       continue;
     }
-    const moment = momentOf(planned.timetable, {
+    const moment = momentOf(timetable, {
       now: state.now.getTime(),
       bound: state.now.getTime(),
       missedAfterMs,
     });
     const fired = await firePlanned(tx, state, planned, row.occurrence.getTime(), moment);
     parcels.push(...fired.parcels);
+    count(fired.jobs);
   }
-  return parcels;
+  return { parcels, firesLeft: timetable.firesLeft };
 }
 
 /** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
@@ -84,7 +96,8 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   const timetable = timetableOf(current);
   const { cadence } = timetable;
   const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
-  const upTo = occurrenceDueBy(timetable, cut.getTime());
+  // What has occurred and is not due yet is passed over with the rest: the new cadence does not know it.
+  const upTo = cut.getTime();
   const { count, more } = countWithin(cadence, since, upTo);
   const first = nextAfter(cadence, since);
   const last = previousBefore(cadence, upTo + 1);

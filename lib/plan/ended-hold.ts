@@ -3,8 +3,11 @@ import { removeEndedHolds } from "../schedule/holds.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
 import { noteResumed } from "../schedule/write-schedule.ts";
+import { attachMissingDays } from "./attach-days.ts";
 import type { EditContext } from "./edit.ts";
-import { unfoldHeld } from "./release.ts";
+import type { Unfolded } from "./instants.ts";
+import { unfoldHeld, withoutLimit } from "./release.ts";
+import type { ShardState } from "./shard.ts";
 
 /**
  * Clears away a hold that has ended by itself. Everything it kept waiting has been let go at the second of its end; what is left is to
@@ -16,7 +19,7 @@ export async function clearEndedHold(
 ): Promise<StoredSchedule> {
   const { heldSince, heldUntil } = current;
   if (heldSince === null || heldUntil === null || heldUntil > state.now) return current;
-  await notePassedUnderHold(tx, current, heldSince, heldUntil);
+  await notePassedUnderHold(tx, current, state, { since: heldSince, until: heldUntil });
   await removeEndedHolds(tx, current.id, state.now);
   await noteResumed(tx, current, heldUntil);
   return { ...current, heldSince: null, heldUntil: null };
@@ -25,13 +28,16 @@ export async function clearEndedHold(
 async function notePassedUnderHold(
   tx: Tx,
   schedule: StoredSchedule,
-  since: Date,
-  until: Date,
+  state: ShardState,
+  { since, until }: { since: Date; until: Date },
 ): Promise<void> {
   const timetable = timetableOf(schedule);
-  const held = unfoldHeld(timetable, since, until);
+  const held = unfoldHeld(withoutLimit(timetable), since, until);
   if (held === null) return;
+  // Where its fires were used up before the hold, there was nothing to be passed over.
+  if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) return;
   const { passed, ranges } = held;
+  await attachMissingDays(tx, passed, state);
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   if (passed.length > 0) {
     await tx`
@@ -49,4 +55,12 @@ async function notePassedUnderHold(
         ${ranges.map(({ count }) => count)}::bigint[], ${tx.array(ranges.map(({ more }) => more))}::boolean[],
         ${ranges.map(({ reason }) => reason)}::text[]) r (from_at, to_at, count, more, reason)`;
   }
+}
+
+async function hasReleased(tx: Tx, id: string, { runs }: Unfolded): Promise<boolean> {
+  const [job] = await tx`
+    select from carillon.jobs
+    where occurrence = any(${tx.array(runs.map(({ at }) => new Date(at)))}::timestamptz[]) and schedule_id = ${id} and kind = 'cadence'
+    limit 1`;
+  return job !== undefined;
 }

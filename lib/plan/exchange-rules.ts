@@ -13,6 +13,8 @@ interface Moment {
   cut: number;
   /** When the schedule was made: it owes nothing before. */
   since: number;
+  /** Since when the rules that end have stood. */
+  inForce: number;
   /** What its body says; the cadence may begin later by an exchange before this one. */
   startsAt: number | null;
 }
@@ -26,7 +28,7 @@ interface Moment {
 export function exchangeRules(
   current: Cadence,
   rules: CalendarRules,
-  { cut, since, startsAt }: Moment,
+  { cut, since, inForce, startsAt }: Moment,
 ): ExchangedRules {
   const window = current.kind === "window" ? current : { of: current, startsAt: null, endsAt: null };
   const before = window.of;
@@ -46,7 +48,9 @@ export function exchangeRules(
     const nominal = lastNominalOf(after, run, { nextAfter, previousBefore });
     return nominal === null ? null : movedTo(before, nominal);
   };
-  const done = lastDone(after, cut, (run) => (ranAt(run) ?? Number.POSITIVE_INFINITY) <= doneUpTo);
+  // What the rules that end had moved to before they stood has never run by them.
+  const hasRun = (at: number | null) => at !== null && at > inForce && at <= doneUpTo;
+  const done = lastDone(after, cut, (run) => hasRun(ranAt(run)));
   const planned = runsBehind(within(startsAt), { cut, since }).filter(
     (run) => (ranAt(run) ?? Number.NEGATIVE_INFINITY) > doneUpTo,
   );

@@ -39,12 +39,17 @@ export async function unfoldGoverned(
     rows.map(({ scheduleId }) => scheduleId),
   );
   const byId = new Map(schedules.map((schedule) => [schedule.id, schedule]));
+  const seen = new Set<string>();
   for (const row of rows) {
     if (look.jobs > jobsMax) break;
     look.last = row.place;
     const schedule = byId.get(row.scheduleId);
     // A row of an old version dies unread.
     if (schedule === undefined || schedule.version !== row.version) continue;
+    // Each row of the plan is joined with what is unfolded for it: doubled here it would square there.
+    const name = `${row.scheduleId} ${row.occurrence.getTime()} ${row.dueAt.getTime()}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
     lookAt(look, schedule, row, state, horizon);
   }
   return look;
@@ -60,10 +65,11 @@ function lookAt(
   const timetable = { ...timetableOf(schedule) };
   if (isRelease(timetable, schedule.heldUntil, { occurrence, dueAt })) {
     look.releases.push(schedule);
+    look.jobs += madeByRelease(schedule, timetable);
     return;
   }
   if (timetable.firesLeft !== null && look.releases.includes(schedule))
-    timetable.firesLeft -= madeByRelease(schedule, timetable);
+    timetable.firesLeft = Math.max(0, timetable.firesLeft - madeByRelease(schedule, timetable));
   const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
   const unfolded = unfold(timetable, occurrence.getTime(), moment);
   look.jobs += unfolded.runs.length + unfolded.passed.length + unfolded.backlog.length;
@@ -79,5 +85,5 @@ function lookAt(
 /** What the end of its hold makes in the same batch counts before what is due after it. */
 function madeByRelease({ heldSince, heldUntil }: StoredSchedule, timetable: Timetable): number {
   const held = heldSince === null || heldUntil === null ? null : unfoldHeld(timetable, heldSince, heldUntil);
-  return Math.min(timetable.firesLeft ?? 0, held === null ? 0 : held.runs.length + held.backlog.length);
+  return held === null ? 0 : held.runs.length + held.backlog.length;
 }

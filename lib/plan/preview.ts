@@ -3,8 +3,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { resolveSpec, wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { timetableOf } from "../schedule/timetable.ts";
-import { firstOf } from "./edit.ts";
+import { firstOf, timetableOf } from "../schedule/timetable.ts";
 import { type ComingOccurrence, comingAfter } from "./next-occurrences.ts";
 
 export interface PreviewWish {
@@ -29,7 +28,7 @@ export async function previewSchedule(tx: Tx, { key = "", body, n, from }: Previ
   const { cadence } = await resolveSpec(tx, key, body, now);
   const { cadenceText, warnings } = wordsOf({ key, body }, now);
   const timetable = timetableOf({ key, cadence, body, fires: 0 });
-  const begin = Math.min(firstOf({ cadence }, now) ?? Number.POSITIVE_INFINITY, now.getTime() + 1) - 1;
+  const begin = Math.min(firstOf(cadence, now.getTime()) ?? Number.POSITIVE_INFINITY, now.getTime() + 1) - 1;
   return {
     timezone: body.timezone,
     cadence: normalForm(cadence),

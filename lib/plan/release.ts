@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { queueClass } from "../schedule/queue-class.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
@@ -22,24 +23,21 @@ export async function planBeyondHold(
   held: { since: Date; until: Date },
 ): Promise<OutgoingParcel[]> {
   const until = held.until.getTime();
-  const { timetable } = planned;
+  const timetable = { ...planned.timetable };
   const first = firstDueAfter(timetable, held.since.getTime());
   const parcels: OutgoingParcel[] = [];
   if (first !== null && dueAt(timetable, first) <= until) {
     if (held.until > plannedUpTo(state, planned.id)) {
       await insertPlanRow(tx, state, { ...planned, governed: true }, { occurrence: first, due: until });
     } else {
-      parcels.push(
-        ...(await fireRelease(
-          tx,
-          state,
-          { ...schedule, heldSince: held.since, heldUntil: held.until },
-          planned.version,
-        )),
-      );
+      const underHold = { ...schedule, heldSince: held.since, heldUntil: held.until };
+      const released = await fireRelease(tx, state, underHold, planned.version);
+      parcels.push(...released.parcels);
+      if (timetable.firesLeft !== null)
+        timetable.firesLeft = Math.max(0, timetable.firesLeft - released.made);
     }
   }
-  const after = await planFrom(tx, state, planned, firstDueAfter(timetable, until));
+  const after = await planFrom(tx, state, { ...planned, timetable }, firstDueAfter(timetable, until));
   return [...parcels, ...after];
 }
 
@@ -68,17 +66,22 @@ export function unfoldHeld(timetable: Timetable, heldSince: Date, heldUntil: Dat
   });
 }
 
+/** What the policy alone chooses: a limit that its own runs have used up since would tell otherwise. */
+export function withoutLimit(timetable: Timetable): Timetable {
+  return { ...timetable, firesLeft: null };
+}
+
 /** Makes the jobs that the end of a hold lets go, ready when it ends. */
 export async function fireRelease(
   tx: Tx,
   state: ShardState,
   schedule: StoredSchedule,
   version: number,
-): Promise<OutgoingParcel[]> {
+): Promise<{ parcels: OutgoingParcel[]; made: number }> {
   const { id, shard, heldSince, heldUntil, body } = schedule;
   if (heldSince === null || heldUntil === null) throw new Error(`Schedule ${id} has no hold that ends.`);
   const unfolded = unfoldHeld(timetableOf(schedule), heldSince, heldUntil);
-  if (unfolded === null) return [];
+  if (unfolded === null) return { parcels: [], made: 0 };
   const { runs, backlog } = unfolded;
   await attachMissingDays(tx, runs, state);
   const queue = queueClass(body.target);
@@ -97,7 +100,10 @@ export async function fireRelease(
       from packed p cross join lateral unnest(p.occurrences, p.dues) r (at, due_at)
       on conflict do nothing
       returning 1
-    ), inserted_parcels as (
+    ), occurrences as (
+      select ${id}::bigint as schedule_id, due_at, at as occurrence, false as passed, s.overlap
+      from run cross join lateral (select overlap from carillon.schedules where id = ${id}) s
+    ), ${laneEntries(tx)}, inserted_parcels as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, occurrences, schedule_ids)
       select id, ${shard}::smallint, ${queue}::carillon.queue_class, ${heldUntil}, ${state.now}::timestamptz + interval '20 seconds', ${id},
         occurrences, array_fill(${id}::bigint, array[cardinality(occurrences)])
@@ -113,5 +119,8 @@ export async function fireRelease(
   }
   const made = (parcels[0]?.jobs ?? 0) + backlog.length;
   await tx`update carillon.schedules set fires = fires + ${made} where id = ${id} and max_fires is not null`;
-  return parcels.map(({ id: parcel, queue: of, waitMs }) => ({ id: parcel, queue: of, waitMs }));
+  return {
+    parcels: parcels.map(({ id: parcel, queue: of, waitMs }) => ({ id: parcel, queue: of, waitMs })),
+    made,
+  };
 }

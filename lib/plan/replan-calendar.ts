@@ -98,6 +98,7 @@ async function byRulesInForce(tx: Tx, { current, state }: EditContext): Promise<
   const { cadence, lost } = exchangeRules(current.cadence, rules, {
     cut: state.now.getTime(),
     since: current.createdAt.getTime(),
+    inForce: (await specSince(tx, current)).getTime(),
     startsAt: startsAt === null ? null : Date.parse(startsAt),
   });
   if (lost.length > 0) await noteLost(tx, current, lost, state.now);
@@ -105,6 +106,12 @@ async function byRulesInForce(tx: Tx, { current, state }: EditContext): Promise<
     spec: { body: current.body, cadence, calendar: { id, versionId, rules } },
     detail: { calendar: name, version },
   };
+}
+
+async function specSince(tx: Tx, { id, specVersion, createdAt }: StoredSchedule): Promise<Date> {
+  const [row] = await tx<{ changedAt: Date }[]>`
+    select changed_at as "changedAt" from carillon.schedule_versions where schedule_id = ${id} and version = ${specVersion}`;
+  return row?.changedAt ?? createdAt;
 }
 
 /** One that has a job ran before an earlier edit of the calendar. */

@@ -44,7 +44,7 @@ export async function replan(
     if (context === null) return null;
     const { current, state } = context;
     const decision = await decide(tx, context);
-    if (decision === null) return { replanned: null, parcels: context.parcels };
+    if (decision === null) return { replanned: null, parcels: [] };
     const { before = await comingOf(tx, current, state.now, replannedShown), note, ...edit } = decision;
     const holds = holdsAfter(await holdsOfOne(tx, current.id), {}, state.now);
     const parcels = await applyEdit(tx, context, { change: "replanned", ...edit }, holds, author);

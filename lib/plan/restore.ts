@@ -79,7 +79,7 @@ async function restoredSpec(
   { body, cadence }: Old,
 ): Promise<Spec> {
   const relative = isRelative(body);
-  if (!relative && hasSameCadence(body, current.body)) return keptSpec(tx, current, body);
+  if (!relative && hasSameCadence(body, current.body)) return keptSpec(tx, current, body, now);
   const base = baseOf(cadence);
   const keepsInstants = relative || base.kind === "interval" || base.kind === "calendar-interval";
   if (!keepsInstants) return resolveSpec(tx, current.key, body, now);

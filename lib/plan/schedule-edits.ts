@@ -21,7 +21,7 @@ import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/r
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { holdsBinding, labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
-import { isGoverned, timetableOf } from "../schedule/timetable.ts";
+import { firstOf, isGoverned, timetableOf } from "../schedule/timetable.ts";
 import {
   type Held,
   insertSchedule,
@@ -29,7 +29,7 @@ import {
   type ScheduleChange,
   type Spec,
 } from "../schedule/write-schedule.ts";
-import { type EditContext, firstOf, heldSinceOf } from "./edit.ts";
+import { type EditContext, heldSinceOf } from "./edit.ts";
 import {
   type Created,
   type Decision,
@@ -108,7 +108,7 @@ async function create(tx: Tx, key: string, body: ScheduleBody, author: string): 
   const { now } = state;
   const spec = await resolveSpec(tx, key, body, now);
   const cadence = await cadenceId(tx, spec.cadence, spec.calendar);
-  const first = firstOf(spec, now);
+  const first = firstOf(spec.cadence, now.getTime());
   const own: Hold = { ...ownHold(author), reason: null, until: null, since: now };
   const holds = [...(body.paused === true ? [own] : []), ...(await holdsBinding(tx, labels, now))];
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
@@ -157,7 +157,9 @@ export async function respec(
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
     restored?.spec ??
-    (kept ? await keptSpec(tx, current, wanted) : await resolveSpec(tx, current.key, wanted, state.now));
+    (kept
+      ? await keptSpec(tx, current, wanted, state.now)
+      : await resolveSpec(tx, current.key, wanted, state.now));
   const holdChange = {
     set: [...(holding ? [{ ...own, reason: null, until: null, since: state.now }] : []), ...ofLabels.set],
     remove: [...(releasing ? [own] : []), ...ofLabels.remove],
@@ -166,7 +168,7 @@ export async function respec(
   return {
     edit: {
       change,
-      ...(same ? {} : { spec }),
+      ...(same ? {} : { spec, ...(kept && restored === undefined ? { kept } : {}) }),
       ...(holdsChange ? { holds: holdChange } : {}),
       ...(restored === undefined ? {} : { detail: restored.detail }),
     },

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { handOver } from "../parcel/hand-over.ts";
 import { Refusal } from "../refusal.ts";
 import {
   type Hold,
@@ -18,6 +17,9 @@ export interface PauseWish extends EditWish {
   owner?: string | undefined;
 }
 
+/** Every read shows them all. */
+const holdsMax = 100;
+
 export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone> {
   return edit(deps, wish, {
     decide: async (tx, { current, state }) => {
@@ -31,6 +33,8 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
       const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
       const holds = await holdsOfOne(tx, current.id);
       const standing = holds.find((each) => isSameHold(each, hold));
+      if (standing === undefined && holds.length >= holdsMax)
+        throw new Refusal("impossible", `The schedule has ${holds.length} holds; more are not taken.`);
       if (standing !== undefined && isDeepStrictEqual({ ...standing, since: hold.since }, hold)) return null;
       return {
         edit: {
@@ -67,11 +71,12 @@ export function resumeSchedule(
  * the schedule makes what they owe.
  */
 export async function clearEndedHoldOf(deps: EditDeps, found: { id: string; shard: number }): Promise<void> {
-  const parcels = await deps.sql.begin(async (tx) => {
+  await deps.sql.begin(async (tx) => {
     const context = await lockForEdit(tx, found);
-    if (context === null) return [];
-    await removeEndedHolds(tx, found.id, context.state.now);
-    return context.parcels;
+    if (context === null) return;
+    const { current, state } = context;
+    // Where the ticks lag behind its end, the hold stands until they have come up to it.
+    if (current.heldUntil !== null && current.heldUntil <= state.now) return;
+    await removeEndedHolds(tx, found.id, state.now);
   });
-  await handOver(deps.sql, deps.queue, parcels);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Cadence, countWithin, nextRunAfter } from "../cadence/cadence.ts";
+import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
 import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
@@ -7,7 +7,7 @@ import type { CalendarRef } from "./cadence-columns.ts";
 import { findCalendar } from "./calendars.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
-import { longestLag, pendingMax } from "./timetable.ts";
+import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./timetable.ts";
 import { whenFault } from "./timing-shape.ts";
 import type { Spec } from "./write-schedule.ts";
 
@@ -30,14 +30,33 @@ export async function resolveSpec(tx: Tx, key: string, body: ScheduleBody, now: 
   const calendar = body.calendar === null ? null : await calendarNamed(tx, body.calendar.name);
   const { cadence } = resolveCadence(key, body, now, calendar);
   refuseCrowdedLag(body, cadence, now);
-  return { body, cadence, calendar };
+  const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
+  return { body, cadence: countingFrom(cadence, first), calendar };
+}
+
+/**
+ * With a spread or a slot, what occurred before a cadence began may be due after it: its window then begins with its first
+ * occurrence, so that no later look takes the ones before for its own.
+ */
+function countingFrom(cadence: Cadence, first: number | null): Cadence {
+  if (first === null) return cadence;
+  if (cadence.kind !== "window") return { kind: "window", of: cadence, startsAt: first, endsAt: null };
+  return { ...cadence, startsAt: Math.max(first, cadence.startsAt ?? first) };
 }
 
 /** The cadence of the current version under another body: only its calendar is looked up anew, by its id. */
-export async function keptSpec(tx: Tx, current: StoredSchedule, body: ScheduleBody): Promise<Spec> {
+export async function keptSpec(
+  tx: Tx,
+  current: StoredSchedule,
+  body: ScheduleBody,
+  now: Date,
+): Promise<Spec> {
   const calendar = await calendarOf(tx, current);
-  refuseCrowdedLag(body, current.cadence, current.updatedAt);
-  return { body, cadence: current.cadence, calendar };
+  refuseCrowdedLag(body, current.cadence, now);
+  // A longer lag must not bring back what was due without it.
+  const isNew = longestLag(body) > longestLag(current.body);
+  const first = isNew ? firstDueAfter(timetableOf(current), (current.heldSince ?? now).getTime()) : null;
+  return { body, cadence: countingFrom(current.cadence, first), calendar };
 }
 
 export interface Resolved {
@@ -73,8 +92,8 @@ export function resolveCadence(
         };
   const cadence: Cadence =
     startsAt === null && endsAt === null ? byCalendar : { kind: "window", of: byCalendar, startsAt, endsAt };
-  const from = parsed.cadence.kind === "once" ? parsed.cadence.at - 1 : now.getTime();
-  if (nextRunAfter(cadence, Math.min(from, now.getTime())) === null) throw neverRuns(body, calendar);
+  const first = firstOf(cadence, now.getTime());
+  if (first === null || nextRunAfter(cadence, first - 1) === null) throw neverRuns(body, calendar);
   return { cadence, warnings, description, normal };
 }
 
@@ -104,15 +123,28 @@ function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | nu
 /** What has occurred and is not due yet is moved by every edit: there must not be thousands of it. */
 function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence, now: Date): void {
   const lag = longestLag(body);
-  if (lag === 0) return;
-  const first = nextRunAfter(cadence, now.getTime());
-  if (first === null || !countWithin(cadence, first, first + lag, pendingMax).more) return;
+  if (lag === 0 || !isCrowded(cadence, now.getTime(), lag)) return;
   throw new Refusal("invalid", "The schedule is not understood.", [
     {
       path: body.slot === null ? "spread" : "slot",
       message: `is too long for this cadence: more than ${pendingMax} occurrences would wait to be due`,
     },
   ]);
+}
+
+/** So many of the coming occurrences are looked at: a day of the week or a month may be much denser than the others. */
+const lookedAtMax = 5_000;
+
+function isCrowded(cadence: Cadence, now: number, lag: number): boolean {
+  const window: number[] = [];
+  let at = nextRunAfter(cadence, now);
+  for (let looked = 0; at !== null && looked < lookedAtMax; looked += 1) {
+    window.push(at);
+    const earlier = window[window.length - 1 - pendingMax];
+    if (earlier !== undefined && at - earlier <= lag) return true;
+    at = nextRunAfter(cadence, at);
+  }
+  return false;
 }
 
 async function calendarNamed(tx: Tx, name: string): Promise<CalendarRef> {

@@ -79,6 +79,34 @@ export function occurrenceDueBy({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "sl
   return (slotMs === null ? due : Math.floor(due / slotMs) * slotMs) - lagMs;
 }
 
+/**
+ * Where a cadence that is new begins: after now; but a single run that it names may lie up to a minute in the past, and is then
+ * the first.
+ */
+export function firstOf(cadence: Cadence, now: number): number | null {
+  return nextAfter(
+    cadence,
+    Math.min(now, ...singleRuns(cadence).flatMap((at) => (at > now - singleGraceMs ? [at - 1] : []))),
+  );
+}
+
+/** As parsing allows it, and a little more for the time between parsing and planning. */
+const singleGraceMs = 61_000;
+
+function singleRuns(cadence: Cadence): number[] {
+  switch (cadence.kind) {
+    case "once":
+      return [cadence.at];
+    case "union":
+      return cadence.of.flatMap(singleRuns);
+    case "window":
+    case "calendared":
+      return singleRuns(cadence.of);
+    default:
+      return [];
+  }
+}
+
 /** More occurrences than this between nominal and due would make every edit a long one. */
 export const pendingMax = 1_000;
 

@@ -47,7 +47,7 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
     }
     const released: OutgoingParcel[] = [];
     for (const schedule of releases)
-      released.push(...(await fireRelease(tx, state, schedule, schedule.version)));
+      released.push(...(await fireRelease(tx, state, schedule, schedule.version)).parcels);
     const fired = await fire(tx, {
       source: tx`select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, governed is not null as own,
           ${horizon}::timestamptz as bound

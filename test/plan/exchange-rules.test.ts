@@ -45,6 +45,7 @@ describe("the rules of a calendar are exchanged", () => {
           let cadence: Cadence = calendared;
           let owed = between(of, start, end);
           let cut = start + 15 * day;
+          let inForce = start;
           const everRan = new Set(between(calendared, start, cut));
           owed = owed.filter((nominal) => runOf(calendared, nominal) > cut);
           for (const [nextRules, hours] of edits) {
@@ -56,8 +57,10 @@ describe("the rules of a calendar are exchanged", () => {
             const { cadence: exchanged, lost } = exchangeRules(cadence, nextRules, {
               cut,
               since: start,
+              inForce,
               startsAt: null,
             });
+            inForce = cut;
             const before: Calendared = calendared;
             calendared = { ...calendared, rules: nextRules };
             const behind = owed.filter((nominal) => runOf(calendared, nominal) <= cut);
@@ -99,7 +102,7 @@ describe("the rules of a calendar are exchanged", () => {
     const window: Cadence = { kind: "window", of: calendared, startsAt, endsAt };
     const rules: CalendarRules = { dates: ["2026-03-10"], weekly: [] };
     for (const cut of [start, start + 15 * day]) {
-      expect(exchangeRules(window, rules, { cut, since: start, startsAt })).toEqual({
+      expect(exchangeRules(window, rules, { cut, since: start, inForce: start, startsAt })).toEqual({
         cadence: { ...window, of: { ...calendared, rules } },
         lost: [],
       });
