@@ -203,3 +203,9 @@ export function countWithin(
   }
   return { count, more: false };
 }
+
+/** True where a calendar may leave out occurrences among those that run. */
+export function leavesOut(cadence: Cadence): boolean {
+  if (cadence.kind === "window") return leavesOut(cadence.of);
+  return cadence.kind === "calendared" && cadence.on === "skip";
+}

@@ -1,4 +1,4 @@
-import { type Cadence, nextAfter } from "../cadence/cadence.ts";
+import { type Cadence, countWithin, leavesOut, nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 
 /**
@@ -14,6 +14,27 @@ export async function withdraw(
   { after, upTo, cut }: { after: number; upTo: number; cut: Date },
 ): Promise<void> {
   await withdrawAt(tx, scheduleId, occurrencesWithin(cadence, after, upTo), cut);
+  await withdrawLeftOut(tx, scheduleId, cadence, after);
+}
+
+/**
+ * What a calendar leaves out ahead of its time, where it is much, is noted as a range: of such ranges only what lies before the
+ * cut stands.
+ */
+async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, after: number): Promise<void> {
+  if (!leavesOut(cadence)) return;
+  const ranges = await tx<{ from: Date; notedAt: Date }[]>`
+    delete from carillon.passed_over
+    where schedule_id = ${scheduleId} and reason = 'calendar' and to_at > ${new Date(after)}
+    returning from_at as from, noted_at as "notedAt"`;
+  for (const { from, notedAt } of ranges) {
+    const last = previousBefore(cadence, after + 1);
+    const { count, more } = countWithin(cadence, from.getTime() - 1, after);
+    if (last === null || count === 0) continue;
+    await tx`
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+      values (${scheduleId}, ${from}, ${new Date(last)}, ${count}, ${more}, 'calendar', ${notedAt})`;
+  }
 }
 
 /** As `withdraw`, where the occurrences are told by other means than the cadence as it stands. */

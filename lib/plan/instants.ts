@@ -2,6 +2,7 @@ import {
   type Cadence,
   countWithin,
   isRun,
+  leavesOut,
   nextAfter,
   previousBefore,
   previousRunBefore,
@@ -168,10 +169,4 @@ function passedOver(
   for (const [index, at] of chosen.entries())
     passed.add(cadence, at + 1, (chosen[index + 1] ?? missedUpTo + 1) - 1, "calendar");
   return passed;
-}
-
-/** True where a calendar may leave out occurrences among those that run. */
-function leavesOut(cadence: Cadence): boolean {
-  if (cadence.kind === "window") return leavesOut(cadence.of);
-  return cadence.kind === "calendared" && cadence.on === "skip";
 }

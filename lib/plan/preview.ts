@@ -26,7 +26,7 @@ export interface Preview {
 export async function previewSchedule(tx: Tx, { key = "", body, n, from }: PreviewWish): Promise<Preview> {
   const now = await databaseClock(tx);
   const { cadence } = await resolveSpec(tx, key, body, now);
-  const { cadenceText, warnings } = wordsOf({ key, body }, now);
+  const { cadenceText, warnings } = wordsOf({ key, body, cadence, createdAt: now }, now);
   const timetable = timetableOf({ key, cadence, body, fires: 0 });
   const begin = Math.min(firstOf(cadence, now.getTime()) ?? Number.POSITIVE_INFINITY, now.getTime() + 1) - 1;
   return {

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { describeCalendarInterval } from "../cadence/describe-interval.ts";
+import { normalForm } from "../cadence/normal-form.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
 import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
@@ -28,7 +30,7 @@ export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "time
 /** The `when` resolved to a cadence, within its window and by its calendar; refused where it cannot be planned. */
 export async function resolveSpec(tx: Tx, key: string, body: ScheduleBody, now: Date): Promise<Spec> {
   const calendar = body.calendar === null ? null : await calendarNamed(tx, body.calendar.name);
-  const { cadence } = resolveCadence(key, body, now, calendar);
+  const cadence = resolveCadence(key, body, now, calendar);
   refuseCrowdedLag(body, cadence, now);
   const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
   return { body, cadence: countingFrom(cadence, first), calendar };
@@ -59,19 +61,12 @@ export async function keptSpec(
   return { body, cadence: countingFrom(current.cadence, first), calendar };
 }
 
-export interface Resolved {
-  cadence: Cadence;
-  warnings: string[];
-  description: string;
-  normal: string;
-}
-
 export function resolveCadence(
   key: string,
   body: CadenceBody,
   now: Date,
   calendar: CalendarRef | null,
-): Resolved {
+): Cadence {
   const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
   const endsAt = body.endsAt === null ? null : Date.parse(body.endsAt);
   const { timezone, dst } = body;
@@ -79,7 +74,6 @@ export function resolveCadence(
   if (!parsed.ok) {
     throw new Refusal("invalid", "The `when` cannot be planned.", [whenFault(parsed)]);
   }
-  const { warnings, description, normal } = parsed;
   const byCalendar: Cadence =
     calendar === null
       ? parsed.cadence
@@ -94,20 +88,38 @@ export function resolveCadence(
     startsAt === null && endsAt === null ? byCalendar : { kind: "window", of: byCalendar, startsAt, endsAt };
   const first = firstOf(cadence, now.getTime());
   if (first === null || nextRunAfter(cadence, first - 1) === null) throw neverRuns(body, calendar);
-  return { cadence, warnings, description, normal };
+  return cadence;
 }
 
-/** How a stored schedule's `when` reads: in plain English, and what about it may surprise. */
+/** How a schedule's `when` reads: in plain English, and what about it may surprise. */
 export function wordsOf(
-  { key, body }: Pick<StoredSchedule, "key" | "body">,
+  { key, body, cadence, createdAt }: Pick<StoredSchedule, "key" | "body" | "cadence" | "createdAt">,
   now: Date,
 ): { cadenceText: string; warnings: string[] } {
   const { timezone, dst } = body;
   const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
-  const parsed = parseWhen(body.when, { timezone, now: now.getTime(), key, startsAt, dst });
-  // What is over can no longer surprise.
-  if (!parsed.ok) return { cadenceText: "", warnings: [] };
-  return { cadenceText: parsed.description, warnings: parsed.warnings };
+  const parse = (at: Date) => parseWhen(body.when, { timezone, now: at.getTime(), key, startsAt, dst });
+  const parsed = parse(now);
+  // What is over can no longer surprise; and what counts from a moment is told by what was resolved then.
+  const warnings = parsed.ok ? parsed.warnings : [];
+  const resolved = resolvedText(cadence, timezone);
+  if (resolved !== null) return { cadenceText: resolved, warnings };
+  const told = parsed.ok ? parsed : parse(createdAt);
+  return { cadenceText: told.ok ? told.description : normalForm(cadence), warnings };
+}
+
+function resolvedText(cadence: Cadence, timezone: string): string | null {
+  switch (cadence.kind) {
+    case "window":
+    case "calendared":
+      return resolvedText(cadence.of, timezone);
+    case "once":
+      return `once, ${normalForm(cadence)}`;
+    case "calendar-interval":
+      return `${describeCalendarInterval(cadence)}, ${timezone}`;
+    default:
+      return null;
+  }
 }
 
 function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | null): Refusal {

@@ -14,7 +14,7 @@ const noRules = { dates: [], weekly: [] };
 function version(parts: Partial<VersionFact> = {}, asked: object = {}): VersionFact {
   const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" }, ...asked });
   const calendar = body.calendar === null ? null : { id: 1, versionId: 1, rules: noRules };
-  const { cadence } = resolveCadence("k", body, at(0), calendar);
+  const cadence = resolveCadence("k", body, at(0), calendar);
   return {
     version: 1,
     change: "created",
@@ -302,7 +302,7 @@ test("an edit that makes an interval count anew says that it does", () => {
     { version: 2, change: "restored", at: at("10:03:00").getTime(), by: "bob" },
     { when: "every 10m" },
   );
-  const { cadence } = resolveCadence("k", anew.body, at("10:03:00"), null);
+  const cadence = resolveCadence("k", anew.body, at("10:03:00"), null);
   const told = tell({ versions: [first, { ...anew, cadence }] });
   expect(told).toMatchObject({
     outcome: "withdrawn",
@@ -321,7 +321,7 @@ test.each<[string, Partial<VersionFact>, object]>([
 ])("a run that a calendar had moved to its day goes where an edit %s", (words, parts, asked) => {
   const onSundays = { when: "10 10 * * 0" };
   const next = version({ version: 2, at: at("10:03:00").getTime(), ...parts }, { ...onSundays, ...asked });
-  const cadence = resolveCadence("k", version({}, onSundays).body, at(0), null).cadence;
+  const cadence = resolveCadence("k", version({}, onSundays).body, at(0), null);
   const moved = version(
     {
       cadence: {
