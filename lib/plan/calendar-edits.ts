@@ -51,17 +51,16 @@ export async function putCalendar(
   wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
   atOnce: ReplanAtOnce = replanAtOnce,
 ): Promise<CalendarDone> {
-  const { id, change } = await putOnce(deps, wish);
+  const { calendar, change } = await putOnce(deps, wish);
   const until = performance.now() + atOnce.ms;
-  const { replanned } = await replanCalendar(deps, id, {
+  const { replanned } = await replanCalendar(deps, calendar.id, {
     most: atOnce.most,
     timeIsUp: () => performance.now() > until,
     // The edit stands whatever becomes of its schedules; the tick comes to them again, and tells what fails.
     note: () => {},
   });
-  const calendar = await readCalendarWithCounts(deps.sql, wish.name);
-  if (calendar === null) throw missing(wish.name);
-  return { change, calendar, replanned };
+  // As it stood when it was written: somebody's next version is not the answer to this one.
+  return { change, calendar: { ...calendar, ...(await countReferring(deps.sql, calendar.id)) }, replanned };
 }
 
 const attemptsMax = 5;
@@ -69,10 +68,15 @@ const attemptsMax = 5;
 async function putOnce(
   { sql }: EditDeps,
   wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
-): Promise<{ id: number; change: CalendarDone["change"] }> {
+): Promise<{ calendar: StoredCalendar; change: CalendarDone["change"] }> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await sql.begin((tx) => decide(tx, wish));
+      return await sql.begin(async (tx) => {
+        const change = await decide(tx, wish);
+        const calendar = await readCalendar(tx, wish.name);
+        if (calendar === null) throw missing(wish.name);
+        return { calendar, change };
+      });
     } catch (error) {
       // Somebody else has made it at the same moment: now there is one to be replaced.
       const taken =
@@ -91,21 +95,22 @@ async function decide(
     ifMatch,
     ifNoneMatch,
   }: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
-): Promise<{ id: number; change: CalendarDone["change"] }> {
+): Promise<CalendarDone["change"]> {
   const current = await lockCalendar(tx, name);
   const author = { name: caller.name, at: await databaseClock(tx) };
   if (current === null) {
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
-    return { id: await insertCalendar(tx, name, body, author), change: "created" };
+    await insertCalendar(tx, name, body, author);
+    return "created";
   }
   if (ifNoneMatch === true)
     throw new Refusal("precondition", `The calendar ${JSON.stringify(name)} exists already.`);
   refuseOtherVersion(current, ifMatch);
   const otherRules = !isDeepStrictEqual(body.rules, current.rules);
-  if (!otherRules && body.description === current.description) return { id: current.id, change: "unchanged" };
+  if (!otherRules && body.description === current.description) return "unchanged";
   await replaceCalendar(tx, current, body, { author, otherRules });
-  return { id: current.id, change: "changed" };
+  return "changed";
 }
 
 /** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */

@@ -231,3 +231,18 @@ test("what a calendar leaves out ahead of time is noted once, and not at all onc
   expect(await noted()).toEqual([{ count: 0 }]);
   expect(world.delivered).toHaveLength(12);
 });
+
+test("each of several who replace a calendar at once is answered with what it wrote", async () => {
+  world = await carillon();
+  const put = (date: string) => {
+    const read = readCalendarRules({ dates: [date] });
+    if (!read.ok) throw new Error("These are no rules.");
+    const body = { description: null, rules: read.rules };
+    return putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller: { name: "cal" } });
+  };
+  await put("12-01");
+  const dates = ["12-02", "12-03", "12-04", "12-05"];
+  const done = await Promise.all(dates.map(put));
+  expect(done.map(({ calendar }) => calendar.rules.dates)).toEqual(dates.map((date) => [date]));
+  expect(done.map(({ calendar }) => calendar.version).sort()).toEqual([2, 3, 4, 5]);
+});
