@@ -77,14 +77,13 @@ export async function insertCalendar(
   name: string,
   body: CalendarBody,
   author: Author,
-): Promise<number> {
+): Promise<void> {
   const [row] = await tx<{ id: number }[]>`
     insert into carillon.calendars (name, created_at, created_by, updated_at, updated_by)
     values (${name}, ${author.at}, ${author.name}, ${author.at}, ${author.name}) returning id`;
   if (row === undefined) throw new Error(`The calendar ${name} was not made.`);
   await insertVersion(tx, { id: row.id, version: 1 }, body, author);
   await noteInAudit(tx, { action: "calendar.created", name, version: 1 }, author);
-  return row.id;
 }
 
 /** Its next version. With other rules, every schedule that refers to it is to be planned anew. */
