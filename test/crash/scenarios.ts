@@ -36,7 +36,7 @@ const slow = { handler: "demo" };
 export const scenarios: readonly Scenario[] = [
   {
     name: "a tick that makes jobs",
-    oneOf: 1,
+    oneOf: 2,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *");
@@ -47,7 +47,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a tick that comes late",
-    oneOf: 1,
+    oneOf: 2,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *");
@@ -57,7 +57,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "a tick that sweeps up after dead workers and lost messages, and lets a pause end",
-    oneOf: 2,
+    oneOf: 4,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
       await put(world, "alone", "in 5s", slow);
@@ -74,7 +74,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "workers whose target takes some, refuses some",
-    oneOf: 1,
+    oneOf: 2,
     prepare: async (world) => {
       for (const key of ["one", "two", "three"]) await put(world, key, "in 5s");
       await put(world, "alone", "in 5s", slow);
@@ -95,7 +95,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "workers whose jobs wait for each other in lanes",
-    oneOf: 2,
+    oneOf: 4,
     prepare: async (world) => {
       await put(world, "queued", "every 5s", slow, { overlap: "queue" });
       await put(world, "skipping", "every 5s", { queue: "demo" }, { overlap: "skip" });
