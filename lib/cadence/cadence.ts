@@ -209,3 +209,18 @@ export function leavesOut(cadence: Cadence): boolean {
   if (cadence.kind === "window") return leavesOut(cadence.of);
   return cadence.kind === "calendared" && cadence.on === "skip";
 }
+
+/** The single instants that it names, as `at` does. */
+export function singleTimes(cadence: Cadence): number[] {
+  switch (cadence.kind) {
+    case "once":
+      return [cadence.at];
+    case "union":
+      return cadence.of.flatMap(singleTimes);
+    case "window":
+    case "calendared":
+      return singleTimes(cadence.of);
+    default:
+      return [];
+  }
+}

@@ -13,10 +13,9 @@ export async function attachMissingDays(
   { now, nearUntil }: Pick<ShardState, "now" | "nearUntil">,
 ): Promise<void> {
   const yesterday = Math.floor(now.getTime() / dayMs) - 1;
-  const days = new Set(occurrences.map(({ at }) => Math.floor(at / dayMs)));
-  for (const day of days) {
-    if (day >= yesterday && day * dayMs < nearUntil.getTime()) continue;
-    const date = new Date(day * dayMs).toISOString().slice(0, 10);
-    await tx`select carillon.attach_days(${date}::date, ${date}::date)`;
-  }
+  const days = [...new Set(occurrences.map(({ at }) => Math.floor(at / dayMs)))];
+  const outside = days.filter((day) => day < yesterday || day * dayMs >= nearUntil.getTime());
+  if (outside.length === 0) return;
+  const instants = outside.map((day) => new Date(day * dayMs));
+  await tx`select carillon.attach_missing_days(${tx.array(instants)}::timestamptz[])`;
 }

@@ -14,7 +14,6 @@ import {
   firstDueAfter,
   firstOf,
   isGoverned,
-  occurrenceDueBy,
   type Timetable,
   timetableOf,
 } from "../schedule/timetable.ts";
@@ -22,6 +21,7 @@ import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../sche
 import { wakeBacklog } from "./backlog.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHold } from "./ended-hold.ts";
+import { momentOf } from "./instants.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
@@ -209,12 +209,8 @@ async function planVersion(
 
 /** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */
 export function owedAfterHold(timetable: Timetable, cut: number) {
-  const { withinMs } = timetable.catchUp;
-  return {
-    missedUpTo: occurrenceDueBy(timetable, cut - missedAfterMs - 1),
-    heldUpTo: occurrenceDueBy(timetable, cut),
-    ...(withinMs === null ? {} : { notBefore: occurrenceDueBy(timetable, cut - withinMs - 1) + 1 }),
-  };
+  const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });
+  return { ...moment, heldUpTo };
 }
 
 /**

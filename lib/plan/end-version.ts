@@ -3,7 +3,7 @@ import type { Tx } from "../db/connect.ts";
 import { withdraw, withdrawReleased } from "../job/withdraw.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { momentOf } from "./instants.ts";
 import { firePlanned, pendingRows, plannedOf } from "./plan-schedule.ts";
 import { fireRelease, isRelease, unfoldHeld, withoutLimit } from "./release.ts";
@@ -66,17 +66,14 @@ export async function planPending(
   state: ShardState,
 ): Promise<{ parcels: OutgoingParcel[]; firesLeft: number | null }> {
   const planned = plannedOf(current);
-  const { timetable } = planned;
+  let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
-  const count = (made: number) => {
-    if (timetable.firesLeft !== null) timetable.firesLeft = Math.max(0, timetable.firesLeft - made);
-  };
   for (const row of await pendingRows(tx, state, current)) {
     if (timetable.firesLeft === 0) break;
     if (isRelease(timetable, current.heldUntil, row)) {
       const released = await fireRelease(tx, state, current, current.version);
       parcels.push(...released.parcels);
-      count(released.made);
+      timetable = afterFires(timetable, released.made);
       continue;
     }
     const moment = momentOf(timetable, {
@@ -84,9 +81,10 @@ export async function planPending(
       bound: state.now.getTime(),
       missedAfterMs,
     });
-    const fired = await firePlanned(tx, state, planned, row.occurrence.getTime(), moment);
+    const occurrence = row.occurrence.getTime();
+    const fired = await firePlanned(tx, state, { ...planned, timetable }, occurrence, moment);
     parcels.push(...fired.parcels);
-    count(fired.jobs);
+    timetable = afterFires(timetable, fired.jobs);
   }
   return { parcels, firesLeft: timetable.firesLeft };
 }

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { afterFires, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { momentOf, unfold } from "./instants.ts";
 import { isRelease, unfoldHeld } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
@@ -62,14 +62,14 @@ function lookAt(
   { now }: ShardState,
   horizon: Date,
 ): void {
-  const timetable = { ...timetableOf(schedule) };
+  let timetable = timetableOf(schedule);
   if (isRelease(timetable, schedule.heldUntil, { occurrence, dueAt })) {
     look.releases.push(schedule);
     look.jobs += madeByRelease(schedule, timetable);
     return;
   }
   if (timetable.firesLeft !== null && look.releases.includes(schedule))
-    timetable.firesLeft = Math.max(0, timetable.firesLeft - madeByRelease(schedule, timetable));
+    timetable = afterFires(timetable, madeByRelease(schedule, timetable));
   const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
   const unfolded = unfold(timetable, occurrence.getTime(), moment);
   look.jobs += unfolded.runs.length + unfolded.passed.length + unfolded.backlog.length;

@@ -3,9 +3,9 @@ import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { queueClass } from "../schedule/queue-class.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, firstDueAfter, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { afterFires, dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { attachMissingDays } from "./attach-days.ts";
-import { type Unfolded, unfold } from "./instants.ts";
+import { momentOf, type Unfolded, unfold } from "./instants.ts";
 import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
@@ -23,7 +23,7 @@ export async function planBeyondHold(
   held: { since: Date; until: Date },
 ): Promise<OutgoingParcel[]> {
   const until = held.until.getTime();
-  const timetable = { ...planned.timetable };
+  let { timetable } = planned;
   const first = firstDueAfter(timetable, held.since.getTime());
   const parcels: OutgoingParcel[] = [];
   if (first !== null && dueAt(timetable, first) <= until) {
@@ -33,8 +33,7 @@ export async function planBeyondHold(
       const underHold = { ...schedule, heldSince: held.since, heldUntil: held.until };
       const released = await fireRelease(tx, state, underHold, planned.version);
       parcels.push(...released.parcels);
-      if (timetable.firesLeft !== null)
-        timetable.firesLeft = Math.max(0, timetable.firesLeft - released.made);
+      timetable = afterFires(timetable, released.made);
     }
   }
   const after = await planFrom(tx, state, { ...planned, timetable }, firstDueAfter(timetable, until));
@@ -56,14 +55,8 @@ export function unfoldHeld(timetable: Timetable, heldSince: Date, heldUntil: Dat
   const until = heldUntil.getTime();
   const first = firstDueAfter(timetable, heldSince.getTime());
   if (first === null || dueAt(timetable, first) > until) return null;
-  const { withinMs } = timetable.catchUp;
-  const missedUpTo = occurrenceDueBy(timetable, until - missedAfterMs - 1);
-  return unfold(timetable, first, {
-    upTo: occurrenceDueBy(timetable, until),
-    missedUpTo,
-    heldUpTo: missedUpTo,
-    ...(withinMs === null ? {} : { notBefore: occurrenceDueBy(timetable, until - withinMs - 1) + 1 }),
-  });
+  const moment = momentOf(timetable, { now: until, bound: until, missedAfterMs });
+  return unfold(timetable, first, { ...moment, heldUpTo: moment.missedUpTo });
 }
 
 /** What the policy alone chooses: a limit that its own runs have used up since would tell otherwise. */

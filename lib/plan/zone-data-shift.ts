@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Cadence, nextAfter, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { type Cadence, nextAfter, nextRunAfter, previousRunBefore, singleTimes } from "../cadence/cadence.ts";
 import { joinedZones } from "../cadence/joined-zones.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
 import { storedForm } from "../cadence/stored-cadence.ts";
@@ -89,7 +89,7 @@ function movedTimes(
   earlier: Zone,
 ): ReadonlyMap<number, number> {
   const moved = new Map<number, number>();
-  const stored = timesOf(cadence);
+  const stored = singleTimes(cadence);
   if (stored.length === 0) return moved;
   const { timezone, dst } = body;
   for (const when of [body.when].flat()) {
@@ -103,20 +103,6 @@ function movedTimes(
     if (isToCome && after.cadence.at !== at) moved.set(at, Math.max(after.cadence.at, now + 1));
   }
   return moved;
-}
-
-function timesOf(cadence: Cadence): number[] {
-  switch (cadence.kind) {
-    case "once":
-      return [cadence.at];
-    case "union":
-      return cadence.of.flatMap(timesOf);
-    case "calendared":
-    case "window":
-      return timesOf(cadence.of);
-    default:
-      return [];
-  }
 }
 
 /** Instants of single times, and the wall times from which calendar intervals count, with what they are now. */

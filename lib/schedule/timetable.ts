@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Cadence, nextAfter } from "../cadence/cadence.ts";
+import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 
@@ -61,6 +61,12 @@ export function isGoverned({
   return !plain || slot !== null || endsAt !== null || maxFires !== null || overlap !== "allow";
 }
 
+/** The same when so many more of its fires are made. */
+export function afterFires(timetable: Timetable, made: number): Timetable {
+  const { firesLeft } = timetable;
+  return firesLeft === null ? timetable : { ...timetable, firesLeft: Math.max(0, firesLeft - made) };
+}
+
 /** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
 export function spreadOffset(key: string, spreadMs: number): number {
   if (spreadMs <= 0) return 0;
@@ -86,26 +92,12 @@ export function occurrenceDueBy({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "sl
 export function firstOf(cadence: Cadence, now: number): number | null {
   return nextAfter(
     cadence,
-    Math.min(now, ...singleRuns(cadence).flatMap((at) => (at > now - singleGraceMs ? [at - 1] : []))),
+    Math.min(now, ...singleTimes(cadence).flatMap((at) => (at > now - singleGraceMs ? [at - 1] : []))),
   );
 }
 
 /** As parsing allows it, and a little more for the time between parsing and planning. */
 const singleGraceMs = 61_000;
-
-function singleRuns(cadence: Cadence): number[] {
-  switch (cadence.kind) {
-    case "once":
-      return [cadence.at];
-    case "union":
-      return cadence.of.flatMap(singleRuns);
-    case "window":
-    case "calendared":
-      return singleRuns(cadence.of);
-    default:
-      return [];
-  }
-}
 
 /** More occurrences than this between nominal and due would make every edit a long one. */
 export const pendingMax = 1_000;
