@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+/** One attempt at sending a webhook, as the function that sends it is invoked with it. */
+export interface WebhookRequest {
+  /** The job's id: the same for every attempt, and the receiver's idempotency key. */
+  id: string;
+  url: string;
+  method: "POST" | "PUT";
+  headers: Record<string, string>;
+  /** The exact text to send. */
+  body: string;
+  /** None, one, or two while they are rotated, as Standard Webhooks writes them (`whsec_…`). */
+  secrets: string[];
+  timeoutMs: number;
+}
+
+export type WebhookAnswer =
+  /** The target's own answer, whatever its status. The excerpt holds at most 1 KB of it, without control characters. */
+  | { kind: "answered"; status: number; retryAfterMs: number | null; excerpt: string }
+  /** This URL may not be reached: trying again soon cannot help, though DNS may change. Nothing was sent. */
+  | { kind: "refused"; error: string }
+  /** No answer came. Whether the target got the request is not known. */
+  | { kind: "failed"; error: string };
+
+export const webhookRequest: z.ZodType<WebhookRequest> = z.strictObject({
+  // Part of what is signed, between dots; and a header.
+  id: z.string().regex(/^[\x21-\x2d\x2f-\x7e]{1,255}$/),
+  url: z.string(),
+  method: z.enum(["POST", "PUT"]),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  secrets: z.array(z.string()).max(2),
+  timeoutMs: z.int().min(1).max(600_000),
+});
