@@ -1,0 +1,45 @@
+import type { Environment } from "../config/environment.ts";
+import { type Network, parseNetwork } from "./address.ts";
+
+/** Where webhooks of this deployment may go beside the public, and where they may not go although it is public. */
+export interface Reach {
+  /** `host:port` as a parsed URL writes its host; these may be private and may be spoken to without TLS. */
+  allowed: ReadonlySet<string>;
+  denied: readonly Network[];
+}
+
+const allowVariable = "CARILLON_WEBHOOK_ALLOW";
+const denyVariable = "CARILLON_WEBHOOK_DENY";
+
+export function reachFrom(env: Environment): Reach {
+  const allowed = entries(env, allowVariable);
+  if (allowed.length > 0 && env["AWS_LAMBDA_FUNCTION_NAME"] !== undefined)
+    throw new Error(
+      `The environment variable ${allowVariable} is set. It lets webhooks into private networks, is meant for a local stack, and may not be set in AWS: take it away.`,
+    );
+  return { allowed: new Set(allowed.map(readAllowed)), denied: entries(env, denyVariable).map(readDenied) };
+}
+
+function entries(env: Environment, variable: string): string[] {
+  const value = env[variable]?.trim() ?? "";
+  return value === "" ? [] : value.split(",").map((entry) => entry.trim());
+}
+
+function readAllowed(entry: string): string {
+  const [, host, port] = /^([\w.-]+|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(entry) ?? [];
+  const url = host === undefined ? null : URL.parse(`http://${host}/`);
+  if (url === null || Number(port) < 1 || Number(port) > 65_535)
+    throw new Error(
+      `The environment variable ${allowVariable} holds "${entry}"; it takes host:port, several with commas between them.`,
+    );
+  return `${url.hostname}:${Number(port)}`;
+}
+
+function readDenied(entry: string): Network {
+  const network = parseNetwork(entry);
+  if (network === null)
+    throw new Error(
+      `The environment variable ${denyVariable} holds "${entry}"; it takes networks like 10.0.0.0/8 or fd00::/8, several with commas between them.`,
+    );
+  return network;
+}

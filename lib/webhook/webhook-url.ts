@@ -1,0 +1,59 @@
+import { parseAddress } from "./address.ts";
+import { forbids } from "./public-address.ts";
+import type { Reach } from "./reach.ts";
+
+const lengthMax = 2_048;
+
+/** A URL that webhooks may be sent to as far as can be told without asking DNS. */
+export interface WebhookUrl {
+  url: URL;
+  /** The name or address without the brackets of IPv6. */
+  host: string;
+  port: number;
+  isAddress: boolean;
+  /** On the deployment's list: nothing about its address is checked. */
+  allowed: boolean;
+}
+
+export type ReadUrl = { ok: true; target: WebhookUrl } | { ok: false; error: string };
+
+/** The only place where the text is parsed; what is checked here is what is connected to later. */
+export function readWebhookUrl(text: string, reach: Reach): ReadUrl {
+  if (text.length > lengthMax) return refused(`A webhook's URL has at most ${lengthMax} characters.`);
+  const url = URL.parse(text);
+  if (url === null) return refused("The webhook's URL is not a valid URL.");
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return refused("A webhook's URL starts with https://.");
+  if (url.username !== "" || url.password !== "")
+    return refused("A webhook's URL holds no user name or password: send them in a header.");
+
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isAddress = parseAddress(host) !== null;
+  const allowed = reach.allowed.has(`${url.hostname}:${port}`);
+  const error = allowed ? null : whyNot(url, { host, port, isAddress }, reach);
+  return error === null ? { ok: true, target: { url, host, port, isAddress, allowed } } : refused(error);
+}
+
+function whyNot(
+  url: URL,
+  { host, port, isAddress }: Pick<WebhookUrl, "host" | "port" | "isAddress">,
+  reach: Reach,
+): string | null {
+  if (url.protocol !== "https:") return "A webhook's URL starts with https://.";
+  if (port !== 443) return "A webhook's URL names no port: only 443 is reached.";
+  if (!isAddress) return notPublicName(host);
+  const reason = forbids(host, reach.denied);
+  return reason === null ? null : `${host} is ${reason}: webhooks go only to public addresses.`;
+}
+
+/** Names that mean something else to every machine. What the others mean is looked up, and checked, at each attempt. */
+function notPublicName(host: string): string | null {
+  if (host.endsWith(".")) return `Write the host without the dot at its end: ${host.replace(/\.+$/, "")}.`;
+  const local = !host.includes(".") || /\.(localhost|local|internal)$/.test(host);
+  return local ? `${host} is not a public name: webhooks go only to public addresses.` : null;
+}
+
+function refused(error: string): ReadUrl {
+  return { ok: false, error };
+}
