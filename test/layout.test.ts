@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const order = [
   ["refusal", "clock", "log"],
   ["config"],
-  ["db"],
+  ["db", "webhook"],
   ["cadence"],
   ["schedule", "token"],
   ["job"],

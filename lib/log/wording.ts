@@ -37,6 +37,9 @@ export const wording = {
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
   "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",
+  "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",
+  "webhook.failed": "job {job} got no answer from {host} in {ms} ms: {error}",
+  "webhook.refused": "job {job} was not sent: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
 } as const;

@@ -27,8 +27,10 @@ export const webhookRequest: z.ZodType<WebhookRequest> = z.strictObject({
   id: z.string().regex(/^[\x21-\x2d\x2f-\x7e]{1,255}$/),
   url: z.string(),
   method: z.enum(["POST", "PUT"]),
-  headers: z.record(z.string(), z.string()),
+  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/), z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/)),
   body: z.string(),
-  secrets: z.array(z.string()).max(2),
+  secrets: z
+    .array(z.string().regex(/^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/))
+    .max(2),
   timeoutMs: z.int().min(1).max(600_000),
 });

@@ -1,0 +1,24 @@
+import { systemClock } from "../lib/clock.ts";
+import type { Environment } from "../lib/config/environment.ts";
+import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { logFrom } from "../lib/log/log-from.ts";
+import { reachFrom } from "../lib/webhook/reach.ts";
+import { resolveBySystem, sendWebhook } from "../lib/webhook/send-webhook.ts";
+import { type WebhookAnswer, type WebhookRequest, webhookRequest } from "../lib/webhook/webhook-request.ts";
+
+/** One webhook → the target's answer. It has no database, no network of ours and no rights: what it is sent is all it knows. */
+export function assemble(env: Environment): Assembled<WebhookRequest, WebhookAnswer> {
+  const sender = {
+    reach: reachFrom(env),
+    resolve: resolveBySystem,
+    clock: systemClock,
+    log: logFrom(env, "webhook"),
+  };
+  return {
+    handler: (event, invocation) =>
+      sendWebhook(sender, webhookRequest.parse(event), invocation.getRemainingTimeInMillis()),
+    close: async () => {},
+  };
+}
+
+export const handler = onDemand(assemble);

@@ -1,0 +1,20 @@
+const excerptMaxBytes = 1_024;
+
+/** Shorter values are words rather than secrets, and to take them out would leave nothing to read. */
+const secretLengthMin = 6;
+
+/** The beginning of a response, for people: on one line, and without what was sent in confidence and came back. */
+export function excerptOf(response: Uint8Array, confidential: readonly string[]): string {
+  const secrets = confidential
+    .flatMap((value) => [value, ...value.split(/\s+/)])
+    .filter((value) => value.length >= secretLengthMin)
+    .sort((one, other) => other.length - one.length);
+  const text = secrets.reduce(
+    (shown, secret) => shown.replaceAll(secret, "***"),
+    new TextDecoder().decode(response),
+  );
+  // Cc are the control characters, Cf those that turn the writing around or hide, Z every kind of blank.
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ").trim();
+  const { read } = new TextEncoder().encodeInto(line, new Uint8Array(excerptMaxBytes));
+  return line.slice(0, read);
+}

@@ -1,0 +1,31 @@
+/** What went wrong on the way, in words, by the codes of Node and of its TLS; any other code is told as it is. */
+const wordings: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "refused the connection",
+  ECONNRESET: "closed the connection without an answer",
+  EPIPE: "closed the connection without an answer",
+  ETIMEDOUT: "did not take the connection",
+  EHOSTUNREACH: "could not be reached",
+  ENETUNREACH: "could not be reached",
+  ENOTFOUND: "has no address in DNS",
+  ENODATA: "has no address in DNS",
+  EAI_AGAIN: "could not be looked up: DNS did not answer",
+  HPE_HEADER_OVERFLOW: "answered with more than 16 KB of headers",
+  CERT_HAS_EXPIRED: "showed a TLS certificate that has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "showed a TLS certificate of another name",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "showed a TLS certificate that it signed itself",
+  SELF_SIGNED_CERT_IN_CHAIN: "showed a TLS certificate of an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "showed a TLS certificate of an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "showed a TLS certificate of an unknown authority",
+};
+
+/** Never the error's own message: it may hold more of the request than whoever reads it should see. */
+export function failure(host: string, error: unknown): string {
+  const code = codeOf(error);
+  if (code === null) return `${host} could not be talked to.`;
+  if (code.startsWith("HPE_") && !(code in wordings)) return `${host} did not answer in HTTP (${code}).`;
+  return `${host} ${wordings[code] ?? "could not be talked to"} (${code}).`;
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}

@@ -1,0 +1,137 @@
+import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log/log.ts";
+import { excerptOf } from "./excerpt.ts";
+import { exchange } from "./exchange.ts";
+import { failure } from "./failure.ts";
+import { forbids } from "./public-address.ts";
+import type { Reach } from "./reach.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { webhookHeaders } from "./webhook-headers.ts";
+import type { WebhookAnswer, WebhookRequest } from "./webhook-request.ts";
+import { readWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
+
+/** All addresses of a name, of both kinds. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+export interface Sender {
+  reach: Reach;
+  resolve: Resolve;
+  clock: Clock;
+  log: Log;
+}
+
+/** Left of the invocation's time for the answer to be given in. */
+const reserveMs = 500;
+
+export const resolveBySystem: Resolve = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/** Sends once. `remainingMs` is what is left of the invocation; neither it nor the request's own bound is overstepped. */
+export async function sendWebhook(
+  sender: Sender,
+  request: WebhookRequest,
+  remainingMs: number,
+): Promise<WebhookAnswer> {
+  const { clock, log } = sender;
+  const read = readWebhookUrl(request.url, sender.reach);
+  if (!read.ok) {
+    log.warn("webhook.refused", { job: request.id, error: read.error });
+    return { kind: "refused", error: read.error };
+  }
+  const { host } = read.target.url;
+  const startedAt = clock.now().getTime();
+  const answer = await withinTime(
+    clock,
+    Math.min(request.timeoutMs, remainingMs - reserveMs),
+    (signal) => attempt(sender, request, read.target, signal),
+    host,
+  );
+  const seen = { job: request.id, host, ms: clock.now().getTime() - startedAt };
+  if (answer.kind === "answered") log.info("webhook.answered", { ...seen, status: answer.status });
+  else log.warn(`webhook.${answer.kind}`, { ...seen, error: answer.error });
+  return answer;
+}
+
+/** From the question to DNS to the last byte of the answer. */
+async function withinTime(
+  clock: Clock,
+  boundMs: number,
+  send: (signal: AbortSignal) => Promise<WebhookAnswer>,
+  host: string,
+): Promise<WebhookAnswer> {
+  const failed = (error: string): WebhookAnswer => ({ kind: "failed", error });
+  if (boundMs <= 0) return failed(`There was no time left to send to ${host}.`);
+  const over = new AbortController();
+  const done = new AbortController();
+  const timer = clock.sleep(boundMs, done.signal).then(() => over.abort());
+  try {
+    return await send(over.signal);
+  } catch (error) {
+    return failed(
+      over.signal.aborted ? `${host} did not answer within ${boundMs / 1_000} s.` : failure(host, error),
+    );
+  } finally {
+    done.abort();
+    await timer;
+  }
+}
+
+async function attempt(
+  { resolve, reach, clock }: Sender,
+  request: WebhookRequest,
+  target: WebhookUrl,
+  signal: AbortSignal,
+): Promise<WebhookAnswer> {
+  const found = target.isAddress ? [target.host] : await unlessAborted(resolve(target.host), signal);
+  if (found.length === 0) return { kind: "failed", error: `${target.host} has no address in DNS.` };
+  if (!target.allowed) {
+    // One bad address among good ones condemns them all: which of them is connected to is chance.
+    for (const address of found) {
+      const reason = forbids(address, reach.denied);
+      if (reason === null) continue;
+      const error = `${target.host} points to ${address}, which is ${reason}: webhooks go only to public addresses.`;
+      return { kind: "refused", error };
+    }
+  }
+  const body = Buffer.from(request.body);
+  const {
+    status,
+    retryAfter,
+    body: response,
+  } = await exchange({
+    target,
+    addresses: inOrder(found),
+    method: request.method,
+    headers: webhookHeaders(request, { host: target.url.host, now: clock.now(), body }),
+    body,
+    signal,
+  });
+  const succeeded = status >= 200 && status < 300;
+  return {
+    kind: "answered",
+    status,
+    retryAfterMs: succeeded ? null : retryAfterMs(retryAfter, clock.now()),
+    excerpt: excerptOf(response, confidentialOf(request, target.url)),
+  };
+}
+
+/** IPv4 first: outside of a network of one's own, Lambda has no way out by IPv6. */
+function inOrder(addresses: readonly string[]): LookupAddress[] {
+  return addresses
+    .map((address) => ({ address, family: isIP(address) }))
+    .sort((one, other) => one.family - other.family);
+}
+
+function confidentialOf({ headers, secrets }: WebhookRequest, url: URL): string[] {
+  return [...Object.values(headers), ...secrets, url.search.slice(1), ...url.searchParams.values()];
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
