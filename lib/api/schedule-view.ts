@@ -1,5 +1,6 @@
 import type { ScheduleRead } from "../plan/read-schedule.ts";
 import type { Hold } from "../schedule/holds.ts";
+import { shownTarget } from "../schedule/target-credentials.ts";
 import { jobListView } from "./job-view.ts";
 
 /** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
@@ -24,7 +25,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     cadence: schedule.cadence,
     cadenceText: schedule.cadenceText,
     nextAt: schedule.nextAt,
-    target: body.target,
+    target: shownTarget(body.target),
     group: body.group,
     serial: body.serial,
     tags: body.tags,

@@ -21,6 +21,7 @@ import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/r
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { holdsBinding, labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
+import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
 import { firstOf, isGoverned, timetableOf } from "../schedule/timetable.ts";
 import {
   type Held,
@@ -79,10 +80,18 @@ export function createSchedule(
   );
 }
 
-export function patchSchedule(deps: EditDeps, wish: EditWish & { patch: unknown }): Promise<EditDone> {
+/** `accept` refuses what the patched body may not ask for here. */
+export function patchSchedule(
+  deps: EditDeps,
+  wish: EditWish & { patch: unknown },
+  accept: (body: ScheduleBody, before: ScheduleBody) => void = () => {},
+): Promise<EditDone> {
   return edit(deps, wish, {
     decide: (tx, context) => {
-      const body = parseScheduleBody(patchedSchedule(context.current.body, wish.patch));
+      const { body: stands } = context.current;
+      const shown = { ...stands, target: shownTarget(stands.target) };
+      const body = parseScheduleBody(patchedSchedule(shown, wish.patch));
+      accept(body, stands);
       const names = typeof wish.patch === "object" && wish.patch !== null ? Object.keys(wish.patch) : [];
       const whenNamed = names.includes("when");
       return respec(tx, context, { change: "patched", body, author: wish.caller.name, whenNamed });
@@ -96,7 +105,8 @@ export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<vo
   });
 }
 
-async function create(tx: Tx, key: string, body: ScheduleBody, author: string): Promise<Created> {
+async function create(tx: Tx, key: string, asked: ScheduleBody, author: string): Promise<Created> {
+  const body = { ...asked, target: withCredentials(asked.target, null) };
   const id = await newScheduleId(tx);
   const shard = shardOf(id);
   const labels = labelsOf(body);
@@ -140,7 +150,8 @@ export async function respec(
   { current, state, labels: locked }: EditContext,
   { change, body, author, whenNamed = true, restored }: Respec,
 ): Promise<Decision> {
-  const { paused, ...wanted } = body;
+  const { paused, ...asked } = body;
+  const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
   const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = await holdsOfOne(tx, current.id);
   const own = ownHold(author);

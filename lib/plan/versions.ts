@@ -3,6 +3,7 @@ import { Refusal } from "../refusal.ts";
 import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule, fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
+import { hiddenDifferences, shownTarget } from "../schedule/target-credentials.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import { type Change, changesBetween } from "./version-changes.ts";
@@ -13,12 +14,14 @@ export interface VersionRead {
   change: ScheduleChange;
   at: Date;
   by: string;
-  /** What was asked, without the payload; missing where the version changed only the state. */
-  spec?: Omit<ScheduleBody, "payload">;
+  /** What was asked, without the payload and as it is shown; missing where the version changed only the state. */
+  spec?: ShownSpec;
   changes: Change[];
   /** What else is known of the change: the owner and the reason of a pause, the version that was restored. */
   detail: Json;
 }
+
+type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object };
 
 /** Larger payloads are compared, and not shown. */
 const payloadShownMax = 2_000;
@@ -82,7 +85,11 @@ function versionRead(row: VersionRow): VersionRead {
   return {
     ...head,
     spec,
-    changes: [...changesBetween(asJson(before), asJson(spec)), ...payloadChanges(row)],
+    changes: [
+      ...changesBetween(asJson(before), asJson(spec)),
+      ...hiddenDifferences(targetBefore, target).map((path) => ({ path })),
+      ...payloadChanges(row),
+    ],
   };
 }
 
@@ -91,9 +98,9 @@ function payloadChanges({ payloadChanged, payloadShown, payload, payloadBefore }
   return payloadShown ? changesBetween(payloadBefore, payload, "payload") : [{ path: "payload" }];
 }
 
-function asked(sparse: SparseBody, target: Target): Omit<ScheduleBody, "payload"> {
+function asked(sparse: SparseBody, target: Target): ShownSpec {
   const { payload: _payload, ...spec } = fullBody(sparse, target, null);
-  return spec;
+  return { ...spec, target: shownTarget(target) };
 }
 
 function asJson(value: object): Json {

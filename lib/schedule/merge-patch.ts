@@ -8,11 +8,14 @@ const depthMax = jsonDepthMax + 1;
 /** Members of these are fixed, so that a null for one they lack is a slip and not a wish. */
 const fixedObjects = ["catchUp", "retry"] as const;
 
+/** The target as it is read, so that what cannot be read stays what it is. */
+type Patched = Omit<ScheduleBody, "target"> & { target: object };
+
 /**
  * A JSON merge patch (RFC 7396) on a stored body: what is not named stays, a null restores the default.
  * The result is for `parseScheduleBody`, which fills the defaults in and names the faults.
  */
-export function patchedSchedule(stored: ScheduleBody, patch: unknown): unknown {
+export function patchedSchedule(stored: Patched, patch: unknown): unknown {
   const merged = mergePatch(stored, patch, 0);
   if (!isObject(merged) || !isObject(patch)) return merged;
   const nested = fixedObjects

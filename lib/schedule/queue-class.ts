@@ -1,12 +1,17 @@
 import type { Target } from "./target-shape.ts";
 
+export type TargetKind = "handler" | "event" | "queue" | "webhook" | "lambda";
+
 /** The kind of target by the name it has in the contract. */
-export function targetKind(target: Target): "handler" | "event" | "queue" {
+export function targetKind(target: Target): TargetKind {
   if ("handler" in target) return "handler";
-  return "event" in target ? "event" : "queue";
+  if ("event" in target) return "event";
+  if ("queue" in target) return "queue";
+  return "webhook" in target ? "webhook" : "lambda";
 }
 
-/** Messages and events are cheap and leave many at a time; a handler may take long and must not keep them waiting. */
+/** Messages and events are cheap and leave many at a time; whatever may take long must not keep them waiting. */
 export function queueClass(target: Target): "fast" | "slow" {
-  return targetKind(target) === "handler" ? "slow" : "fast";
+  const kind = targetKind(target);
+  return kind === "queue" || kind === "event" ? "fast" : "slow";
 }

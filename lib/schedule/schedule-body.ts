@@ -5,7 +5,7 @@ import { type Fault, Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
 import { keyShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
-import { isDelivered, type Target, targetShape } from "./target-shape.ts";
+import { type Target, targetShape } from "./target-shape.ts";
 import { storableText } from "./text.ts";
 import {
   dayMs,
@@ -141,14 +141,6 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
   }
   const { target, paused, ...fields } = shaped.data;
   const faults = laterFaults(shaped.data);
-  if (!isDelivered(target)) {
-    const kind = "webhook" in target ? "webhook" : "lambda";
-    faults.push({
-      path: "target",
-      message: `cannot be a ${kind} yet: \`handler\`, \`event\` and \`queue\` are delivered`,
-    });
-    throw notYet(faults);
-  }
   if (faults.length > 0) throw notYet(faults);
   refuseContradictions(fields);
   return {

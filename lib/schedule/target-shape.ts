@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { webhookTarget } from "./target-webhook-shape.ts";
 import { storableText } from "./text.ts";
 
 const printableAscii = /^[\x20-\x7e]+$/;
@@ -78,24 +79,25 @@ const eventTarget = z.strictObject({
   }),
 });
 
-/** Known by name, so that asking for one is told apart from a slip; their own shapes come with their delivery. */
-const webhookTarget = z.strictObject({ webhook: z.looseObject({}) });
-const lambdaTarget = z.strictObject({ lambda: z.string(), invocation: z.string().optional() });
+const functionForm =
+  /^(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$/;
+
+const lambdaTarget = z.strictObject({
+  lambda: z
+    .string()
+    .regex(functionForm, "takes the name or ARN of a Lambda function, with an alias or a version if wanted"),
+  /** `async` hands the job to Lambda's own queue; `sync` waits for the function, whose error is then the attempt's. */
+  invocation: z.enum(["async", "sync"]).default("async"),
+});
 
 export const targetShape = z.union([handlerTarget, eventTarget, queueTarget, webhookTarget, lambdaTarget], {
   error: "takes an object with exactly one of `handler`, `event`, `queue`, `webhook`, `lambda`",
 });
 
-type NamedTarget = z.output<typeof targetShape>;
-
 export type HandlerTarget = z.output<typeof handlerTarget>;
 export type EventTarget = z.output<typeof eventTarget>;
 export type QueueTarget = z.output<typeof queueTarget>;
+export type LambdaTarget = z.output<typeof lambdaTarget>;
 
 /** Where a job goes, its defaults filled in. */
-export type Target = HandlerTarget | EventTarget | QueueTarget;
-
-/** False for the kinds of target that are named in the contract and not delivered yet. */
-export function isDelivered(target: NamedTarget): target is Target {
-  return "handler" in target || "event" in target || "queue" in target;
-}
+export type Target = z.output<typeof targetShape>;

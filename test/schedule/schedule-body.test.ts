@@ -160,8 +160,6 @@ describe("a schedule body", () => {
     [{ delivery: "pulse" }, ["delivery"]],
     [{ deleteOnEnd: true }, ["deleteOnEnd"]],
     [{ retry: { backoff: "linear" } }, ["retry.backoff"]],
-    [{ target: { webhook: { url: "https://example.com" } } }, ["target"]],
-    [{ target: { lambda: "work" } }, ["target"]],
     [{ serial: true, holdAfter: 1 }, ["holdAfter", "serial"]],
   ])("says of %j that it is not available yet", (later, paths) => {
     expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../../lib/refusal.ts";
+import { hiddenDifferences, shownTarget, withCredentials } from "../../lib/schedule/target-credentials.ts";
+import { type Target, targetShape } from "../../lib/schedule/target-shape.ts";
+
+const one = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+const two = `whsec_${Buffer.alloc(32, 2).toString("base64")}`;
+const three = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
+
+const hook = (parts: object, url = "https://example.com/hook"): Target =>
+  targetShape.parse({ webhook: { url, ...parts } });
+
+const standing = hook({ headers: { Authorization: "Bearer abc", "x-kind": "order" }, secret: [one, two] });
+
+function refused(wanted: Target, current: Target | null): [string, string][] {
+  try {
+    withCredentials(wanted, current);
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === "impossible")
+      return error.faults.map(({ path, message }) => [path, message]);
+  }
+  throw new Error("It was not refused.");
+}
+
+describe("what is shown of a webhook", () => {
+  test("is everything but its secrets and what its headers let somebody do", () => {
+    expect(shownTarget(standing)).toEqual({
+      webhook: {
+        url: "https://example.com/hook",
+        method: "POST",
+        headers: { Authorization: "***", "x-kind": "order" },
+        secret: "***",
+      },
+    });
+    expect(shownTarget(hook({}))).toEqual(hook({}));
+  });
+
+  test.each([
+    "authorization",
+    "Cookie",
+    "X-Api-Key",
+    "X-Auth-Token",
+    "X-Amz-Security-Token",
+    "X-Session",
+    "password",
+  ])("the header %s is hidden", (name) => {
+    expect(JSON.stringify(shownTarget(hook({ headers: { [name]: "canary" } })))).not.toContain("canary");
+  });
+
+  test("written back is what stood there before", () => {
+    expect(withCredentials(targetShape.parse(shownTarget(standing)), standing)).toEqual(standing);
+    const elsewhere = targetShape.parse({ queue: "demo" });
+    expect(withCredentials(elsewhere, standing)).toEqual(elsewhere);
+  });
+
+  test("says where what is hidden differs, and never how", () => {
+    expect(hiddenDifferences(standing, standing)).toEqual([]);
+    const other = hook({ headers: { Authorization: "Bearer new", "x-kind": "x" }, secret: [one, three] });
+    expect(hiddenDifferences(standing, other)).toEqual([
+      "target.webhook.headers.Authorization",
+      "target.webhook.secret",
+    ]);
+    // What comes or goes shows in what is visible.
+    expect(hiddenDifferences(standing, hook({}))).toEqual([]);
+  });
+});
+
+describe("a kept credential", () => {
+  test("stays when another path, another method or other headers are asked for", () => {
+    const wanted = hook(
+      { method: "PUT", headers: { authorization: "***", b: "c" }, secret: "***" },
+      "https://EXAMPLE.com:443/other",
+    );
+    expect(withCredentials(wanted, standing)).toEqual(
+      hook(
+        { method: "PUT", headers: { authorization: "Bearer abc", b: "c" }, secret: [one, two] },
+        "https://EXAMPLE.com:443/other",
+      ),
+    );
+  });
+
+  test("is gone when it is not asked for", () => {
+    expect(withCredentials(hook({}), standing)).toEqual(hook({}));
+  });
+
+  test("goes on beside a new one, as the older of two", () => {
+    expect(withCredentials(hook({ secret: [three, "***"] }), standing)).toEqual(
+      hook({ secret: [three, one] }),
+    );
+  });
+
+  test("is sent to no other host, so that nobody can have it sent to himself", () => {
+    const wanted = { headers: { authorization: "***" }, secret: "***" };
+    for (const url of ["https://evil.example/hook", "https://example.com:444/", "http://example.com/"]) {
+      const faults = refused(hook(wanted, url), standing);
+      expect(faults.map(([path]) => path)).toEqual([
+        "target.webhook.headers.authorization",
+        "target.webhook.secret",
+      ]);
+      expect(faults[0]?.[1]).toContain("for another one give it anew");
+    }
+    expect(withCredentials(hook({ secret: three }, "https://evil.example/"), standing)).toEqual(
+      hook({ secret: three }, "https://evil.example/"),
+    );
+  });
+
+  test.each<[string, Target | null]>([
+    ["a new schedule", null],
+    ["one with another target", targetShape.parse({ queue: "demo" })],
+    ["one without any", hook({})],
+  ])("is not there in %s", (_, current) => {
+    const faults = refused(hook({ headers: { cookie: "***" }, secret: "***" }), current);
+    expect(faults.map(([path]) => path)).toEqual(["target.webhook.headers.cookie", "target.webhook.secret"]);
+    expect(faults[0]?.[1]).toContain("give the value itself");
+  });
+
+  test("is no matter for a header that carries none", () => {
+    expect(withCredentials(hook({ headers: { "x-stars": "***" } }), null)).toEqual(
+      hook({ headers: { "x-stars": "***" } }),
+    );
+  });
+});
