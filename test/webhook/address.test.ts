@@ -1,0 +1,287 @@
+import { BlockList, isIPv4, isIPv6 } from "node:net";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseAddress, parseNetwork } from "../../lib/webhook/address.ts";
+import { forbids } from "../../lib/webhook/public-address.ts";
+import { readWebhookUrl } from "../../lib/webhook/webhook-url.ts";
+
+const everywhere = { allowed: new Set<string>(), denied: [] };
+const literal = (host: string) => readWebhookUrl(`https://${host}/`, everywhere);
+
+describe("an address", () => {
+  test.each([
+    ["127.0.0.1", "::ffff:7f00:1"],
+    ["::ffff:127.0.0.1", "::ffff:7f00:1"],
+    ["0:0:0:0:0:FFFF:7F00:0001", "::ffff:7f00:1"],
+    ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"],
+    ["::", "0:0:0:0:0:0:0:0"],
+    ["1::", "1:0:0:0:0:0:0:0"],
+  ])("is the same however it is written: %s", (one, other) => {
+    expect(parseAddress(one)).not.toBeNull();
+    expect(parseAddress(one)).toBe(parseAddress(other));
+  });
+
+  test.each([
+    "",
+    " 8.8.8.8",
+    "8.8.8",
+    "8.8.8.8.",
+    "8.8.8.256",
+    "08.8.8.8",
+    "0x8.8.8.8",
+    "8.8.8.8/32",
+    "134744072",
+    "example.com",
+    "fe80::1%eth0",
+    "2606:4700::1%25eth0",
+    "[::1]",
+    ":",
+    ":::",
+    "1:::2",
+    "1::2::3",
+    "1:2:3:4:5:6:7",
+    "1:2:3:4:5:6:7:8:9",
+    "1:2:3:4::5:6:7:8",
+    "12345::",
+    "g::",
+    "1.2.3.4::",
+    "::1.2.3.4:5",
+    "::1.2.3",
+    "-1::",
+  ])("is not made of %j, and what is none is refused", (text) => {
+    expect(parseAddress(text)).toBeNull();
+    expect(forbids(text, [])).toBe("no address that can be checked");
+  });
+
+  test("is read where Node reads one, and as what a URL makes of it", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), addressLike), (text) => {
+        expect(parseAddress(text) !== null).toBe(isIPv4(text) || isIPv6(text));
+        if (!isIPv6(text)) return;
+        const asUrl = new URL(`https://[${text}]/`).hostname.slice(1, -1);
+        expect(parseAddress(asUrl)).toBe(parseAddress(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("of a network has nothing set behind the prefix", () => {
+    expect(parseNetwork("10.0.0.0/8")).toEqual({ first: parseAddress("10.0.0.0"), bits: 104 });
+    expect(parseNetwork("fd00::/8")).toEqual({ first: parseAddress("fd00::"), bits: 8 });
+    expect(parseNetwork("0.0.0.0/0")).toEqual({ first: parseAddress("0.0.0.0"), bits: 96 });
+    for (const text of [
+      "10.0.0.1/8",
+      "10.0.0.0",
+      "10.0.0.0/33",
+      "10.0.0.0/08",
+      "::/129",
+      "x/8",
+      "/8",
+      "::/8/8",
+    ])
+      expect(parseNetwork(text)).toBeNull();
+  });
+});
+
+/** What breaks naive checks: reports of other projects, and the places that are worth reaching. */
+const corpus = {
+  "this host": ["0.0.0.0", "0.1.2.3", "::"],
+  loopback: ["127.0.0.1", "127.255.255.255", "::1"],
+  "private networks": [
+    "10.0.0.0",
+    "10.255.255.255",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "fc00::1",
+  ],
+  "the metadata of EC2, ECS and others": ["169.254.169.254", "169.254.170.2", "fd00:ec2::254", "192.0.0.192"],
+  "Lambda's own daemons": ["169.254.79.129", "169.254.100.1"],
+  "link-local": ["169.254.0.0", "fe80::1", "febf::1"],
+  "formerly site-local": ["fec0::1"],
+  "a provider's own": ["100.64.0.0", "100.100.100.200", "100.127.255.255"],
+  "protocols, examples, measurements": [
+    "192.0.0.1",
+    "192.0.2.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.1",
+    "203.0.113.1",
+    "192.88.99.1",
+    "2001:2::1",
+    "2001:db8::1",
+    "2001:10::1",
+    "2001:20::1",
+    "3fff::1",
+    "100::1",
+    "5f00::1",
+  ],
+  "multicast and reserved": [
+    "224.0.0.1",
+    "239.255.255.250",
+    "240.0.0.1",
+    "255.255.255.255",
+    "ff02::1",
+    "ff0e::1",
+  ],
+  "IPv4 mapped into IPv6": ["::ffff:127.0.0.1", "::ffff:a9fe:a9fe", "::ffff:0a00:1", "::ffff:0:0"],
+  "IPv4 compatible to IPv6": ["::7f00:1", "::127.0.0.1", "::a9fe:a9fe", "::8.8.8.8"],
+  "IPv4 translated": ["::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1"],
+  NAT64: ["64:ff9b::7f00:1", "64:ff9b::169.254.169.254", "64:ff9b::10.0.0.1"],
+  "6to4": ["2002:7f00:1::", "2002:a9fe:a9fe::1", "2002:c0a8:101::", "2002:808:808::"],
+  // The server's address stands in the clear, the client's with every bit turned.
+  Teredo: ["2001:0:7f00:1::", "2001::80ff:fffe", "2001:0:808:808:0:0:f7f7:f7f7"],
+  "what nobody has been given": ["4000::1", "8000::1", "fb00::1", "1::1"],
+};
+
+const publicAddresses = [
+  "1.1.1.1",
+  "8.8.8.8",
+  "9.255.255.255",
+  "11.0.0.0",
+  "100.63.255.255",
+  "100.128.0.0",
+  "126.255.255.255",
+  "128.0.0.0",
+  "169.253.255.255",
+  "169.255.0.0",
+  "172.15.255.255",
+  "172.32.0.0",
+  "192.0.1.0",
+  "192.167.255.255",
+  "192.169.0.0",
+  "198.17.255.255",
+  "198.20.0.0",
+  "223.255.255.255",
+  "2001:200::1",
+  "2001:4860:4860::8888",
+  "2606:4700:4700::1111",
+  "2a05:d014::1",
+  "::ffff:8.8.8.8",
+  "64:ff9b::8.8.8.8",
+];
+
+const inUrl = (address: string) => (address.includes(":") ? `[${address}]` : address);
+
+describe("a webhook does not go to", () => {
+  test.each(Object.entries(corpus))("%s", (_, addresses) => {
+    const passed = addresses.filter((each) => forbids(each, []) === null || literal(inUrl(each)).ok);
+    expect(passed).toEqual([]);
+  });
+
+  test("networks that the deployment denies, also where IPv6 leads to them", () => {
+    const denied = ["8.8.0.0/16", "2606:4700::/32", "64:ff9b::101:0/112"].map((text) => {
+      const network = parseNetwork(text);
+      if (network === null) throw new Error(text);
+      return network;
+    });
+    for (const each of ["8.8.8.8", "::ffff:8.8.1.1", "64:ff9b::8.8.1.1", "64:ff9b::1.1.0.1", "2606:4700::1"])
+      expect(forbids(each, denied)).toBe("an address that this deployment keeps webhooks from");
+    for (const each of ["8.9.0.0", "1.1.0.1", "2606:4701::1"]) expect(forbids(each, denied)).toBeNull();
+  });
+});
+
+test("a webhook goes to every public address", () => {
+  const refused = publicAddresses.filter((each) => forbids(each, []) !== null || !literal(inUrl(each)).ok);
+  expect(refused).toEqual([]);
+});
+
+const hex = "0123456789abcdefABCDEF";
+const addressLike = fc.string({
+  unit: fc.constantFrom(...`${hex}::::....%x `),
+  minLength: 2,
+  maxLength: 24,
+});
+
+const notPublic = new BlockList();
+for (const [address, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["224.0.0.0", 3],
+] as const)
+  notPublic.addSubnet(address, bits);
+
+const privateBytes = fc
+  .tuple(
+    fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 198, 224, 240, 255),
+    fc.oneof(fc.constantFrom(0, 16, 18, 64, 168, 254), fc.nat(255)),
+    fc.oneof(fc.constant(0), fc.nat(255)),
+    fc.nat(255),
+  )
+  .filter((bytes) => notPublic.check(bytes.join(".")));
+
+/** One part of an IPv4 address as `inet_aton` reads it, and URLs with it. */
+const spelledNumber = (value: number) =>
+  fc.constantFrom(
+    String(value),
+    `0x${value.toString(16)}`,
+    `0X${value.toString(16).toUpperCase()}`,
+    `0${value.toString(8)}`,
+    `000${value.toString(8)}`,
+  );
+
+const spelledIpv4 = ([a, b, c, d]: readonly [number, number, number, number]) =>
+  fc
+    .oneof(
+      fc.tuple(spelledNumber(a), spelledNumber(b), spelledNumber(c), spelledNumber(d)),
+      fc.tuple(spelledNumber(a), spelledNumber(b), spelledNumber(c * 256 + d)),
+      fc.tuple(spelledNumber(a), spelledNumber((b * 256 + c) * 256 + d)),
+      fc.tuple(spelledNumber(((a * 256 + b) * 256 + c) * 256 + d)),
+    )
+    .chain((parts) => {
+      const text = parts.join(".");
+      const wide = text.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+      const escaped = text.replace(/\d/g, (digit) => `%3${digit}`);
+      return fc.constantFrom(text, `${text}.`, wide, escaped, text.replaceAll(".", "。"));
+    });
+
+const spelledIpv6 = ([a, b, c, d]: readonly [number, number, number, number]) => {
+  const group = (high: number, low: number) => (high * 256 + low).toString(16);
+  const groups = `${group(a, b)}:${group(c, d)}`;
+  const turned = `${group(255 - a, 255 - b)}:${group(255 - c, 255 - d)}`;
+  const dotted = `${a}.${b}.${c}.${d}`;
+  return fc.constantFrom(
+    ...[`::ffff:${groups}`, `::ffff:${dotted}`, `0:0:0:0:0:ffff:${groups}`, `0000::0000:FFFF:${dotted}`],
+    ...[`::${groups}`, `::${dotted}`, `::ffff:0:${dotted}`],
+    ...[`64:ff9b::${groups}`, `64:ff9b::${dotted}`, `64:ff9b:1::${dotted}`],
+    ...[`2002:${groups}::`, `2002:${groups}:1:2:3:4:5`],
+    ...[`2001:0:${groups}::1`, `2001::1:2:3:${turned}`],
+  );
+};
+
+describe("no spelling of a private address passes", () => {
+  test("in a URL", () => {
+    const spelled = privateBytes.chain((bytes) =>
+      fc.oneof(
+        spelledIpv4(bytes),
+        spelledIpv6(bytes).map((text) => `[${text}]`),
+      ),
+    );
+    fc.assert(
+      fc.property(spelled, (host) => {
+        // Were it none at all, the property would hold for the wrong reason.
+        expect(URL.canParse(`https://${host}/`)).toBe(true);
+        expect(literal(host).ok).toBe(false);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("from DNS", () => {
+    const spelled = privateBytes.chain((bytes) => fc.oneof(fc.constant(bytes.join(".")), spelledIpv6(bytes)));
+    fc.assert(
+      fc.property(spelled, (address) => {
+        expect(parseAddress(address)).not.toBeNull();
+        expect(forbids(address, [])).not.toBeNull();
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
