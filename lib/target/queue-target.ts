@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { GetQueueUrlCommand, SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
@@ -16,6 +17,7 @@ export interface QueueTargetDeps {
 interface Entry {
   index: number;
   id: string;
+  key: string;
   body: string;
   bytes: number;
   target: QueueTarget;
@@ -78,6 +80,7 @@ function entry(job: ClaimedJob & { target: QueueTarget }, index: number, now: Da
   return {
     index,
     id: jobId(job),
+    key: job.key,
     body,
     bytes: Buffer.byteLength(body) + attributeBytes(job.target),
     target: job.target,
@@ -100,10 +103,12 @@ async function sendBatch(
     const { Successful = [], Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: url,
-        Entries: batch.map(({ index, id, body, target }) => ({
+        Entries: batch.map(({ index, id, key, body, target }) => ({
           Id: String(index),
           MessageBody: body,
-          ...(isFifo ? { MessageDeduplicationId: id, MessageGroupId: target.groupId ?? id } : {}),
+          // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
+          // second message: the receiver tells it by the envelope's id.
+          ...(isFifo ? { MessageDeduplicationId: id, MessageGroupId: target.groupId ?? groupOf(key) } : {}),
           ...(!isFifo && target.groupId !== undefined ? { MessageGroupId: target.groupId } : {}),
           ...(target.attributes === undefined
             ? {}
@@ -121,6 +126,11 @@ async function sendBatch(
   } catch (error) {
     return batch.map(({ index }): [number, Delivery] => [index, failed(error)]);
   }
+}
+
+/** The jobs of one schedule arrive in order. A key may be longer than a group's id, and hold what that does not take. */
+function groupOf(key: string): string {
+  return /^[\x21-\x7e]{1,128}$/.test(key) ? key : `sha256:${createHash("sha256").update(key).digest("hex")}`;
 }
 
 function stringAttributes(attributes: Readonly<Record<string, string>>) {

@@ -161,10 +161,20 @@ test("a FIFO queue gets the job's id for its deduplication, so that a second att
   ).toEqual(
     [
       ["eu", `${id}0`],
-      [`${id}1`, `${id}1`],
+      ["order:1", `${id}1`],
     ].sort(),
   );
   expect(messages).toHaveLength(2);
+});
+
+test("without a group of its own a message is in that of its schedule's key, hashed where SQS would not take the key", async () => {
+  const keys = ["order:1", "k".repeat(128), "k".repeat(129), "order 2", "bestellung:ü"];
+  expect(await target()(keys.map((key, n) => job("grouped.fifo", { key, n })))).toEqual(keys.map(() => done));
+  const messages = await received("grouped.fifo", keys.length);
+  const groups = messages.map(({ Attributes }) => Attributes?.MessageGroupId);
+  expect(new Set(groups).size).toBe(keys.length);
+  expect(groups.filter((group) => group?.startsWith("sha256:"))).toHaveLength(3);
+  expect(groups).toEqual(expect.arrayContaining(["order:1", "k".repeat(128)]));
 });
 
 test("jobs of one FIFO group arrive in their order, however many requests they take", async () => {
