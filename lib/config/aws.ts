@@ -11,7 +11,10 @@ export interface AwsClientSettings {
  * In AWS the SDK finds its endpoint and credentials by itself. Locally both stand in the environment that the function was
  * given, which is not this process's own.
  */
-export function awsClientSettings(env: Environment, service: "SQS" | "EVENTBRIDGE"): AwsClientSettings {
+export function awsClientSettings(
+  env: Environment,
+  service: "SQS" | "EVENTBRIDGE" | "LAMBDA",
+): AwsClientSettings {
   const region = required(env, "AWS_REGION");
   const endpoint = env[`AWS_ENDPOINT_URL_${service}`];
   if (endpoint === undefined || endpoint === "") return { region };

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isReservedHeader } from "../webhook/webhook-headers.ts";
 import { isKept } from "./target-credentials.ts";
 import { storableText } from "./text.ts";
 
@@ -20,20 +21,13 @@ function urlFault(text: string): string | null {
   return hash === "" && !text.includes("#") ? null : "takes no `#`: what follows it is never sent";
 }
 
-/**
- * Reserved for the connection, or said by Carillon itself: what the body is, how long it is, who signs it. Content-Encoding would
- * say what is not so, and Expect would wait for an answer nobody awaits. Cookies and credentials are the caller's business.
- */
-const reservedHeader =
-  /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-(type|length|encoding)|user-agent|proxy-.*|webhook-.*)$/i;
-
 const headers = z
   .record(
     z
       .string()
       .max(100)
       .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a name that a header can have")
-      .refine((name) => !reservedHeader.test(name), "is a header that Carillon sets itself"),
+      .refine((name) => !isReservedHeader(name), "is a header that Carillon sets itself"),
     z
       .string()
       .regex(
