@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { excerptOf } from "../../lib/webhook/excerpt.ts";
+
+const of = (text: string, confidential: string[] = []) => excerptOf(Buffer.from(text), confidential);
+
+test("an excerpt is one line without control characters", () => {
+  expect(of(" no\r\n\tsuch \u001b[31morder\u0000\u0085\u2028\u202e gone \u007f")).toBe(
+    "no such [31morder gone",
+  );
+});
+
+test("an excerpt has at most 1 KB and ends with a whole character", () => {
+  expect(of("x".repeat(5_000))).toBe("x".repeat(1_024));
+  expect(of("€".repeat(5_000))).toBe("€".repeat(341));
+  expect(Buffer.byteLength(excerptOf(Buffer.alloc(5_000, 0xff), []))).toBeLessThanOrEqual(1_024);
+});
+
+test("an excerpt of an echo shows nothing that was sent in confidence", () => {
+  const echo =
+    '{"authorization":"Bearer top-secret-token","token":"top-secret-token","key":"key-in-the-url","ok":1}';
+  expect(of(echo, ["Bearer top-secret-token", "key-in-the-url", "1"])).toBe(
+    '{"authorization":"***","token":"***","key":"***","ok":1}',
+  );
+});
+
+test("what was confidential is taken out before the excerpt is cut, so that no beginning of it is left", () => {
+  expect(of(`${"x".repeat(1_020)}top-secret-token`, ["top-secret-token"])).toBe(`${"x".repeat(1_020)}***`);
+});
