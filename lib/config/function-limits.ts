@@ -7,6 +7,8 @@ export const functionTimeoutSeconds = {
   fastWorker: 60,
   /** A handler may take ten minutes; the rest is for claiming and settling. */
   slowWorker: 660,
+  /** Longer than any attempt: what bounds a webhook is its schedule's `timeout`. */
+  webhook: 610,
 } as const;
 
 /** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */

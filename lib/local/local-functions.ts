@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
 import { assemble as assembleApi } from "../../functions/api.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
+import { assemble as assembleWebhook } from "../../functions/webhook.ts";
 import { assemble as assembleWorker } from "../../functions/worker.ts";
 import type { Clock } from "../clock.ts";
 import type { Environment } from "../config/environment.ts";
@@ -10,6 +11,7 @@ import {
   visibilityInTimeouts,
 } from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
+import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import type { ScheduledEvent } from "./lambda/each-minute.ts";
 import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
@@ -44,6 +46,7 @@ export interface FunctionsParts {
   queueUrl(name: string): string;
   sqsUrl: string;
   eventsUrl: string;
+  lambdaUrl: string;
   webhookAllow: string | undefined;
   clock: Clock;
   log: Log;
@@ -59,14 +62,20 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     AWS_SECRET_ACCESS_KEY: functionsKeyId,
     AWS_ENDPOINT_URL_SQS: parts.sqsUrl,
     AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
+    AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
     CARILLON_LOG: "text",
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });
-  const worker = { ...as("worker"), CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
-  const seconds = (timeout: number) => timeout * 1_000;
+  const webhookAllow = { CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
   return {
     api: localFunction(
-      { name: "api", assemble: assembleApi, env: as("api"), timeoutMs: seconds(limits.api), concurrency: 10 },
+      {
+        name: "api",
+        assemble: assembleApi,
+        env: { ...as("api"), ...webhookAllow },
+        timeoutMs: seconds(limits.api),
+        concurrency: 10,
+      },
       parts,
     ),
     tick: localFunction(
@@ -83,7 +92,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "fast",
         assemble: assembleWorker,
-        env: worker,
+        env: as("worker"),
         timeoutMs: seconds(limits.fastWorker),
         concurrency: 4,
       },
@@ -93,11 +102,36 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "slow",
         assemble: assembleWorker,
-        env: worker,
+        env: { ...as("worker"), WEBHOOK_FUNCTION: webhookFunctionName },
         timeoutMs: seconds(limits.slowWorker),
         concurrency: 10,
       },
       parts,
     ),
   };
+}
+
+/** By which name the worker invokes it. */
+export const webhookFunctionName = "carillon-webhook";
+
+/** The function that sends webhooks: no database, no queue, and nobody's rights. */
+export function localWebhook({
+  webhookAllow,
+  clock,
+  log,
+}: Pick<FunctionsParts, "webhookAllow" | "clock" | "log">): LocalFunction<WebhookRequest, WebhookAnswer> {
+  return localFunction(
+    {
+      name: "webhook",
+      assemble: assembleWebhook,
+      env: { CARILLON_WEBHOOK_ALLOW: webhookAllow, CARILLON_LOG: "text" },
+      timeoutMs: seconds(limits.webhook),
+      concurrency: 100,
+    },
+    { clock, log },
+  );
+}
+
+function seconds(timeout: number): number {
+  return timeout * 1_000;
 }

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { type Environment, integer } from "../config/environment.ts";
+import { reachFrom } from "../webhook/reach.ts";
 
 /** What `npm start` reads from its environment. */
 export interface LocalSettings {
@@ -9,7 +10,10 @@ export interface LocalSettings {
   token: string | undefined;
   /** A Postgres to use instead of the embedded one. */
   databaseUrl: string | undefined;
+  /** `host:port` of whatever webhooks may reach although it is private, with commas between them. */
   webhookAllow: string | undefined;
+  /** An emulator of Lambda, for the functions that `lambda` targets name. */
+  lambdaUrl: string | undefined;
 }
 
 const portBounds = { min: 0, max: 65_535 };
@@ -31,7 +35,8 @@ export function readSettings(env: Environment): LocalSettings {
     dataDir: path.resolve(given(env, "CARILLON_DATA_DIR") ?? ".carillon"),
     token: readToken(given(env, "CARILLON_TOKEN")),
     databaseUrl: given(env, "DATABASE_URL"),
-    webhookAllow: given(env, "CARILLON_WEBHOOK_ALLOW"),
+    webhookAllow: readWebhookAllow(env),
+    lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
   };
 }
 
@@ -39,6 +44,20 @@ function readToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]{1,4096}$/.test(token)) return token;
   throw new Error(
     "The environment variable CARILLON_TOKEN takes 1 to 4096 printable ASCII characters without blanks.",
+  );
+}
+
+/** Read when the stack starts: what is wrong with it should not wait for the first webhook. */
+function readWebhookAllow(env: Environment): string | undefined {
+  const value = given(env, "CARILLON_WEBHOOK_ALLOW");
+  reachFrom({ CARILLON_WEBHOOK_ALLOW: value });
+  return value;
+}
+
+function readLambdaUrl(url: string | undefined): string | undefined {
+  if (url === undefined || URL.parse(url)?.protocol === "http:") return url;
+  throw new Error(
+    "The environment variable CARILLON_LAMBDA_URL takes the URL of an emulator of Lambda, such as http://127.0.0.1:3001.",
   );
 }
 

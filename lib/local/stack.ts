@@ -2,15 +2,24 @@ import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { Clock } from "../clock.ts";
 import { workerBatchSize } from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
+import { webhookRequest } from "../webhook/webhook-request.ts";
 import { keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
+import type { LoopbackServer } from "./http-server.ts";
 import { eachMinute } from "./lambda/each-minute.ts";
 import { startQueueSource } from "./lambda/queue-source.ts";
 import { startHttp } from "./lambda/start-http.ts";
+import { startLambda } from "./lambda/start-lambda.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
 import { type DatabaseUrls, prepareEmbedded, prepareGiven } from "./local-database.ts";
-import { jobQueues, type LocalFunctions, localFunctions } from "./local-functions.ts";
+import {
+  jobQueues,
+  type LocalFunctions,
+  localFunctions,
+  localWebhook,
+  webhookFunctionName,
+} from "./local-functions.ts";
 import { startPostgres } from "./postgres/start-postgres.ts";
 import { type QueueEmulator, startQueues } from "./queue/start-queues.ts";
 import type { LocalSettings } from "./settings.ts";
@@ -60,11 +69,14 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
     });
     started.defer(() => events.stop());
 
+    const lambda = await startOwnLambda({ settings, clock, log }, started);
+
     const functions = localFunctions({
       databases: database.urls,
       queueUrl: queues.queueUrl,
       sqsUrl: queues.url,
       eventsUrl: events.url,
+      lambdaUrl: lambda.url,
       webhookAllow: settings.webhookAllow,
       clock,
       log,
@@ -105,6 +117,20 @@ async function startDatabase(
     });
   });
   return { urls: await prepareEmbedded(server.url, token, log), broken };
+}
+
+/** Where the workers invoke the function that sends webhooks. Only they are told of the port. */
+async function startOwnLambda(
+  { settings: { webhookAllow, lambdaUrl }, clock, log }: StackParts,
+  started: AsyncDisposableStack,
+): Promise<LoopbackServer> {
+  const webhook = localWebhook({ webhookAllow, clock, log });
+  started.defer(() => webhook.close(0));
+  const invoke = (event: unknown) => webhook.invoke(webhookRequest.parse(event));
+  const functions = new Map([[webhookFunctionName, invoke]]);
+  const lambda = await startLambda({ port: 0, functions, elsewhere: lambdaUrl, log });
+  started.defer(() => lambda.close(0));
+  return lambda;
 }
 
 interface SourceParts {
