@@ -11,6 +11,7 @@ import type { Tx } from "./connect.ts";
  * | edit, pause, resume, delete  | shared    | exclusive | its own, where overlap is not `allow` |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | settle                       | –         | –         | those that its jobs passed       |
+ * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
  * | sweep                        | –         | –         | those of jobs that are dead by it; apart, of those that wait |
  *
  * Lanes are locked by shard and a hash, a few keys a shard, ascending. Who has them wants no parcel of others but those that

@@ -3,6 +3,7 @@ const states = {
   "23505": "unique_violation",
   "23514": "check_violation",
   "25006": "read_only",
+  "25P02": "failed_transaction",
   "40001": "serialization_failure",
   "40P01": "deadlock",
   "42P06": "duplicate_schema",

@@ -74,20 +74,26 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
   }
 }
 
-const attemptsMax = 5;
+export const attemptsMax = 5;
 
-function mayPass(error: unknown): boolean {
+/** What another try may be spared. */
+export function mayPass(error: unknown): boolean {
   const state = sqlState(error);
   if (state === "deadlock" || state === "serialization_failure") return true;
   return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
 }
 
-async function editOnce(
+export type EditedOnce =
+  | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
+  /** The schedule was deleted while its locks were waited for. */
+  | "again";
+
+export async function editOnce(
   tx: Tx,
   wish: EditWish,
   steps: EditSteps,
   labels: readonly Label[],
-): Promise<((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] }) | "again"> {
+): Promise<EditedOnce> {
   const found = await findSchedule(tx, wish.key);
   if (found === null) {
     if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);

@@ -36,6 +36,7 @@ import {
   type Decision,
   type EditDeps,
   type EditDone,
+  type EditSteps,
   type EditWish,
   edit,
 } from "./edit-transaction.ts";
@@ -43,22 +44,29 @@ import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import { readShard, type ShardState, shardOf } from "./shard.ts";
 
-export function putSchedule(
-  deps: EditDeps,
-  wish: EditWish & { body: ScheduleBody; ifNoneMatch?: boolean | undefined },
-): Promise<EditDone> {
-  const { key, body, caller } = wish;
-  return edit(deps, wish, {
-    missing: (tx) => {
-      if (wish.ifMatch !== undefined)
+export interface PutWish extends EditWish {
+  body: ScheduleBody;
+  ifNoneMatch?: boolean | undefined;
+  /** The id that it gets where it is made anew; one that has locks to take in order must know it before. */
+  newId?: string | undefined;
+}
+
+export function putSchedule(deps: EditDeps, wish: PutWish): Promise<EditDone> {
+  return edit(deps, wish, putSteps(wish));
+}
+
+export function putSteps({ key, body, caller, ifMatch, ifNoneMatch, newId }: PutWish): EditSteps {
+  return {
+    missing: async (tx) => {
+      if (ifMatch !== undefined)
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-      return create(tx, key, body, caller.name);
+      return create(tx, key, body, caller.name, newId);
     },
     decide: async (tx, context) => {
-      if (wish.ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
+      if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
       return respec(tx, context, { change: "replaced", body, author: caller.name });
     },
-  });
+  };
 }
 
 export function createSchedule(
@@ -100,14 +108,22 @@ export function patchSchedule(
 }
 
 export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<void> {
-  await edit(deps, wish, {
-    decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
-  });
+  await edit(deps, wish, deleteSteps);
 }
 
-async function create(tx: Tx, key: string, asked: ScheduleBody, author: string): Promise<Created> {
+export const deleteSteps: EditSteps = {
+  decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
+};
+
+async function create(
+  tx: Tx,
+  key: string,
+  asked: ScheduleBody,
+  author: string,
+  newId?: string,
+): Promise<Created> {
   const body = { ...asked, target: withCredentials(asked.target, null) };
-  const id = await newScheduleId(tx);
+  const id = newId ?? (await newScheduleId(tx));
   const shard = shardOf(id);
   const labels = labelsOf(body);
   const [, , state] = await Promise.all([

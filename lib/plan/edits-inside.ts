@@ -1,0 +1,126 @@
+import type { Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared } from "../db/locks.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { Refusal } from "../refusal.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { newScheduleId } from "../schedule/write-schedule.ts";
+import { attemptsMax, type EditedOnce, editOnce, mayPass } from "./edit-transaction.ts";
+import { deleteSteps, putSteps } from "./schedule-edits.ts";
+import { shardOf } from "./shard.ts";
+
+/** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
+export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
+
+export interface Inside {
+  author: string;
+  /** The parcel that the transaction settles later. */
+  parcelId: string;
+  /** Schedules whose gates it passes later. */
+  passing: readonly string[];
+}
+
+/**
+ * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
+ * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
+ * A schedule that somebody makes or deletes at the same moment makes them begin anew, from a savepoint.
+ */
+export async function applyEditsInside(
+  tx: Tx,
+  edits: readonly EditInside[],
+  inside: Inside,
+): Promise<OutgoingParcel[]> {
+  for (let attempt = 1; ; attempt++) {
+    await tx`savepoint carillon_edits`;
+    try {
+      const parcels = await applyOnce(tx, edits, inside);
+      if (parcels !== "again") {
+        await tx`release savepoint carillon_edits`;
+        return parcels;
+      }
+      if (attempt === attemptsMax)
+        throw new Refusal("conflict", "A schedule is being created and deleted by others at this moment.");
+    } catch (error) {
+      if (!mayPass(error) || attempt === attemptsMax) throw error;
+    }
+    await tx`rollback to savepoint carillon_edits`;
+  }
+}
+
+async function applyOnce(
+  tx: Tx,
+  edits: readonly EditInside[],
+  inside: Inside,
+): Promise<OutgoingParcel[] | "again"> {
+  const labels = edits.flatMap((edit) => (edit.kind === "put" ? labelsOf(edit.body) : []));
+  const newIds = await lockInOrder(tx, edits, labels, inside);
+  const parcels: OutgoingParcel[] = [];
+  for (const edit of edits) {
+    const wish = { key: edit.key, caller: { name: inside.author } };
+    const done =
+      edit.kind === "put"
+        ? await editOnce(tx, wish, putSteps({ ...wish, body: edit.body, newId: newIds.get(edit) }), labels)
+        : await cancelOnce(tx, wish);
+    if (done === "again") return "again";
+    if ("unlockedLabels" in done) throw new Error(`The labels of ${edit.key} were not locked.`);
+    parcels.push(...done.parcels);
+  }
+  return parcels;
+}
+
+async function cancelOnce(
+  tx: Tx,
+  wish: { key: string; caller: { name: string } },
+): Promise<EditedOnce | { parcels: [] }> {
+  const [live] = await tx`select from carillon.schedules where key = ${wish.key} and deleted_at is null`;
+  return live === undefined ? { parcels: [] } : editOnce(tx, wish, deleteSteps, []);
+}
+
+/** Takes every lock that the edits, and what comes after them, will take. Returns the ids of the schedules that will be made. */
+async function lockInOrder(
+  tx: Tx,
+  edits: readonly EditInside[],
+  labels: Parameters<typeof lockLabels>[1],
+  { parcelId, passing }: Inside,
+): Promise<ReadonlyMap<EditInside, string>> {
+  const keys = [...new Set(edits.map(({ key }) => key))];
+  const found = await tx<{ id: string; key: string; shard: number }[]>`
+    select id, key, shard from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null`;
+  const passed = await tx<{ shard: number }[]>`
+    select distinct shard from carillon.schedules where id = any(${passing}::bigint[])`;
+  const newIds = await idsOfNew(tx, edits, new Set(found.map(({ key }) => key)));
+  const gates = found.map(({ shard }) => shard);
+  const ids = found.map(({ id }) => id);
+  // Statements of their own, sent in this order.
+  await Promise.all([
+    lockLabels(tx, labels),
+    ...ascending([...gates, ...[...newIds.values()].map(shardOf)]).map((shard) => lockPlanShared(tx, shard)),
+    ...ascending([...gates, ...passed.map(({ shard }) => shard)]).map((shard) => closeGate(tx, shard)),
+    lockSchedules(tx, ids),
+  ]);
+  await tx`select from carillon.parcels where id = ${parcelId} for share`;
+  await tx`select carillon.lock_lanes(${ids}::bigint[])`;
+  return newIds;
+}
+
+/** A put makes a schedule where there is none, or none any more after a cancel before it. */
+async function idsOfNew(
+  tx: Tx,
+  edits: readonly EditInside[],
+  live: Set<string>,
+): Promise<Map<EditInside, string>> {
+  const ids = new Map<EditInside, string>();
+  for (const edit of edits) {
+    if (edit.kind === "cancel") live.delete(edit.key);
+    else if (!live.has(edit.key)) {
+      ids.set(edit, await newScheduleId(tx));
+      live.add(edit.key);
+    }
+  }
+  return ids;
+}
+
+function ascending(shards: readonly number[]): number[] {
+  return [...new Set(shards)].sort((a, b) => a - b);
+}
