@@ -28,6 +28,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     target: shownTarget(body.target),
     group: body.group,
     serial: body.serial,
+    priority: body.priority,
     tags: body.tags,
     description: body.description,
     startsAt: body.startsAt,

@@ -16,6 +16,12 @@ export interface ClaimedJob extends JobKey {
   version: number;
   key: string;
   group: string | null;
+  /** The lane it passed because it shares a group. */
+  lane: string | null;
+  /** Of a recheck: how many there have been with it. */
+  checks: number;
+  /** Attempts that the retry policy does not count: they were before somebody had it tried again. */
+  forgiven: number;
   target: Target;
   payload: Json;
   retry: ScheduleBody["retry"];
@@ -28,6 +34,8 @@ export interface ClaimedParcel {
   fence: number;
   claimedAt: Date;
   jobs: ClaimedJob[];
+  /** At most so many of them may be under way at once. */
+  slots: number;
   /** Whose turn in a lane has come by this claim. */
   freed: OutgoingParcel[];
 }
@@ -43,9 +51,12 @@ export interface NotClaimed {
   freed: OutgoingParcel[];
 }
 
-interface ClaimRow extends Omit<ClaimedJob, "retry" | "timeout"> {
+interface ClaimRow extends Omit<ClaimedJob, "retry" | "timeout" | "checks" | "forgiven"> {
   outcome: NotClaimed["outcome"] | "job" | "freed";
   waitMs: number;
+  checks: number | null;
+  forgiven: number | null;
+  slots: number | null;
   fence: number;
   claimedAt: Date;
   body: SparseBody;
@@ -57,12 +68,14 @@ export async function claimParcel(
   sql: Sql,
   id: string,
   leaseMs: number,
+  /** Of the parcels of one target so many may be worked at once. */
+  window: number | null = null,
 ): Promise<ClaimedParcel | NotClaimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, wait_ms as "waitMs", fence, claimed_at as "claimedAt", occurrence, schedule_id as "scheduleId", kind, n,
       due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload,
-      freed as "freedId", freed_queue as "freedQueue"
-    from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)})`;
+      lane, checks, forgiven, slots, freed as "freedId", freed_queue as "freedQueue"
+    from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
   const freed = rows.flatMap(({ freedId, freedQueue }) =>
     freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs: 0 }],
   );
@@ -70,8 +83,9 @@ export async function claimParcel(
   // What passed a lane comes last: it had to wait for the lane, and the whole parcel is held to have been claimed then.
   const last = jobs.at(-1);
   if (last !== undefined) {
-    const { fence, claimedAt } = last;
-    return { outcome: "claimed", id, fence, claimedAt, jobs: jobs.map(claimedJob), freed };
+    const { fence, claimedAt, slots } = last;
+    const claimed = jobs.map(claimedJob);
+    return { outcome: "claimed", id, fence, claimedAt, jobs: claimed, slots: slots ?? claimed.length, freed };
   }
   for (const { outcome, waitMs } of rows)
     if (outcome !== "job" && outcome !== "freed") return { outcome, waitMs, freed };
@@ -79,8 +93,21 @@ export async function claimParcel(
 }
 
 function claimedJob(row: ClaimRow): ClaimedJob {
-  const { body, outcome: _outcome, waitMs: _waitMs, fence: _fence, claimedAt: _claimedAt, ...rest } = row;
-  const { freedId: _freedId, freedQueue: _freedQueue, ...job } = rest;
-  const { retry, timeout } = fullBody(body, job.target, job.payload);
-  return { ...job, retry, timeout };
+  const { occurrence, scheduleId, kind, n, dueAt, attempt, plannedVersion, version, key, group, lane } = row;
+  const { target, payload, checks, forgiven } = row;
+  const { retry, timeout } = fullBody(row.body, target, payload);
+  const facts = {
+    occurrence,
+    scheduleId,
+    kind,
+    n,
+    dueAt,
+    attempt,
+    plannedVersion,
+    version,
+    key,
+    group,
+    lane,
+  };
+  return { ...facts, target, payload, checks: checks ?? 0, forgiven: forgiven ?? 0, retry, timeout };
 }

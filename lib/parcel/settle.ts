@@ -2,58 +2,105 @@ import type { Sql } from "../db/connect.ts";
 import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
+/** What went wrong, as it is kept. */
+export interface KeptError {
+  /** One line, the error's class ahead of its message. */
+  error: string;
+  errorClass?: string | undefined;
+  stack?: string | undefined;
+}
+
 /** What is written down for one job of a parcel. */
 export type Settlement =
   | { kind: "succeeded" }
-  | { kind: "retry"; afterMs: number; error: string }
-  | { kind: "dead"; error: string }
+  /** Succeeded, and a recheck is made for this instant. */
+  | { kind: "again"; at: Date }
+  | ({ kind: "retry"; afterMs: number } & KeptError)
+  | ({ kind: "retry"; at: Date } & KeptError)
+  /** `reason`: the last attempt has failed, unless it says otherwise. `hold`: why the schedule is to be held. */
+  | ({ kind: "dead"; reason?: string; hold?: string | undefined } & KeptError)
+  /** Stopped because somebody asked for it. */
+  | { kind: "cancelled" }
   /** Never started: handed back, and no attempt is counted. */
   | { kind: "back" };
 
 export interface Settled {
   /** False when the lease had been taken over: nothing was written, whoever has the parcel now writes. */
   held: boolean;
-  /** What is to be tried again, and whose turn in a lane has come. */
+  /** What is to be tried or checked again, and whose turn has come. */
   outgoing: OutgoingParcel[];
 }
 
-interface SettleRow {
+export interface SettleRow {
   settled: boolean;
   id: string | null;
   queue: "fast" | "slow" | null;
   waitMs: number;
 }
 
+/** Which events the bus is told of what is settled. */
+export type Notify = readonly ("started" | "succeeded" | "failed" | "dead" | "skipped" | "missed")[];
+
+/** What somebody should look at, and nothing that happens all day. */
+export const notifyByDefault: Notify = ["dead", "missed"];
+
 /** Settles every claimed job of a parcel in one statement, if the fence still holds. */
 export async function settleParcel(
   sql: Sql,
   parcel: ClaimedParcel,
-  settlements: readonly Settlement[],
+  /** Null where the job's own transaction has settled it. */
+  settlements: readonly (Settlement | null)[],
+  notify: Notify = notifyByDefault,
 ): Promise<Settled> {
   const asPlanned = parcel.jobs.every(({ version, plannedVersion }) => version === plannedVersion);
   const rows =
-    asPlanned && settlements.every(({ kind }) => kind === "succeeded")
+    asPlanned && settlements.every((each) => each?.kind === "succeeded")
       ? await sql<SettleRow[]>`
-        select settled, id, queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence})`
-      : await settleEach(sql, parcel, settlements);
+        select settled, id, queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
+      : await settleEach(sql, parcel, settlements, notify);
+  return settledOf(rows);
+}
+
+export function settledOf(rows: readonly SettleRow[]): Settled {
   const outgoing = rows.flatMap(({ id, queue, waitMs }) =>
     id === null || queue === null ? [] : [{ id, queue, waitMs }],
   );
   return { held: rows[0]?.settled === true, outgoing };
 }
 
-function settleEach(
+async function settleEach(
   sql: Sql,
-  { id, fence, jobs }: ClaimedParcel,
-  settlements: readonly Settlement[],
-): PromiseLike<SettleRow[]> {
+  parcel: ClaimedParcel,
+  perJob: readonly (Settlement | null)[],
+  notify: Notify,
+): Promise<SettleRow[]> {
+  const { id, fence } = parcel;
+  const jobs = parcel.jobs.filter((_, index) => perJob[index] !== null);
+  const settlements = perJob.filter((each) => each !== null);
   const column = <Value>(of: (job: ClaimedJob) => Value) => jobs.map(of);
+  const told = <Value>(of: (settlement: Settlement) => Value) => settlements.map(of);
+  const at = told((each) => ("at" in each ? each.at : null));
+  await attachDaysOf(sql, settlements);
   return sql<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.settle_parcel(${id}, ${fence}, ${sql.array(column((job) => job.occurrence))}::timestamptz[],
+    from carillon.settle_parcel(${id}, ${fence}, ${[...notify]}::text[], ${sql.array(column((job) => job.occurrence))}::timestamptz[],
       ${column((job) => job.scheduleId)}::bigint[], ${column((job) => job.kind)}::text[]::carillon.job_kind[], ${column((job) => job.n)}::int[],
-      ${settlements.map(({ kind }) => kind)}::text[],
-      ${settlements.map((each) => (each.kind === "retry" ? Math.ceil(each.afterMs) : null))}::bigint[],
-      ${settlements.map((each) => ("error" in each ? each.error : null))}::text[],
+      ${told(({ kind }) => kind)}::text[], ${at.map((instant) => instant?.toISOString() ?? null)}::text[]::timestamptz[],
+      ${told((each) => ("afterMs" in each ? Math.ceil(each.afterMs) : null))}::bigint[],
+      ${told((each) => ("error" in each ? each.error : null))}::text[],
+      ${told((each) => ("error" in each ? (each.errorClass ?? null) : null))}::text[],
+      ${told((each) => ("error" in each ? (each.stack ?? null) : null))}::text[],
+      ${told((each) => ("reason" in each ? (each.reason ?? null) : null))}::text[],
+      ${told((each) => ("hold" in each ? (each.hold ?? null) : null))}::text[],
       ${column((job) => job.version)}::int[])`;
+}
+
+/** A recheck may lie on a day that has no place for jobs yet; making one takes locks that a settle must not hold. */
+async function attachDaysOf(sql: Sql, settlements: readonly Settlement[]): Promise<void> {
+  const again = settlements.flatMap((each) => (each.kind === "again" ? [each.at] : []));
+  if (again.length > 0) await attachDaysFor(sql, again);
+}
+
+export async function attachDaysFor(sql: Sql, instants: readonly Date[]): Promise<void> {
+  await sql`select carillon.attach_missing_days(${sql.array([...instants])}::timestamptz[])`;
 }

@@ -1,14 +1,13 @@
 import * as z from "zod";
-import { durationMs } from "../cadence/duration.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
+import { type RetryPolicy, retryShape } from "./retry-shape.ts";
 import { keyShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
 import { type Target, targetShape } from "./target-shape.ts";
 import { storableText } from "./text.ts";
 import {
-  dayMs,
   durationShape,
   minuteMs,
   refuseContradictions,
@@ -16,6 +15,8 @@ import {
   whenFaults,
   whenShape,
 } from "./timing-shape.ts";
+
+export type Priority = "high" | "normal" | "low";
 
 /** What a caller asks for, every default filled in. Fields with one possible value are named in the contract and not built yet. */
 export interface ScheduleBody {
@@ -26,7 +27,10 @@ export interface ScheduleBody {
   target: Target;
   payload: Json;
   group: string | null;
-  serial: false;
+  /** The jobs of its group's serial schedules run one at a time, in the order in which they are due. */
+  serial: boolean;
+  /** Among what is ready, what is handed over first. */
+  priority: Priority;
   tags: string[];
   description: string | null;
   /** Instants as JavaScript writes them: nothing before the first, nothing at or after the second. */
@@ -40,9 +44,10 @@ export interface ScheduleBody {
   spread: string;
   slot: string | null;
   dst: { gap?: "next" | "skip" | undefined; overlap?: "first" | "last" | "both" | undefined } | null;
-  retry: { attempts: number; backoff: "exponential"; base: string; max: string };
+  retry: RetryPolicy;
   timeout: string;
-  holdAfter: null;
+  /** So many jobs in a row that are dead put it on hold. */
+  holdAfter: number | null;
   delivery: "ledger";
   deleteOnEnd: false;
   /** True sets the caller's own hold, left out touches none; a wish of this request, never stored. */
@@ -51,12 +56,9 @@ export interface ScheduleBody {
 
 /** The default, and so far the only value, of what later versions bring. */
 const onlyValue = {
-  serial: false,
-  holdAfter: null,
   delivery: "ledger",
   deleteOnEnd: false,
 } as const;
-const onlyRetry = { backoff: "exponential" } as const;
 
 /** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
 export const payloadBytesMax = 240 * 1024;
@@ -91,18 +93,6 @@ const timezoneShape = z
     return z.NEVER;
   });
 
-const retryShape = z
-  .strictObject({
-    attempts: z.int().min(1).max(100).default(5),
-    backoff: later(onlyRetry.backoff),
-    base: durationShape({ minMs: 1, maxMs: 7 * dayMs, range: "up to 7 days" }).default("10s"),
-    max: durationShape({ minMs: 1, maxMs: 30 * dayMs, range: "up to 30 days" }).default("1h"),
-  })
-  .refine(({ base, max }) => (durationMs(base) ?? 0) <= (durationMs(max) ?? 0), {
-    path: ["max"],
-    error: "may not be shorter than `retry.base`",
-  });
-
 const tagShape = keyShape.refine((tag) => tag.length <= 100, "takes at most 100 characters");
 
 export const scheduleShape = z.strictObject({
@@ -111,7 +101,8 @@ export const scheduleShape = z.strictObject({
   target: targetShape,
   payload: payloadShape,
   group: keyShape.nullable().default(null),
-  serial: later(onlyValue.serial),
+  serial: z.boolean().default(false),
+  priority: z.enum(["high", "normal", "low"]).default("normal"),
   tags: z
     .array(tagShape)
     .max(50)
@@ -123,7 +114,7 @@ export const scheduleShape = z.strictObject({
   timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
     "30s",
   ),
-  holdAfter: later(onlyValue.holdAfter),
+  holdAfter: z.int().min(1).max(1_000).nullable().default(null),
   delivery: later(onlyValue.delivery),
   deleteOnEnd: later(onlyValue.deleteOnEnd),
   paused: z.boolean().optional(),
@@ -143,11 +134,14 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
   const faults = laterFaults(shaped.data);
   if (faults.length > 0) throw notYet(faults);
   refuseContradictions(fields);
+  if (fields.serial && fields.group === null)
+    throw new Refusal("invalid", "The schedule is not understood.", [
+      { path: "serial", message: "takes a `group`: it is the jobs of a group that run one at a time" },
+    ]);
   return {
     ...fields,
     ...onlyValue,
     target,
-    retry: { ...fields.retry, ...onlyRetry },
     ...(paused === undefined ? {} : { paused }),
   };
 }
@@ -157,18 +151,10 @@ function notYet(faults: Fault[]): Refusal {
 }
 
 function laterFaults(shaped: ShapedSchedule): Fault[] {
-  return [...otherThan(onlyValue, shaped, ""), ...otherThan(onlyRetry, shaped.retry, "retry.")];
-}
-
-function otherThan<Only extends object>(
-  only: Only,
-  given: Record<keyof Only, unknown>,
-  above: string,
-): Fault[] {
-  return Object.entries(only)
-    .filter(([name, value]) => Reflect.get(given, name) !== value)
-    .map(([name, value]) => ({
-      path: `${above}${name}`,
+  return Object.entries(onlyValue)
+    .filter(([name, value]) => Reflect.get(shaped, name) !== value)
+    .map(([path, value]) => ({
+      path,
       message: `is not yet available: only ${JSON.stringify(value)} is taken so far`,
     }));
 }

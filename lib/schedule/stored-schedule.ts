@@ -51,7 +51,9 @@ export function sparseBody(body: ScheduleBody): SparseBody {
 }
 
 export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {
-  return { ...defaults, ...sparse, target, payload };
+  // What was stored before a policy could say more says less than it does now.
+  const retry = { ...defaults.retry, ...sparse.retry };
+  return { ...defaults, ...sparse, retry, target, payload };
 }
 
 /** Payloads may be large: whoever reads many schedules leaves them out. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
@@ -6,6 +7,7 @@ import type { Json } from "./json.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { type StoredSchedule, sparseBody } from "./stored-schedule.ts";
+import { targetName } from "./target-name.ts";
 
 export type ScheduleChange =
   | "created"
@@ -57,12 +59,13 @@ export async function insertSchedule(
   author: Author,
 ): Promise<void> {
   const { body } = spec;
+  const asked = askedOf(body);
   await tx`
-    insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind,
-      calendar_id, max_fires, fires, overlap, deadline_ms, created_at, created_by, updated_at, updated_by)
+    insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
+      calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, created_at, created_by, updated_at, updated_by)
     values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${held?.since ?? null}, ${held?.until ?? null}, ${body.group}, ${body.tags},
-      ${targetKind(body.target)}, ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
-      ${claimOverlap(body)}, ${claimDeadline(body)}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
+      ${targetKind(body.target)}, carillon.target_named(${targetName(body.target)}), ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
+      ${asked.overlap}, ${asked.deadlineMs}, ${asked.lane}, ${asked.priority}, ${asked.holdAfter}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
   await insertVersion(
     tx,
     {
@@ -97,15 +100,18 @@ export async function raiseVersion(
   const version = current.version + 1;
   const specVersion = raised.spec === undefined ? current.specVersion : version;
   const body = raised.spec?.body ?? current.body;
+  const asked = askedOf(body);
+  const fresh = raised.spec !== undefined && asksForElse(current, raised.spec);
   const [row] = await tx<{ fires: number | null }[]>`
     update carillon.schedules
     set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.held?.since ?? null},
       held_until = ${raised.held?.until ?? null}, queue = ${queueClass(body.target)},
       ${raised.spec === undefined ? tx`` : tx`calendar_id = ${raised.spec.calendar?.id ?? null},`}
       max_fires = ${body.maxFires}, fires = case when ${body.maxFires}::int is not null then coalesce(fires, 0) end,
-      overlap = ${claimOverlap(body)}, deadline_ms = ${claimDeadline(body)},
+      overlap = ${asked.overlap}, deadline_ms = ${asked.deadlineMs}, lane = ${asked.lane}, priority = ${asked.priority},
+      hold_after = ${asked.holdAfter}, ${fresh ? tx`fresh_version = ${version},` : tx``}
       deleted_at = ${raised.deleted === true ? author.at : null},
-      group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)},
+      group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)}, target_id = carillon.target_named(${targetName(body.target)}),
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${current.id}
     returning fires`;
@@ -201,11 +207,28 @@ function jsonText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What the claim looks at stands in the head; null where it need not look. */
-function claimOverlap({ overlap }: ScheduleBody): "skip" | "queue" | null {
-  return overlap === "allow" ? null : overlap;
+/** What tick, claim and settle look at stands in the head; null where they need not look. */
+function askedOf(body: ScheduleBody) {
+  const { overlap, deadline, serial, group, priority, holdAfter } = body;
+  return {
+    overlap: overlap === "allow" ? null : overlap,
+    deadlineMs: deadline === null ? null : durationMs(deadline),
+    lane: serial && group !== null ? groupLane(group) : null,
+    priority: priority === "normal" ? null : priority === "high" ? -1 : 1,
+    holdAfter,
+  };
 }
 
-function claimDeadline({ deadline }: ScheduleBody): number | null {
-  return deadline === null ? null : durationMs(deadline);
+/** The lane of a group's serial schedules. */
+export function groupLane(group: string): string {
+  return `group/${group}`;
+}
+
+/** Whether rechecks that the version before asked for are over: another time, another target or another payload is another wish. */
+export function asksForElse(current: StoredSchedule, { body, cadence }: Spec): boolean {
+  return !(
+    isDeepStrictEqual(cadence, current.cadence) &&
+    isDeepStrictEqual(body.target, current.body.target) &&
+    isDeepStrictEqual(body.payload, current.body.payload)
+  );
 }

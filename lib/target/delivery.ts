@@ -1,20 +1,82 @@
 import type { ClaimedJob } from "../parcel/claim.ts";
 
-/** How one delivery ended. A failure that trying again cannot mend gives up at once. */
-export type Delivery = { kind: "done" } | { kind: "failed"; error: string; giveUp: boolean };
+/** Why a job is dead; each is told in the ledger as it stands here. */
+export type DeadReason =
+  /** The last attempt that its schedule allows has failed. */
+  | "attempts"
+  /** Its target said that trying again cannot help. */
+  | "gave-up"
+  /** Its payload is not what its handler takes. */
+  | "payload"
+  /** It asked to be checked again more often, earlier or later than its handler allows. */
+  | "max-checks"
+  | "recheck-past"
+  | "recheck-far";
+
+export interface Failure {
+  kind: "failed";
+  /** What went wrong in one line, the error's class ahead of its message. */
+  error: string;
+  errorClass?: string | undefined;
+  stack?: string | undefined;
+  /** Trying again cannot mend it: the job is dead, for this reason. */
+  giveUp: boolean;
+  reason?: DeadReason | undefined;
+  /** When to try again, where the target says so; the schedule's backoff otherwise. */
+  retryAt?: Date | undefined;
+  /** The target wants no more of this schedule's jobs: a hold with this reason. */
+  hold?: string | undefined;
+}
+
+/** How one delivery ended. */
+export type Delivery =
+  | { kind: "done" }
+  /** Done for now: check again at this instant. */
+  | { kind: "again"; at: Date }
+  | Failure
+  /** It did not start; somebody else shall try, and no attempt is counted. */
+  | { kind: "back" }
+  /** It was told to stop, and did. */
+  | { kind: "cancelled" }
+  /** Its own transaction has written down how it ended. */
+  | { kind: "settled" };
 
 export const done: Delivery = { kind: "done" };
 
 const errorLengthMax = 2_000;
+const stackLengthMax = 8_000;
+const classLengthMax = 200;
 
-export function failed(error: unknown, giveUp = false): Delivery {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  // The database takes no NUL, and nobody reads a message of megabytes.
-  return { kind: "failed", error: text.replaceAll("\u0000", "").slice(0, errorLengthMax), giveUp };
+export function failed(error: unknown, giveUp = false): Failure {
+  if (!(error instanceof Error))
+    return { kind: "failed", error: storable(String(error), errorLengthMax), giveUp };
+  return {
+    kind: "failed",
+    error: storable(`${error.name}: ${error.message}`, errorLengthMax),
+    errorClass: storable(error.name, classLengthMax),
+    ...(error.stack === undefined ? {} : { stack: storable(error.stack, stackLengthMax) }),
+    giveUp,
+  };
 }
 
-/** Delivers jobs of one kind of target, and says of each how it went, in the same order. */
-export type Deliver = (jobs: readonly ClaimedJob[]) => Promise<Delivery[]>;
+/** The database takes neither NUL nor half of a character, and nobody reads a message of megabytes. */
+function storable(text: string, lengthMax: number): string {
+  return text.replaceAll("\u0000", "").slice(0, lengthMax).toWellFormed();
+}
+
+/** What a delivery may know of the work around it. */
+export interface DeliveryContext {
+  parcel: { id: string; fence: number };
+  /** At most so many of the parcel's jobs may be under way at once. */
+  slots: number;
+  /** Aborts when the job is cancelled, its lease is lost, or the invocation is about to end; the reason says which. */
+  signalOf(job: ClaimedJob): AbortSignal;
+  /** With less time left than a job may take, it does not start. */
+  timeLeftMs(): number;
+}
+
+/** Delivers jobs, and says of each how it went, in the same order. */
+export type Deliver = (jobs: readonly ClaimedJob[], context: DeliveryContext) => Promise<Delivery[]>;
 
 const requestEntriesMax = 10;
 const requestBytesMax = 250_000;

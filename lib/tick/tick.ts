@@ -3,7 +3,8 @@ import { sqlState } from "../db/sql-state.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
-import { sweep, sweepMax } from "../parcel/sweep.ts";
+import { type Notify, notifyByDefault } from "../parcel/settle.ts";
+import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
 import { shardCount } from "../plan/shard.ts";
 import { schedulesWithEndedHolds } from "../schedule/holds.ts";
@@ -31,6 +32,8 @@ export interface TickSettings {
   backlogPerTurn: number;
   /** How the runtime names its zone data, for example 2026b; null where it does not tell. */
   zoneData: string | null;
+  /** What the bus is told of. */
+  notify: Notify;
 }
 
 export const tickDefaults: TickSettings = {
@@ -40,6 +43,7 @@ export const tickDefaults: TickSettings = {
   backlogBudget: backlogDefaults.budget,
   backlogPerTurn: backlogDefaults.perTurn,
   zoneData: process.versions["tz"] ?? null,
+  notify: notifyByDefault,
 };
 
 export interface Ticked {
@@ -156,9 +160,10 @@ async function admitOwed({ sql, queue, settings, timeIsUp }: Run): Promise<void>
   await handOver(sql, queue, await admitBacklog(sql, backlog, timeIsUp));
 }
 
-async function sweepAll({ sql, queue, log, timeIsUp }: Run): Promise<void> {
+async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<void> {
+  await handOver(sql, queue, await watchedLeases(sql));
   for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
-    const swept = await sweep(sql, log);
+    const swept = await sweep(sql, log, settings.notify);
     await handOver(sql, queue, swept.outgoing);
     looked = swept.looked;
   }

@@ -1,22 +1,55 @@
 import { durationMs } from "../cadence/duration.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { Settlement } from "../parcel/settle.ts";
+import type { RetryPolicy } from "../schedule/retry-shape.ts";
 import type { Delivery } from "../target/delivery.ts";
 
-/**
- * What becomes of a job after a delivery: succeeded, tried again after base × 2^(attempts before), at most `max`, or dead.
- * The wait is between half of that and all of it, so that jobs which failed together do not come back together.
- */
+/** What becomes of a job after a delivery; null where its own transaction has written it. */
 export function settlement(
-  job: Pick<ClaimedJob, "attempt" | "retry">,
+  job: Pick<ClaimedJob, "attempt" | "forgiven" | "retry">,
   delivery: Delivery,
   random: () => number,
-): Settlement {
-  if (delivery.kind === "done") return { kind: "succeeded" };
-  const { error, giveUp } = delivery;
-  if (giveUp || job.attempt + 1 >= job.retry.attempts) return { kind: "dead", error };
-  const base = durationMs(job.retry.base) ?? 0;
-  const max = durationMs(job.retry.max) ?? base;
-  const backoff = Math.min(max, base * 2 ** job.attempt);
-  return { kind: "retry", afterMs: backoff * (0.5 + random() / 2), error };
+): Settlement | null {
+  switch (delivery.kind) {
+    case "done":
+      return { kind: "succeeded" };
+    case "again":
+    case "back":
+    case "cancelled":
+      return delivery;
+    case "settled":
+      return null;
+    case "failed": {
+      const { error, errorClass, stack, giveUp, reason, retryAt, hold } = delivery;
+      const kept = { error, errorClass, stack };
+      if (giveUp) return { kind: "dead", reason: reason ?? "gave-up", hold, ...kept };
+      const failures = job.attempt + 1 - job.forgiven;
+      if (failures >= job.retry.attempts) return { kind: "dead", reason: "attempts", hold, ...kept };
+      if (retryAt !== undefined) return { kind: "retry", at: retryAt, ...kept };
+      return { kind: "retry", afterMs: backoffMs(job.retry, failures, random), ...kept };
+    }
+  }
+}
+
+/**
+ * How long to wait after so many failures. With full jitter the wait is anything up to that, so that jobs which failed together do not
+ * come back together.
+ */
+export function backoffMs(retry: RetryPolicy, failures: number, random: () => number): number {
+  const full = Math.min(fullBackoffMs(retry, failures), durationMs(retry.max) ?? Number.POSITIVE_INFINITY);
+  return retry.jitter === "none" ? full : full * random();
+}
+
+function fullBackoffMs({ backoff, base, delays }: RetryPolicy, failures: number): number {
+  const baseMs = durationMs(base) ?? 0;
+  switch (backoff) {
+    case "fixed":
+      return baseMs;
+    case "linear":
+      return baseMs * failures;
+    case "exponential":
+      return baseMs * 2 ** (failures - 1);
+    case "list":
+      return durationMs(delays?.[failures - 1] ?? "0s") ?? 0;
+  }
 }

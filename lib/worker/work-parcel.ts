@@ -2,12 +2,14 @@ import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
-import { type ClaimedParcel, claimParcel } from "../parcel/claim.ts";
+import { type ClaimedParcel, claimParcel, type NotClaimed } from "../parcel/claim.ts";
+import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
-import { type Settlement, settleParcel } from "../parcel/settle.ts";
+import { type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
 import type { Deliver } from "../target/delivery.ts";
 import { settlement } from "./retry.ts";
+import { signsOfLife } from "./signs-of-life.ts";
 
 export interface WorkerDeps {
   sql: Sql;
@@ -16,14 +18,20 @@ export interface WorkerDeps {
   clock: Clock;
   log: Log;
   random: () => number;
+  /** What the bus is told of. */
+  notify: Notify;
+  /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
+  window: number | null;
 }
 
 /** A message may come this much before its parcel is ready; one that comes earlier is sent again with its delay. */
 const waitMaxMs = 5_000;
 /** With less time left than this, nothing is claimed any more. */
 const startMinMs = 3_000;
-/** The lease outlives the invocation by this, so that it never ends under a worker that still runs. */
+/** The lease of quick deliveries outlives the invocation by this, so that it never ends under a worker that still runs. */
 const leaseMarginMs = 2_000;
+/** Work that may take long shows signs of life, so that its lease can be short and a crash is noticed soon. */
+const slowLeaseMs = 30_000;
 
 /**
  * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the queue: the parcel is
@@ -37,11 +45,13 @@ export async function workParcel(
 ): Promise<void> {
   for (;;) {
     if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
-    const claimed = await claimParcel(deps.sql, parcelId, timeLeftMs() + leaseMarginMs);
-    await handOver(deps.sql, deps.queue, claimed.freed);
+    const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
     if (claimed.outcome === "claimed") {
-      return timeLeftMs() < startMinMs ? handBack(deps, claimed) : deliverAndSettle(deps, claimed);
+      return timeLeftMs() < startMinMs
+        ? handBack(deps, claimed)
+        : deliverAndSettle(deps, claimed, queueClass, timeLeftMs);
     }
+    if (claimed.outcome === "ended") return takeOver(deps, parcelId);
     if (claimed.outcome !== "early") return;
     if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
       return sendBack(deps, parcelId, queueClass, claimed.waitMs);
@@ -49,24 +59,60 @@ export async function workParcel(
   }
 }
 
-/** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
-async function handBack(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
-  const { outgoing } = await settleParcel(
-    deps.sql,
-    parcel,
-    parcel.jobs.map(() => ({ kind: "back" })),
-  );
+async function claim(
+  deps: WorkerDeps,
+  parcelId: string,
+  queueClass: QueueClass,
+  timeLeftMs: number,
+): Promise<ClaimedParcel | NotClaimed> {
+  const claimed =
+    queueClass === "slow"
+      ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
+      : await claimParcel(deps.sql, parcelId, timeLeftMs + leaseMarginMs);
+  await handOver(deps.sql, deps.queue, claimed.freed);
+  return claimed;
+}
+
+/** Whoever had the parcel has died: its jobs go on in new ones. */
+async function takeOver(deps: WorkerDeps, parcelId: string): Promise<void> {
+  const { held, outgoing } = await endLease(deps.sql, parcelId, deps.notify);
+  if (held) deps.log.warn("parcel.lease-ended", { parcel: parcelId });
   await handOver(deps.sql, deps.queue, outgoing);
 }
 
-async function deliverAndSettle(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
-  const deliveries = await deps.deliver(parcel.jobs);
+/** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
+async function handBack(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
+  await settle(
+    deps,
+    parcel,
+    parcel.jobs.map(() => ({ kind: "back" })),
+  );
+}
+
+async function deliverAndSettle(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  queueClass: QueueClass,
+  timeLeftMs: () => number,
+): Promise<void> {
+  const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
+  const { id, fence, slots } = parcel;
+  const context = { parcel: { id, fence }, slots, signalOf: life.signalOf, timeLeftMs };
+  const deliveries = await deps.deliver(parcel.jobs, context).finally(life.end);
   const settlements = parcel.jobs.map((job, index) => {
     const delivery = deliveries[index];
     if (delivery === undefined) throw new Error(`There is no outcome for job ${jobId(job)}.`);
     return settlement(job, delivery, deps.random);
   });
-  const { held, outgoing } = await settleParcel(deps.sql, parcel, settlements);
+  await settle(deps, parcel, settlements);
+}
+
+async function settle(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  settlements: readonly (Settlement | null)[],
+): Promise<void> {
+  const { held, outgoing } = await settleParcel(deps.sql, parcel, settlements, deps.notify);
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
     return;
@@ -75,7 +121,7 @@ async function deliverAndSettle(deps: WorkerDeps, parcel: ClaimedParcel): Promis
   await handOver(deps.sql, deps.queue, outgoing);
 }
 
-function logFailures(log: Log, { jobs }: ClaimedParcel, settlements: readonly Settlement[]): void {
+function logFailures(log: Log, { jobs }: ClaimedParcel, settlements: readonly (Settlement | null)[]): void {
   for (const [index, job] of jobs.entries()) {
     const settled = settlements[index];
     if (settled?.kind === "retry")

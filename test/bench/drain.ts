@@ -3,6 +3,7 @@ import type { SQSRecord } from "aws-lambda";
 import { systemClock } from "../../lib/clock.ts";
 import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
@@ -74,6 +75,8 @@ async function drainQueue({ sql, queue }: BenchStack, jobs: number, workers: num
     clock: systemClock,
     log: silentLog,
     random: Math.random,
+    notify: notifyByDefault,
+    window: null,
     deliver: async (claimed) => {
       settled += claimed.length;
       return claimed.map(() => done);

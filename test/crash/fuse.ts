@@ -131,7 +131,7 @@ export function fuse(moment?: Moment): Fuse {
         });
         return queue;
       },
-      deliver: (deliver) => (jobs) => operation("deliver", () => deliver(jobs)),
+      deliver: (deliver) => (jobs, context) => operation("deliver", () => deliver(jobs, context)),
       operation,
     };
   };

@@ -1,6 +1,7 @@
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
@@ -10,6 +11,7 @@ import { type Acknowledged, judge } from "../race/judge.ts";
 import { readLedger } from "../race/ledger.ts";
 import { connectThrough, type WrapLine } from "../race/lines.ts";
 import { type MemoryQueues, memoryQueues, recordOf } from "../race/memory-queues.ts";
+import { aborted } from "../support/aborted.ts";
 import { testDatabase } from "../support/database.ts";
 import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 import { type Fuse, type FusedProcess, fuse, type Moment } from "./fuse.ts";
@@ -152,7 +154,13 @@ async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): 
         log: silentLog,
         random: () => 0,
         // Time goes on while it waits.
-        clock: { now: clock.now, sleep: (ms: number) => clock.advance(ms) },
+        clock: {
+          now: clock.now,
+          sleep: (ms: number, signal?: AbortSignal) =>
+            signal === undefined ? clock.advance(ms) : aborted(signal),
+        },
+        notify: notifyByDefault,
+        window: null,
         deliver: deliver(async (jobs) => {
           if (worker.dies === true) throw new Error("This worker dies.");
           return jobs.map((job) => {

@@ -5,6 +5,7 @@ import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { sqlState } from "../../lib/db/sql-state.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import type { EditDone } from "../../lib/plan/edit-transaction.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
@@ -126,7 +127,17 @@ export async function worker(world: World, sql: Sql): Promise<void> {
       throw new Died(when);
     };
     await enduring(world, "worker", async () => {
-      const deps = { sql, queue, deliver, clock, log: silentLog, random: () => dice.between(0, 999) / 1_000 };
+      const random = () => dice.between(0, 999) / 1_000;
+      const deps = {
+        sql,
+        queue,
+        deliver,
+        clock,
+        log: silentLog,
+        random,
+        notify: notifyByDefault,
+        window: null,
+      };
       const { batchItemFailures } = await workMessages(
         deps,
         messages.map(recordOf),

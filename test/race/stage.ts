@@ -4,6 +4,7 @@ import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import type { Statement } from "../../lib/db/statement.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import type { EditDeps } from "../../lib/plan/edit-transaction.ts";
 import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
@@ -147,6 +148,8 @@ async function workOne(
     log: silentLog,
     random: () => 0,
     clock: { now: clock.now, sleep: (ms: number) => clock.advance(ms) },
+    notify: notifyByDefault,
+    window: null,
     deliver: async (jobs: Parameters<Parameters<typeof workMessages>[0]["deliver"]>[0]) => {
       await until;
       for (const job of jobs) recorder.tookDelivery(job);

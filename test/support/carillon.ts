@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import type { EditDone } from "../../lib/plan/edit-transaction.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
@@ -8,6 +9,7 @@ import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import { type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
+import { aborted } from "./aborted.ts";
 import { testDatabase } from "./database.ts";
 import { type DatabaseClock, databaseClock } from "./database-clock.ts";
 import { monday } from "./instants.ts";
@@ -118,7 +120,10 @@ const batchMax = 10;
 async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<string[]> {
   const { clock, queue, log } = world;
   // Whoever waits out the last second before a parcel is ready moves the time on.
-  const waiting: Clock = { now: clock.now, sleep: (ms) => clock.advance(ms) };
+  const waiting: Clock = {
+    now: clock.now,
+    sleep: (ms, signal) => (signal === undefined ? clock.advance(ms) : aborted(signal)),
+  };
   const deliver = (jobs: readonly ClaimedJob[]) =>
     Promise.all(
       jobs.map(async (job) => {
@@ -134,7 +139,16 @@ async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<stri
         return world.outcome(job);
       }),
     );
-  const deps = { sql, queue, deliver, clock: waiting, log, random: () => 1 };
+  const deps = {
+    sql,
+    queue,
+    deliver,
+    clock: waiting,
+    log,
+    random: () => 1,
+    notify: notifyByDefault,
+    window: null,
+  };
   const stay: string[] = [];
   for (;;) {
     const records = [...queue.take("fast"), ...queue.take("slow")];

@@ -18,9 +18,12 @@ export function claimedJob<Own extends Target>(
     version: 1,
     key: "order:1",
     group: null,
+    lane: null,
+    checks: 0,
+    forgiven: 0,
     target,
     payload: { n: 1 },
-    retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h" },
+    retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },
     timeout: "30s",
     ...parts,
   };

@@ -1,0 +1,22 @@
+import type { Tx } from "../db/connect.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";
+
+/**
+ * Settles one job as succeeded inside the transaction of its handler, as its last statement: the job and what the handler wrote become
+ * true together. Where it does not hold (the lease is lost, or somebody wants the job cancelled) nothing was written, and the
+ * transaction must not commit. The day of a recheck must be there (`attachDaysFor`): making it takes locks that outlive this statement.
+ */
+export async function settleInside(
+  tx: Tx,
+  parcel: { id: string; fence: number },
+  job: ClaimedJob,
+  outcome: { kind: "done" } | { kind: "again"; at: Date },
+  notify: Notify,
+): Promise<Settled> {
+  const rows = await tx<SettleRow[]>`
+    select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+    from carillon.settle_job(${parcel.id}, ${parcel.fence}, ${job.occurrence}, ${job.scheduleId}, ${job.kind}::carillon.job_kind, ${job.n},
+      ${job.version}, ${outcome.kind === "done" ? "succeeded" : "again"}, ${outcome.kind === "again" ? outcome.at : null}, ${[...notify]}::text[])`;
+  return settledOf(rows);
+}

@@ -1,0 +1,13 @@
+import type { Target } from "./target-shape.ts";
+
+/**
+ * What a target is counted and limited by: one name for all schedules that go to the same handler, queue, bus or function, and of webhooks
+ * to the same host.
+ */
+export function targetName(target: Target): string {
+  if ("handler" in target) return `handler/${target.handler}`;
+  if ("event" in target) return `event/${target.event.bus}`;
+  if ("queue" in target) return `queue/${target.queue}`;
+  if ("lambda" in target) return `lambda/${target.lambda}`;
+  return `webhook/${new URL(target.webhook.url).host}`;
+}
