@@ -58,7 +58,13 @@ export async function exchange({ target, addresses, body, ...rest }: Exchange): 
       : http.request(options);
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.on("response", resolve).on("upgrade", resolve).on("error", reject).end(body);
+      outgoing.on("response", resolve).on("error", reject);
+      // Node hands over the connection of such an answer, and closes it no more.
+      outgoing.on("upgrade", (head, socket) => {
+        socket.destroy();
+        resolve(head);
+      });
+      outgoing.end(body);
     });
     return {
       status: response.statusCode ?? 0,

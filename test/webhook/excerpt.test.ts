@@ -23,6 +23,10 @@ test("an excerpt of an echo shows nothing that was sent in confidence", () => {
   );
 });
 
+test("of two secrets, one within the other, nothing is left", () => {
+  expect(of("key: abcdef-ghijkl", ["abcdef", "abcdef-ghijkl"])).toBe("key: ***");
+});
+
 test("what was confidential is taken out before the excerpt is cut, so that no beginning of it is left", () => {
   expect(of(`${"x".repeat(1_020)}top-secret-token`, ["top-secret-token"])).toBe(`${"x".repeat(1_020)}***`);
 });
