@@ -42,7 +42,8 @@ describe("a claim", () => {
       },
       { key: "job-1", payload: "edited", target: { queue: "other" }, timeout: "10s" },
     ]);
-    expect(jobs[0]?.retry).toEqual({ attempts: 3, backoff: "exponential", base: "10s", max: "1h" });
+    const retry = { attempts: 3, backoff: "exponential", base: "10s", max: "1h", jitter: "full" };
+    expect(jobs[0]?.retry).toEqual(retry);
     expect(await world.sql`select claimed_at, lease_until, offer_at from carillon.parcels`).toEqual([
       { claimed_at: due, lease_until: at(minute + lease), offer_at: at(minute + lease) },
     ]);

@@ -13,6 +13,7 @@ import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
+import { aborted } from "../support/aborted.ts";
 import { testDatabase } from "../support/database.ts";
 import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 import { type ClaimRecorder, claimRecorder } from "./claims.ts";
@@ -147,7 +148,11 @@ async function workOne(
     queue: queues.sender(),
     log: silentLog,
     random: () => 0,
-    clock: { now: clock.now, sleep: (ms: number) => clock.advance(ms) },
+    clock: {
+      now: clock.now,
+      sleep: (ms: number, signal?: AbortSignal) =>
+        signal === undefined ? clock.advance(ms) : aborted(signal),
+    },
     notify: notifyByDefault,
     window: null,
     deliver: async (jobs: Parameters<Parameters<typeof workMessages>[0]["deliver"]>[0]) => {

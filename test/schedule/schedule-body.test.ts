@@ -27,6 +27,7 @@ describe("a schedule body", () => {
       payload: null,
       group: null,
       serial: false,
+      priority: "normal",
       tags: [],
       description: null,
       startsAt: null,
@@ -39,7 +40,7 @@ describe("a schedule body", () => {
       spread: "0s",
       slot: null,
       dst: null,
-      retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h" },
+      retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },
       timeout: "30s",
       holdAfter: null,
       delivery: "ledger",
@@ -64,7 +65,13 @@ describe("a schedule body", () => {
 
   test("fills in what an object leaves out", () => {
     const body = parseScheduleBody({ ...least, retry: { attempts: 2 }, catchUp: { limit: 7 } });
-    expect(body.retry).toEqual({ attempts: 2, backoff: "exponential", base: "10s", max: "1h" });
+    expect(body.retry).toEqual({
+      attempts: 2,
+      backoff: "exponential",
+      base: "10s",
+      max: "1h",
+      jitter: "full",
+    });
     expect(body.catchUp).toEqual({ policy: "latest", within: null, limit: 7 });
   });
 
@@ -155,15 +162,17 @@ describe("a schedule body", () => {
   });
 
   test.each<[Record<string, unknown>, string[]]>([
-    [{ serial: true }, ["serial"]],
-    [{ holdAfter: 5 }, ["holdAfter"]],
     [{ delivery: "pulse" }, ["delivery"]],
     [{ deleteOnEnd: true }, ["deleteOnEnd"]],
-    [{ retry: { backoff: "linear" } }, ["retry.backoff"]],
-    [{ serial: true, holdAfter: 1 }, ["holdAfter", "serial"]],
   ])("says of %j that it is not available yet", (later, paths) => {
     expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");
     expect(pathsOf({ ...least, ...later }).sort()).toEqual(paths);
+  });
+
+  test("with `serial` needs a group", () => {
+    expect(refusalOf({ ...least, serial: true }).kind).toBe("invalid");
+    expect(pathsOf({ ...least, serial: true })).toEqual(["serial"]);
+    expect(parseScheduleBody({ ...least, serial: true, group: "order:1" }).serial).toBe(true);
   });
 
   test("a payload at the limits is accepted", () => {
