@@ -1,27 +1,39 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
+import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
-import type { Environment } from "../lib/config/environment.ts";
+import { type Environment, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { notifyByDefault } from "../lib/parcel/settle.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
 import { handlerTarget } from "../lib/target/handler-target.ts";
+import { lambdaTarget } from "../lib/target/lambda-target.ts";
 import { queueTarget } from "../lib/target/queue-target.ts";
+import { webhookFunction } from "../lib/target/webhook-function.ts";
+import { webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
 import { handlers } from "./handlers.ts";
 
 const connectionsMax = 2;
+/** So many handlers may have their transaction open at once; the others wait for one of these connections. */
+const handlerConnectionsMax = 2;
 
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const clock = systemClock;
   const log = logFrom(env, "worker");
   const queue = parcelQueueFrom(env, log);
   const events = new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"));
+  // What is tried again is tried by the ledger, and counted there.
+  const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
   const sql = connect(env, { max: connectionsMax, applicationName: "carillon-worker" });
+  // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed.
+  const transactions = connect(env, { max: handlerConnectionsMax, applicationName: "carillon-handlers" });
+  const notify = notifyByDefault;
   const deliver = deliverTo({
     queue: queueTarget({
       sqs: queue.sqs,
@@ -29,16 +41,33 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
       ownUrls: Object.values(queue.urls),
     }),
     event: eventTarget({ events, clock }),
-    handler: handlerTarget({ handlers, clock, log }),
+    handler: handlerTarget({ handlers, clock, log, sql, transactions, queue, notify }),
+    webhook: webhookTarget({
+      // Only the worker of the slow queue is told of it, and only there are webhooks delivered.
+      sendWebhook: (request, signal) =>
+        webhookFunction(lambda, required(env, "WEBHOOK_FUNCTION"))(request, signal),
+      clock,
+    }),
+    lambda: lambdaTarget({ lambda, clock }),
   });
-  const deps = { sql, log, clock, deliver, queue, random: Math.random };
+  const deps = {
+    sql,
+    log,
+    clock,
+    deliver,
+    queue,
+    random: Math.random,
+    notify,
+    window: null,
+  };
   return {
     handler: (event, invocation) =>
       workMessages(deps, event.Records, () => invocation.getRemainingTimeInMillis()),
     close: async () => {
       queue.sqs.destroy();
       events.destroy();
-      await sql.end();
+      lambda.destroy();
+      await Promise.all([sql.end(), transactions.end()]);
     },
   };
 }

@@ -1,56 +1,151 @@
 import type * as z from "zod";
-import type { Log } from "../log/log.ts";
+import type { Fault } from "../refusal.ts";
+import type {
+  GroupContext,
+  HandlerContext,
+  HandlerJob,
+  InTransaction,
+  JobContext,
+} from "./handler-context.ts";
+import { Again, type Done, done } from "./handler-results.ts";
+import {
+  type HandlerSettings,
+  type HandlerTraits,
+  handlerTraits,
+  type RecheckBounds,
+  recheckBounds,
+} from "./handler-traits.ts";
+import { payloadFaults } from "./payload-faults.ts";
 
-/** What a handler is told of its job: the same facts as every other target. */
-export interface HandlerJob<Payload> {
-  id: string;
-  key: string;
-  scheduleId: string;
-  group: string | null;
-  occurrence: Date;
-  dueAt: Date;
-  /** 1 at the first try. */
-  attempt: number;
-  payload: Payload;
+/** How one job of a run ended; an error is a failed attempt of it. */
+export type JobResult = Done | Again | Error;
+
+/** A handler without its types, as it is run. */
+export interface JobHandler extends HandlerTraits, RecheckBounds {
+  /** What in a payload this handler does not take. */
+  payloadFaults(payload: unknown): Fault[];
+  /** Runs one job, or all due jobs of a group. A rejection is a failed attempt of each. */
+  run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<ReadonlyMap<string, JobResult>>;
 }
 
-export interface HandlerContext {
-  /** Aborts when the attempt's time is up; a handler that goes on anyway is no longer waited for. */
-  signal: AbortSignal;
-  log: Log;
+export interface RunContext extends HandlerContext {
+  inTransaction: InTransaction;
 }
 
-export interface JobHandler {
-  name: string;
-  /** Checks the payload and runs; a rejection is a failed attempt. */
-  run(job: HandlerJob<unknown>, context: HandlerContext): Promise<void>;
-}
-
-export interface JobDefinition<Payload> {
-  /** As schedules name it: `{ "target": { "handler": name } }`. */
-  name: string;
+interface Definition<Payload> extends HandlerSettings {
+  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, and takes no time. */
   payload: z.ZodType<Payload>;
-  run(job: HandlerJob<Payload>, context: HandlerContext): Promise<void>;
 }
 
-/** The payload of a job is not what its handler takes: trying again cannot help. */
-export class UnfitPayload extends Error {
-  override readonly name = "UnfitPayload";
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that just ends is done
+type Ending<Result> = Promise<void | Result>;
+
+interface Single<Payload> extends Definition<Payload> {
+  grouped?: false;
+  transaction?: true;
+  run(job: HandlerJob<Payload>, context: JobContext<Payload> & InTransaction): Ending<Again | Done>;
 }
+
+interface SingleOutside<Payload> extends Definition<Payload> {
+  grouped?: false;
+  /** It writes nothing to Carillon's database, and holds no transaction open. */
+  transaction: false;
+  run(job: HandlerJob<Payload>, context: JobContext<Payload>): Ending<Again | Done>;
+}
+
+/** Of each job of the group how it ended, by its id. Nothing at all: every one is done. */
+export type GroupResults = Iterable<readonly [jobId: string, result: JobResult]>;
+
+interface Grouped<Payload> extends Definition<Payload> {
+  /** All due jobs of a group come together, and no other run of the group is under way. */
+  grouped: true;
+  transaction?: true;
+  run(jobs: readonly HandlerJob<Payload>[], context: GroupContext & InTransaction): Ending<GroupResults>;
+}
+
+interface GroupedOutside<Payload> extends Definition<Payload> {
+  grouped: true;
+  transaction: false;
+  run(jobs: readonly HandlerJob<Payload>[], context: GroupContext): Ending<GroupResults>;
+}
+
+export type JobDefinition<Payload> =
+  | Single<Payload>
+  | SingleOutside<Payload>
+  | Grouped<Payload>
+  | GroupedOutside<Payload>;
 
 /** Defines a handler: one file in functions/jobs/ each. */
-export function defineJob<Payload>({ name, payload, run }: JobDefinition<Payload>): JobHandler {
+export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandler {
+  const { name, payload: schema } = definition;
+  const read = (job: HandlerJob<unknown>): HandlerJob<Payload> => ({
+    ...job,
+    payload: schema.parse(job.payload),
+  });
   return {
-    name,
-    run: async (job, context) => {
-      const read = payload.safeParse(job.payload);
-      if (!read.success) {
-        const faults = read.error.issues.map(
-          ({ path, message }) => `${path.join(".") || "payload"}: ${message}`,
-        );
-        throw new UnfitPayload(`The payload does not fit the handler ${name}: ${faults.join("; ")}`);
-      }
-      await run({ ...job, payload: read.data }, context);
+    ...handlerTraits(definition),
+    ...recheckBounds(definition),
+    payloadFaults: (payload) => payloadFaults(schema, payload),
+    run: async (jobs, context) => {
+      const taken = jobs.map(read);
+      return definition.grouped === true
+        ? groupResults(name, taken, await runGroup(definition, taken, context))
+        : singleResult(name, taken, (job) => runOne(definition, job, context));
     },
   };
+}
+
+function runOne<Payload>(
+  definition: Single<Payload> | SingleOutside<Payload>,
+  job: HandlerJob<Payload>,
+  { inTransaction, ...context }: RunContext,
+): Ending<Again | Done> {
+  return definition.transaction === false
+    ? definition.run(job, { ...context, job })
+    : definition.run(job, { ...context, ...inTransaction, job });
+}
+
+function runGroup<Payload>(
+  definition: Grouped<Payload> | GroupedOutside<Payload>,
+  jobs: readonly HandlerJob<Payload>[],
+  { inTransaction, ...context }: RunContext,
+): Ending<GroupResults> {
+  const group = jobs[0]?.group ?? null;
+  return definition.transaction === false
+    ? definition.run(jobs, { ...context, group })
+    : definition.run(jobs, { ...context, ...inTransaction, group });
+}
+
+async function singleResult<Payload>(
+  name: string,
+  [job, ...more]: readonly HandlerJob<Payload>[],
+  run: (job: HandlerJob<Payload>) => Ending<Again | Done>,
+): Promise<ReadonlyMap<string, JobResult>> {
+  if (job === undefined || more.length > 0) throw new Error(`The handler ${name} takes one job at a time.`);
+  const result: unknown = await run(job);
+  if (result === undefined || result === done) return new Map([[job.id, done]]);
+  if (result instanceof Again) return new Map([[job.id, result]]);
+  throw new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: what a handler that just ends resolves to
+type GroupEnding = void | GroupResults;
+
+/** Unproven means failed: a job that is not named in what the handler returned is not done. */
+function groupResults<Payload>(
+  name: string,
+  jobs: readonly HandlerJob<Payload>[],
+  results: GroupEnding,
+): ReadonlyMap<string, JobResult> {
+  if (results === undefined) return new Map(jobs.map(({ id }) => [id, done]));
+  const byId = new Map<string, JobResult>(results);
+  for (const id of byId.keys())
+    if (!jobs.some((job) => job.id === id))
+      throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
+  return new Map(
+    jobs.map(({ id }) => [
+      id,
+      byId.get(id) ?? new Error(`The handler ${name} gave results, and none for this job.`),
+    ]),
+  );
 }

@@ -1,18 +1,55 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { handlers } from "../../functions/handlers.ts";
-import { defineJob, type HandlerJob, type JobHandler } from "../../lib/job/define-job.ts";
+import { connect } from "../../lib/db/connect.ts";
+import { defineJob, type GroupResults, type JobHandler } from "../../lib/job/define-job.ts";
+import type { HandlerJob } from "../../lib/job/handler-context.ts";
+import { giveUp, done as groupDone } from "../../lib/job/handler-results.ts";
+import { jobId } from "../../lib/job/job-id.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import { AttemptStopped } from "../../lib/target/attempts.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
+import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { memoryQueue } from "../support/memory-queue.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 
 const clock = manualClock(monday);
-const deliverWith = (...known: JobHandler[]) => handlerTarget({ handlers: known, clock, log: recordedLog() });
+/** Nobody listens there: nothing here needs a database. */
+const sql = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+
+function deliverWith(
+  known: readonly JobHandler[],
+  context: Partial<DeliveryContext> = {},
+  log: Log = recordedLog(),
+) {
+  const queue = memoryQueue(clock, log);
+  const deliver = handlerTarget({
+    handlers: known,
+    clock,
+    log,
+    sql,
+    transactions: sql,
+    queue,
+    notify: [],
+  });
+  const never = new AbortController().signal;
+  return (...jobs: Parameters<typeof deliver>[0][number][]) =>
+    deliver(jobs, {
+      parcel: { id: "1", fence: 1 },
+      slots: 10,
+      signalOf: () => never,
+      timeLeftMs: () => 600_000,
+      ...context,
+    });
+}
+
 const job = (handler: string, parts: Parameters<typeof claimedJob>[1] = {}) => claimedJob({ handler }, parts);
+const any = z.unknown();
 
 describe("a handler", () => {
   test("is told the facts of its job, with the payload as its schema reads it", async () => {
@@ -20,18 +57,26 @@ describe("a handler", () => {
     const counts = defineJob({
       name: "counts",
       payload: z.object({ n: z.number(), more: z.string().default("-") }),
-      run: async (facts) => void seen.push(facts),
+      run: async (facts, context) => {
+        seen.push(facts);
+        expect(context.job).toBe(facts);
+      },
     });
-    expect(await deliverWith(counts)([job("counts", { attempt: 2, group: "g" })])).toEqual([done]);
+    const sent = job("counts", { attempt: 2, group: "g", kind: "again", n: 3, checks: 4, version: 5 });
+    expect(await deliverWith([counts])(sent)).toEqual([done]);
     expect(seen).toEqual([
       {
-        id: `7-${at(0).getTime()}-c0`,
+        id: `7-${at(0).getTime()}-a3`,
+        kind: "again",
+        n: 3,
         key: "order:1",
         scheduleId: "7",
+        version: 5,
         group: "g",
         occurrence: at(0),
         dueAt: at(0),
         attempt: 3,
+        checks: 4,
         payload: { n: 1, more: "-" },
       },
     ]);
@@ -43,52 +88,99 @@ describe("a handler", () => {
       payload: z.strictObject({ id: z.string() }),
       run: () => Promise.reject(new Error("must not run")),
     });
-    const [delivery] = await deliverWith(strict)([job("strict", { payload: { id: 7, x: 1 } })]);
-    expect(delivery).toMatchObject({ kind: "failed", giveUp: true, error: expect.stringContaining("id:") });
+    const [delivery] = await deliverWith([strict])(job("strict", { payload: { id: 7, x: 1 } }));
+    expect(delivery).toMatchObject({
+      kind: "failed",
+      giveUp: true,
+      reason: "payload",
+      error: expect.stringContaining("payload.id: "),
+    });
   });
 
   test("that throws has failed, and is tried again", async () => {
     const throws = defineJob({
       name: "throws",
-      payload: z.unknown(),
+      payload: any,
       run: () => Promise.reject(new TypeError("boom")),
     });
-    const none = defineJob({ name: "none", payload: z.unknown(), run: () => Promise.reject(undefined) });
-    expect(await deliverWith(throws, none)([job("throws"), job("none")])).toEqual([
-      { kind: "failed", giveUp: false, error: "TypeError: boom" },
+    const none = defineJob({ name: "none", payload: any, run: () => Promise.reject(undefined) });
+    expect(await deliverWith([throws, none])(job("throws"), job("none"))).toMatchObject([
+      { kind: "failed", giveUp: false, error: "TypeError: boom", errorClass: "TypeError" },
       { kind: "failed", giveUp: false, error: "undefined" },
     ]);
   });
 
+  test("that throws at once, without a promise, has failed as well", async () => {
+    const throws = defineJob({
+      name: "throws",
+      payload: any,
+      run: () => {
+        throw new TypeError("at once");
+      },
+    });
+    expect(await deliverWith([throws])(job("throws"))).toMatchObject([{ error: "TypeError: at once" }]);
+  });
+
+  test("that gives up keeps what led to it in the stack", async () => {
+    const cause = new RangeError("the bank said no");
+    const gives = defineJob({
+      name: "gives",
+      payload: any,
+      run: () => Promise.reject(giveUp("No more.", { cause })),
+    });
+    const [delivery] = await deliverWith([gives])(job("gives"));
+    expect(delivery).toMatchObject({
+      giveUp: true,
+      reason: "gave-up",
+      error: "GaveUp: No more.",
+      stack: expect.stringContaining("Caused by RangeError: the bank said no"),
+    });
+  });
+
+  test("that returns something else is not taken to be done", async () => {
+    const odd = defineJob({ name: "odd", payload: any, run: async () => JSON.parse('{"kind":"done"}') });
+    expect(await deliverWith([odd])(job("odd"))).toMatchObject([
+      { kind: "failed", error: expect.stringContaining("returned something else") },
+    ]);
+  });
+
   test("that this deployment does not know has failed, and may be known to the next one", async () => {
-    expect(await deliverWith()([job("unknown")])).toMatchObject([
+    expect(await deliverWith([])(job("unknown"))).toMatchObject([
       { kind: "failed", giveUp: false, error: expect.stringContaining("unknown") },
     ]);
   });
 
+  test("names its job in each line that it logs", async () => {
+    const log = recordedLog();
+    await deliverWith(handlers, {}, log)(job("greet", { payload: { name: "Ada" } }));
+    expect(log.lines).toMatchObject([
+      { fields: { job: `7-${at(0).getTime()}-c0`, key: "order:1", name: "Ada" } },
+    ]);
+  });
+
   test("is aborted and no longer waited for when its time is up, and its neighbours are not", async () => {
-    let aborted = false;
+    let reason: unknown;
     const slow = defineJob({
       name: "slow",
-      payload: z.unknown(),
+      payload: any,
       run: (_, { signal }) =>
         new Promise(() => {
           signal.addEventListener("abort", () => {
-            aborted = true;
+            reason = signal.reason;
           });
         }),
     });
-    const quick = defineJob({ name: "quick", payload: z.unknown(), run: () => clock.sleep(1_000) });
-    const deliveries = deliverWith(
-      slow,
-      quick,
-    )([job("slow", { timeout: "2s" }), job("quick", { timeout: "2s" })]);
+    const quick = defineJob({ name: "quick", payload: any, run: () => clock.sleep(1_000) });
+    const deliveries = deliverWith([slow, quick])(
+      job("slow", { timeout: "2s" }),
+      job("quick", { timeout: "2s" }),
+    );
     await clock.advance(1_999);
-    expect(aborted).toBe(false);
+    expect(reason).toBeUndefined();
     await clock.advance(1);
-    expect(aborted).toBe(true);
-    expect(await deliveries).toEqual([
-      { kind: "failed", giveUp: false, error: "The attempt took longer than 2s." },
+    expect(reason).toMatchObject({ name: "AttemptStopped", why: "timeout" });
+    expect(await deliveries).toMatchObject([
+      { kind: "failed", giveUp: false, error: "AttemptStopped: The attempt took longer than 2s." },
       done,
     ]);
   });
@@ -97,39 +189,153 @@ describe("a handler", () => {
     let signal: AbortSignal | undefined;
     const quick = defineJob({
       name: "quick",
-      payload: z.unknown(),
+      payload: any,
       run: async (_, context) => {
         signal = context.signal;
       },
     });
-    await deliverWith(quick)([job("quick")]);
+    await deliverWith([quick])(job("quick"));
     await clock.advance(60_000);
     expect(signal?.aborted).toBe(false);
+  });
+
+  test("runs beside no more of its neighbours than there are slots", async () => {
+    let running = 0;
+    let most = 0;
+    const counts = defineJob({
+      name: "counts",
+      payload: any,
+      run: async () => {
+        most = Math.max(most, ++running);
+        await clock.sleep(10);
+        running--;
+      },
+    });
+    const deliveries = deliverWith([counts], { slots: 2 })(
+      ...[0, 1, 2, 3, 4].map((n) => job("counts", { n })),
+    );
+    for (let round = 0; round < 3; round++) await clock.advance(10);
+    expect(await deliveries).toEqual([done, done, done, done, done]);
+    expect(most).toBe(2);
+  });
+});
+
+describe("a grouped handler", () => {
+  type Run = (
+    jobs: readonly HandlerJob<{ n: number }>[],
+    context: { group: string | null },
+  ) => Promise<GroupResults | undefined>;
+  const together = (run: Run) =>
+    defineJob({ name: "together", payload: z.object({ n: z.int() }), grouped: true, run });
+  const of = (group: string | null, n: number, parts: Partial<ClaimedJob> = {}) =>
+    job("together", { group, n, payload: { n }, ...parts });
+
+  test("gets the jobs of each group together, and one without a group alone", async () => {
+    const runs: [string | null, number[]][] = [];
+    const handler = together(async (jobs, { group }) => {
+      runs.push([group, jobs.map(({ payload }) => payload.n)]);
+      return undefined;
+    });
+    const jobs = [of("a", 1), of("b", 2), of("a", 3), of(null, 4), of(null, 5)];
+    expect(await deliverWith([handler])(...jobs)).toEqual([done, done, done, done, done]);
+    expect(runs).toEqual([
+      ["a", [1, 3]],
+      ["b", [2]],
+      [null, [4]],
+      [null, [5]],
+    ]);
+  });
+
+  test("says of each job how it ended, and what it does not name has failed", async () => {
+    const handler = together(async ([one, two]) => [
+      [one?.id ?? "", groupDone],
+      [two?.id ?? "", giveUp("closed")],
+    ]);
+    expect(await deliverWith([handler])(of("a", 1), of("a", 2), of("a", 3))).toMatchObject([
+      done,
+      { kind: "failed", giveUp: true, reason: "gave-up" },
+      { kind: "failed", giveUp: false, error: expect.stringContaining("none for this job") },
+    ]);
+  });
+
+  test("that throws, or speaks of a job that it was not given, has failed with all of them", async () => {
+    const throws = together(() => Promise.reject(new Error("boom")));
+    const confused = together(async () => [["7-0-c0", groupDone]]);
+    for (const [handler, error] of [
+      [throws, "boom"],
+      [confused, "none of its jobs"],
+    ] as const)
+      expect(await deliverWith([handler])(of("a", 1), of("a", 2))).toMatchObject([
+        { kind: "failed", error: expect.stringContaining(error) },
+        { kind: "failed", error: expect.stringContaining(error) },
+      ]);
+  });
+
+  test("does not get a job whose payload does not fit, and its neighbours run", async () => {
+    const handler = together(async () => undefined);
+    expect(await deliverWith([handler])(of("a", 1), of("a", 2, { payload: "?" }))).toMatchObject([
+      done,
+      { kind: "failed", reason: "payload" },
+    ]);
+  });
+
+  test("has the longest of its jobs' timeouts", async () => {
+    const handler = together(() => new Promise(() => {}));
+    const deliveries = deliverWith([handler])(of("a", 1, { timeout: "1s" }), of("a", 2, { timeout: "3s" }));
+    let ended = false;
+    const watching = deliveries.then(() => {
+      ended = true;
+    });
+    await clock.advance(2_999);
+    expect(ended).toBe(false);
+    await clock.advance(1);
+    await watching;
+    const error = "AttemptStopped: The attempt took longer than 3s.";
+    expect(await deliveries).toMatchObject([{ error }, { error }]);
+  });
+
+  test("is aborted when one of its jobs is cancelled, and the others go back unharmed", async () => {
+    const cancel = new AbortController();
+    const never = new AbortController().signal;
+    const handler = together(() => new Promise(() => {}));
+    const [one, two] = [of("a", 1), of("a", 2)];
+    const signalOf = (of: ClaimedJob) => (jobId(of) === jobId(two) ? cancel.signal : never);
+    const deliveries = deliverWith([handler], { signalOf })(one, two);
+    await clock.advance(1);
+    cancel.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    expect(await deliveries).toEqual([{ kind: "back" }, { kind: "cancelled" }]);
   });
 });
 
 describe("the handlers of this deployment", () => {
   test("greet", async () => {
     const log = recordedLog();
-    const deliver = handlerTarget({ handlers, clock, log });
+    const deliver = deliverWith(handlers, {}, log);
     expect(
-      await deliver([job("greet", { payload: null }), job("greet", { payload: { name: "Ada" } })]),
+      await deliver(job("greet", { payload: null }), job("greet", { payload: { name: "Ada" } })),
     ).toEqual([done, done]);
     expect(log.lines.map(({ fields }) => fields["name"])).toEqual(["world", "Ada"]);
-    expect(await deliver([job("greet", { payload: { name: "" } })])).toMatchObject([{ giveUp: true }]);
+    expect(await deliver(job("greet", { payload: { name: "" } }))).toMatchObject([{ giveUp: true }]);
   });
 
-  test("tell of an order that nobody has shipped", async () => {
+  test("make one message of all reminders of a person", async () => {
     const log = recordedLog();
-    const deliver = handlerTarget({ handlers, clock, log });
-    expect(await deliver([job("order-unshipped", { payload: { orderId: 12, since: "x" } })])).toEqual([done]);
+    const reminder = (n: number) => job("digest", { n, group: "person:7", payload: { text: `thing ${n}` } });
+    expect(await deliverWith(handlers, {}, log)(reminder(1), reminder(2))).toEqual([done, done]);
     expect(log.lines).toMatchObject([
-      { level: "warn", event: "handler.order-unshipped", fields: { order: "12" } },
+      { event: "handler.digested", fields: { group: "person:7", reminders: 2, jobs: 2 } },
     ]);
   });
 });
 
 describe("a parcel with jobs for several kinds of target", () => {
+  const context: DeliveryContext = {
+    parcel: { id: "1", fence: 1 },
+    slots: 10,
+    signalOf: () => new AbortController().signal,
+    timeLeftMs: () => 600_000,
+  };
+
   test("has each delivered by its own, and the outcomes in the order of the jobs", async () => {
     const answering = (kind: string) => async (jobs: readonly { n: number }[]) =>
       jobs.map(({ n }) => (n % 2 === 0 ? done : failed(`${kind} ${n}`)));
@@ -137,6 +343,8 @@ describe("a parcel with jobs for several kinds of target", () => {
       queue: answering("queue"),
       event: answering("event"),
       handler: answering("handler"),
+      webhook: answering("webhook"),
+      lambda: answering("lambda"),
     });
     const event = { bus: "b", source: "s", detailType: "d" };
     const jobs = [
@@ -144,18 +352,28 @@ describe("a parcel with jobs for several kinds of target", () => {
       claimedJob({ queue: "q" }, { n: 2 }),
       claimedJob({ event }, { n: 3 }),
       claimedJob({ queue: "q" }, { n: 5 }),
+      claimedJob({ lambda: "l", invocation: "async" }, { n: 7 }),
     ];
-    expect(await deliver(jobs)).toMatchObject([
+    expect(await deliver(jobs, context)).toMatchObject([
       { error: "handler 1" },
       { kind: "done" },
       { error: "event 3" },
       { error: "queue 5" },
+      { error: "lambda 7" },
     ]);
   });
 
   test("takes an answer that is missing for a failure", async () => {
     const silent = async () => [];
-    const deliver = deliverTo({ queue: silent, event: silent, handler: silent });
-    expect(await deliver([claimedJob({ queue: "q" })])).toMatchObject([{ kind: "failed", giveUp: false }]);
+    const deliver = deliverTo({
+      queue: silent,
+      event: silent,
+      handler: silent,
+      webhook: silent,
+      lambda: silent,
+    });
+    expect(await deliver([claimedJob({ queue: "q" })], context)).toMatchObject([
+      { kind: "failed", giveUp: false },
+    ]);
   });
 });

@@ -1,0 +1,175 @@
+import type { Sql } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import type { JobHandler } from "../job/define-job.ts";
+import type { HandlerJob } from "../job/handler-context.ts";
+import { RetryLater } from "../job/handler-results.ts";
+import { jobId } from "../job/job-id.ts";
+import type { Log, LogFields } from "../log/log.ts";
+import type { ClaimedJob } from "../parcel/claim.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
+import { attachDaysFor, type Notify } from "../parcel/settle.ts";
+import { settleInside } from "../parcel/settle-inside.ts";
+import { applyEditsInside, type EditInside } from "../plan/edits-inside.ts";
+import { shardOf } from "../plan/shard.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { Delivery } from "./delivery.ts";
+import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
+import { notedEdits } from "./handler-schedules.ts";
+import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
+
+export interface HandlerAttemptDeps {
+  /** The worker's own connections, which no handler holds. */
+  sql: Sql;
+  /** For the handlers' transactions: each has one of these connections until it ends. */
+  transactions: Sql;
+  queue: ParcelQueue;
+  notify: Notify;
+  log: Log;
+}
+
+/** One job, or all due jobs of a group, and the handler that takes them. */
+export interface HandlerRun {
+  handler: JobHandler;
+  jobs: readonly ClaimedJob[];
+}
+
+type Parcel = { id: string; fence: number };
+
+/**
+ * Runs a handler once and says how each of its jobs ended. Where it used its transaction, the jobs that succeeded are settled in it: what
+ * it wrote and the jobs' success become true together, or neither does. Who is not sure whether the commit arrived reports a failure: the
+ * settle that follows finds the job settled, and leaves it so, or finds that nothing of it happened.
+ */
+export async function attemptRun(
+  deps: HandlerAttemptDeps,
+  { handler, jobs }: HandlerRun,
+  { parcel, signal, accept }: { parcel: Parcel; signal: AbortSignal; accept: (body: ScheduleBody) => void },
+): Promise<Delivery[]> {
+  const transaction = handlerTransaction(deps.transactions, signal);
+  const noted = notedEdits(accept);
+  const askClock = () => databaseClock(deps.sql);
+  try {
+    const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
+    const log = namingJobs(deps.log, jobs);
+    const results = await handler.run(jobs.map(factsOf), { signal, log, inTransaction });
+    noted.close();
+    signal.throwIfAborted();
+    const outcomes = await Promise.all(
+      jobs.map((job) => outcomeOf(results.get(jobId(job)) ?? missing(job), job, handler, askClock)),
+    );
+    const { edits } = noted;
+    if (!transaction.isOpen() && edits.length === 0) return outcomes;
+    return await settleTogether(deps, transaction, {
+      parcel,
+      ended: jobs.map((job, index) => ({ job, outcome: outcomes[index] ?? failureOf(missing(job)) })),
+      edits,
+      author: `handler:${handler.name}`,
+    });
+  } catch (error) {
+    noted.close();
+    await transaction.rollBack();
+    const failure =
+      error instanceof RetryLater
+        ? await outcomeOf(error, { checks: 0 }, handler, askClock)
+        : failureOf(error);
+    return jobs.map(() => failure);
+  }
+}
+
+interface Together {
+  parcel: Parcel;
+  ended: readonly { job: ClaimedJob; outcome: Outcome }[];
+  edits: readonly EditInside[];
+  author: string;
+}
+
+/** The lease is lost, or somebody wants this job cancelled: nothing of its transaction may stand. */
+class NotHeld extends Error {
+  override readonly name = "NotHeld";
+  readonly job: ClaimedJob;
+
+  constructor(job: ClaimedJob) {
+    super(`The job ${jobId(job)} is cancelled, or its lease is lost.`);
+    this.job = job;
+  }
+}
+
+async function settleTogether(
+  deps: HandlerAttemptDeps,
+  transaction: HandlerTransaction,
+  together: Together,
+): Promise<Delivery[]> {
+  const { ended } = together;
+  if (ended.every(({ outcome }) => outcome.kind === "failed")) {
+    await transaction.rollBack();
+    return ended.map(({ outcome }) => outcome);
+  }
+  try {
+    const again = ended.flatMap(({ outcome }) => (outcome.kind === "again" ? [outcome.at] : []));
+    if (again.length > 0) await attachDaysFor(deps.sql, again);
+    await handOver(deps.sql, deps.queue, await commitTogether(deps, transaction, together));
+    return ended.map(({ outcome }) => (outcome.kind === "failed" ? outcome : { kind: "settled" }));
+  } catch (error) {
+    if (!(error instanceof NotHeld)) throw error;
+    // Its neighbours did nothing wrong, and start anew without it.
+    return ended.map(({ job }) => ({ kind: job === error.job ? "cancelled" : "back" }));
+  }
+}
+
+function commitTogether(
+  deps: HandlerAttemptDeps,
+  transaction: HandlerTransaction,
+  { parcel, ended, edits, author }: Together,
+): Promise<OutgoingParcel[]> {
+  const passing = ended.flatMap(({ job, outcome }) => (outcome.kind === "again" ? [job.scheduleId] : []));
+  return transaction.commit(async (tx) => {
+    const inside = { author, parcelId: parcel.id, passing };
+    const outgoing = edits.length === 0 ? [] : await applyEditsInside(tx, edits, inside);
+    // A recheck passes the gate of its shard, and gates are passed in order.
+    for (const { job, outcome } of ended.toSorted(
+      (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),
+    )) {
+      if (outcome.kind === "failed") continue;
+      const settled = await settleInside(tx, parcel, job, outcome, deps.notify);
+      if (!settled.held) throw new NotHeld(job);
+      outgoing.push(...settled.outgoing);
+    }
+    return outgoing;
+  });
+}
+
+function missing(job: ClaimedJob): Error {
+  return new Error(`The handler gave no result for ${jobId(job)}.`);
+}
+
+function factsOf(job: ClaimedJob): HandlerJob<unknown> {
+  const { kind, n, key, scheduleId, version, group, occurrence, dueAt, checks, payload } = job;
+  return {
+    id: jobId(job),
+    kind,
+    n,
+    key,
+    scheduleId,
+    version,
+    group,
+    occurrence,
+    dueAt,
+    attempt: job.attempt + 1,
+    checks,
+    payload,
+  };
+}
+
+function namingJobs(log: Log, jobs: readonly ClaimedJob[]): Log {
+  const [first, ...more] = jobs;
+  const named: LogFields =
+    first === undefined || more.length > 0
+      ? { group: first?.group, jobs: jobs.length }
+      : { job: jobId(first), key: first.key };
+  return {
+    info: (event, fields) => log.info(event, { ...named, ...fields }),
+    warn: (event, fields) => log.warn(event, { ...named, ...fields }),
+    error: (event, fields) => log.error(event, { ...named, ...fields }),
+  };
+}

@@ -1,0 +1,288 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
+import type { InTransaction } from "../../lib/job/handler-context.ts";
+import { again, giveUp, retryAfter } from "../../lib/job/handler-results.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
+
+let world: HandlerWorld;
+afterEach(() => world.stop());
+
+type Act = (inTransaction: InTransaction & { signal: AbortSignal }) => Promise<void>;
+
+/** Writes its key, and then does what a test wants. */
+const writes = (act: Act = async () => {}): JobHandler =>
+  defineJob({
+    name: "writes",
+    payload: z.unknown(),
+    run: async (job, context) => {
+      await context.sql`insert into written values (${job.key})`;
+      await act(context);
+    },
+  });
+
+async function oneDue(body: object = {}): Promise<void> {
+  await world.put("k", { when: "in 10s", target: { handler: "writes" }, ...body });
+  await world.clock.advance(10 * second);
+}
+
+/** What came of the one job that was due. */
+async function ranOnce(act?: Act, body: object = {}) {
+  world = await handlerWorld(writes(act));
+  await oneDue(body);
+  expect(await world.runDue()).toBe(0);
+  const [job] = await world.jobs("k");
+  return job;
+}
+
+describe("what a handler writes with ctx.sql", () => {
+  test("is there once its job has succeeded, and the job's success with it", async () => {
+    expect(await ranOnce()).toMatchObject({ state: "succeeded", attempt: 1, parcelId: null });
+    expect(await world.written()).toEqual(["k"]);
+    expect(await world.sql`select from carillon.parcels`).toHaveLength(0);
+  });
+
+  test("is not there before the handler has returned", async () => {
+    let seen: string[] | undefined;
+    await ranOnce(async () => {
+      seen = await world.written();
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["an unexpected failure", new TypeError("boom"), { state: "waiting", error: "TypeError: boom" }],
+    ["giving up", giveUp("closed"), { state: "dead", reason: "gave-up", error: "GaveUp: closed" }],
+    [
+      "asking for another attempt",
+      retryAfter("7m"),
+      { state: "waiting", readyAt: at(7 * minute + 10 * second) },
+    ],
+  ])("is undone by %s", async (_, error, expected) => {
+    expect(await ranOnce(() => Promise.reject(error))).toMatchObject({ attempt: 1, ...expected });
+    expect(await world.written()).toEqual([]);
+  });
+
+  test("is undone by a statement that failed, also where the handler swallowed that", async () => {
+    const job = await ranOnce(async ({ sql }) => {
+      await sql`select 1 / 0`.catch(() => {});
+    });
+    expect(job).toMatchObject({ state: "waiting", attempt: 1 });
+    expect(job?.error).toMatch(/A statement of ctx\.sql had failed.*division by zero/);
+    expect(await world.written()).toEqual([]);
+  });
+
+  test("stands where the handler went back to a savepoint of its own", async () => {
+    const job = await ranOnce(async ({ sql }) => {
+      await sql`savepoint mine`;
+      await sql`select 1 / 0`.catch(() => {});
+      await sql`rollback to savepoint mine`;
+      await sql`insert into written values ('after')`;
+    });
+    expect(job).toMatchObject({ state: "succeeded" });
+    expect(await world.written()).toEqual(["after", "k"]);
+  });
+
+  test("is undone when the job's lease was lost meanwhile, and whoever has it now is not disturbed", async () => {
+    const job = await ranOnce(async () => {
+      await world.sql`update carillon.parcels set fence = fence + 1`;
+    });
+    expect(job).toMatchObject({ state: "waiting", attempt: 0 });
+    expect(await world.written()).toEqual([]);
+    expect(await world.sql`select from carillon.parcels`).toHaveLength(1);
+  });
+
+  test("is undone when somebody cancelled the job meanwhile", async () => {
+    const job = await ranOnce(async () => {
+      await world.sql`update carillon.jobs set cancel_asked = true`;
+    });
+    expect(job).toMatchObject({ state: "cancelled", reason: "requested" });
+    expect(await world.written()).toEqual([]);
+  });
+
+  test("is undone when its connection is lost, with a word on the likeliest reason", async () => {
+    const job = await ranOnce(async ({ sql }) => {
+      const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      await world.sql`select pg_terminate_backend(${row?.pid ?? 0}, 5000)`;
+    });
+    expect(job).toMatchObject({ state: "waiting", attempt: 1 });
+    expect(job?.error).toMatch(/connection to the database was lost.*waits ten seconds for something else/);
+    expect(await world.written()).toEqual([]);
+  });
+});
+
+describe("ctx.sql", () => {
+  test("is the driver's: fragments, helpers and arrays, typed rows", async () => {
+    let rows: { text: string }[] = [];
+    await ranOnce(async ({ sql }) => {
+      await sql`insert into written ${sql([{ text: "a" }, { text: "b" }])}`;
+      await sql.unsafe("insert into written values ('c')");
+      const known = sql`text = any(${["a", "b", "k"]}::text[])`;
+      rows = await sql<{ text: string }[]>`select text from written where ${known} order by text`;
+    });
+    expect(rows).toEqual([{ text: "a" }, { text: "b" }, { text: "k" }]);
+    expect(await world.written()).toEqual(["a", "b", "c", "k"]);
+  });
+
+  test.each(["commit", "rollback", "begin", " COMMIT", "end", "start transaction", "rollback work"])(
+    "does not take %j: the end of the transaction is the job's own",
+    async (text) => {
+      const job = await ranOnce(async ({ sql }) => {
+        await sql.unsafe(text);
+      });
+      expect(job?.error).toMatch(/ctx\.sql is one transaction/);
+      expect(await world.written()).toEqual([]);
+    },
+  );
+
+  test("takes nothing more when the handler has returned", async () => {
+    const kept = Promise.withResolvers<InTransaction>();
+    await ranOnce(async (context) => kept.resolve(context));
+    const { sql, schedule } = await kept.promise;
+    await expect(sql`insert into written values ('late')`).rejects.toThrow(
+      "ctx.sql takes no more statements",
+    );
+    expect(() => schedule.cancel("k")).toThrow("ctx.schedule takes no more edits");
+    expect(await world.written()).toEqual(["k"]);
+  });
+
+  test("takes no connection where it is not used, and the job is settled with its neighbours", async () => {
+    world = await handlerWorld(defineJob({ name: "writes", payload: z.unknown(), run: async () => {} }));
+    await oneDue();
+    await world.transactions.end();
+    expect(await world.runDue()).toBe(0);
+    expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
+  });
+
+  test("is not there for a handler that holds no transaction", async () => {
+    let names: string[] = [];
+    const outside = defineJob({
+      name: "writes",
+      payload: z.unknown(),
+      transaction: false,
+      run: async (_, context) => {
+        names = Object.keys(context);
+      },
+    });
+    world = await handlerWorld(outside);
+    await oneDue();
+    await world.runDue();
+    expect(names.sort()).toEqual(["job", "log", "signal"]);
+  });
+
+  test("of two handlers at once are two transactions, and more wait for a connection", async () => {
+    world = await handlerWorld(writes());
+    for (let n = 0; n < 7; n++)
+      await world.put(`k${n}`, {
+        when: `at ${at(10 * second).toISOString()}`,
+        target: { handler: "writes" },
+      });
+    await world.clock.advance(10 * second);
+    expect(await world.runDue()).toBe(0);
+    expect(await world.written()).toEqual(["k0", "k1", "k2", "k3", "k4", "k5", "k6"]);
+    expect((await world.jobs()).map(({ state }) => state)).toEqual(Array(7).fill("succeeded"));
+  });
+});
+
+describe("a handler whose time is up", () => {
+  test("can write nothing any more, whatever it still does", async () => {
+    const stopped = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<unknown>();
+    world = await handlerWorld(
+      writes(async ({ sql, signal }) => {
+        signal.addEventListener("abort", () => {
+          late.resolve(sql`insert into written values ('late')`.catch((error: unknown) => error));
+        });
+        stopped.resolve();
+        await new Promise(() => {});
+      }),
+    );
+    await oneDue({ timeout: "2s" });
+    await world.tick();
+    // Time goes on as soon as the handler has written.
+    const clock = {
+      now: world.clock.now,
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        if (signal === undefined) return world.clock.advance(ms);
+        await (ms === 2_000
+          ? stopped.promise
+          : new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())));
+      },
+    };
+    expect(await world.run({ clock })).toBe(0);
+    expect(await late.promise).toMatchObject({ message: expect.stringContaining("The attempt was stopped") });
+    expect(await world.jobs("k")).toMatchObject([
+      { state: "waiting", attempt: 1, error: "AttemptStopped: The attempt took longer than 2s." },
+    ]);
+    expect(await world.written()).toEqual([]);
+  });
+});
+
+describe("a recheck", () => {
+  const checks = (bounds: { maxChecks?: number; maxAhead?: string }, next: Date | string) =>
+    defineJob({
+      name: "writes",
+      payload: z.unknown(),
+      ...bounds,
+      run: async (job, { sql }) => {
+        await sql`insert into written values (${`${job.kind} ${job.checks}`})`;
+        return again(next);
+      },
+    });
+
+  test("commits with what the check wrote, and comes at its time, as often as the handler allows", async () => {
+    world = await handlerWorld(checks({ maxChecks: 2 }, "1h"));
+    await oneDue();
+    for (let check = 0; check < 4; check++) {
+      await world.runDue();
+      await world.clock.advance(hour);
+    }
+    expect(await world.written()).toEqual(["again 1", "cadence 0"]);
+    const jobs = await world.jobs("k");
+    expect(jobs.map(({ state, reason }) => [state, reason])).toEqual([
+      ["succeeded", null],
+      ["succeeded", null],
+      ["dead", "max-checks"],
+    ]);
+    expect(jobs[2]?.error).toBe("It asked to be checked again after 2 rechecks; its handler allows 2.");
+  });
+
+  test.each([
+    ["recheck-past", at(10 * second), {}, "which is not ahead"],
+    ["recheck-far", "31d", {}, "its handler allows 30d ahead"],
+    ["recheck-far", "2h", { maxAhead: "1h" }, "its handler allows 1h ahead"],
+    ["max-checks", "2h", { maxChecks: 0 }, "its handler allows 0"],
+  ])("that cannot be is a dead job: %s", async (reason, next, bounds, sentence) => {
+    world = await handlerWorld(checks(bounds, next));
+    await oneDue();
+    await world.runDue();
+    const [job] = await world.jobs("k");
+    expect(job).toMatchObject({ state: "dead", reason });
+    expect(job?.error).toContain(sentence);
+    expect(await world.written()).toEqual([]);
+  });
+
+  test("on a day that has no place for jobs yet finds one", async () => {
+    world = await handlerWorld(checks({}, "29d"));
+    await oneDue();
+    await world.runDue();
+    expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }, { state: "waiting" }]);
+  });
+
+  test("of a handler without a transaction is made by the settle", async () => {
+    const outside = defineJob({
+      name: "writes",
+      payload: z.unknown(),
+      transaction: false,
+      run: async () => again("1h"),
+    });
+    world = await handlerWorld(outside);
+    await oneDue();
+    await world.runDue();
+    expect(await world.jobs("k")).toMatchObject([
+      { state: "succeeded" },
+      { state: "waiting", occurrence: at(hour + 10 * second) },
+    ]);
+  });
+});

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import type { JobHandler } from "../../lib/job/define-job.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
+import { deliverTo } from "../../lib/target/deliver.ts";
+import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import { aborted } from "../support/aborted.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+
+export interface HandlerWorld extends Carillon {
+  /** As whoever runs handlers is connected. */
+  worker: Sql;
+  transactions: Sql;
+  handlers: JobHandler[];
+  /** The real worker and the real handlers, over every message that is visible; returns how many stay. */
+  run(options?: { transactions?: Sql; clock?: Clock }): Promise<number>;
+  /** Makes jobs of what is due now, and runs them. */
+  runDue(): Promise<number>;
+  /** What the handlers of a test wrote. */
+  written(): Promise<string[]>;
+}
+
+/** A Carillon whose worker has the role of those that run handlers, and a table for their effects. */
+export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWorld> {
+  const world = await carillon();
+  const url = await loginAsHandler(world.sql, world.databaseUrl);
+  const worker = connect({ DATABASE_URL: url }, { max: 2 });
+  const transactions = connect({ DATABASE_URL: url }, { max: 2 });
+  await world.sql`create table written (text text not null)`;
+  await world.sql`grant select, insert on written to carillon_handler`;
+
+  const own: HandlerWorld = {
+    ...world,
+    worker,
+    transactions,
+    handlers,
+    run: async (options = {}) => runVisible(own, options),
+    runDue: async () => {
+      await own.tick();
+      return own.run();
+    },
+    written: async () =>
+      (await world.sql<{ text: string }[]>`select text from written order by text`).map(({ text }) => text),
+    stop: async () => {
+      await Promise.all([worker.end(), transactions.end()]);
+      await world.stop();
+    },
+  };
+  return own;
+}
+
+async function runVisible(
+  { worker, transactions: pool, queue, clock, log, handlers }: HandlerWorld,
+  options: { transactions?: Sql; clock?: Clock },
+): Promise<number> {
+  const transactions = options.transactions ?? pool;
+  // Whoever waits for a parcel moves the time on; whoever watches over something waits until it is over.
+  const waiting: Clock = options.clock ?? {
+    now: clock.now,
+    sleep: (ms, signal) => (signal === undefined ? clock.advance(ms) : aborted(signal)),
+  };
+  const notify = notifyByDefault;
+  const none = () => Promise.reject(new Error("Only handlers are delivered here."));
+  const deliver = deliverTo({
+    handler: handlerTarget({ handlers, clock: waiting, log, sql: worker, transactions, queue, notify }),
+    queue: none,
+    event: none,
+    webhook: none,
+    lambda: none,
+  });
+  const deps = { sql: worker, queue, deliver, clock: waiting, log, random: () => 1, notify, window: null };
+  const { batchItemFailures } = await workMessages(deps, queue.take("slow"), () => 60_000);
+  return batchItemFailures.length;
+}
+
+async function loginAsHandler(owner: Sql, databaseUrl: string): Promise<string> {
+  const name = `handler_${randomBytes(4).toString("hex")}`;
+  await owner.unsafe(`create role ${name} login password 'test' in role carillon_handler`);
+  const url = new URL(databaseUrl);
+  url.username = name;
+  url.password = "test";
+  return url.href;
+}
