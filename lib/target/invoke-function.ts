@@ -1,0 +1,58 @@
+import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
+import { z } from "zod";
+
+/** What a function threw. Node says `trace`, Python and Java say `stackTrace`; one that ran out of time has neither. */
+const thrown = z.object({
+  errorType: z.string().catch("FunctionError"),
+  errorMessage: z.string().catch("The function failed and did not say why."),
+  trace: z.array(z.string()).optional().catch(undefined),
+  stackTrace: z.array(z.string()).optional().catch(undefined),
+});
+
+/** A function threw. It has the name, the message and the stack of what was thrown there. */
+export class FunctionFailed extends Error {
+  constructor(answer: string) {
+    const { errorType, errorMessage, trace, stackTrace } = thrown.catch(thrown.parse({})).parse(json(answer));
+    super(errorMessage);
+    this.name = errorType;
+    this.stack = (trace ?? stackTrace ?? []).join("\n");
+  }
+}
+
+/** Undefined where the text is not JSON. */
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Waits for a function and gives its answer; throws FunctionFailed where it threw. */
+export async function callFunction(
+  lambda: LambdaClient,
+  { name, payload, signal }: { name: string; payload: string; signal: AbortSignal },
+): Promise<string> {
+  const { FunctionError, Payload } = await lambda.send(
+    new InvokeCommand({
+      FunctionName: name,
+      InvocationType: "RequestResponse",
+      Payload: Buffer.from(payload),
+    }),
+    { abortSignal: signal },
+  );
+  const answer = Payload?.transformToString() ?? "";
+  if (FunctionError === undefined) return answer;
+  throw new FunctionFailed(answer);
+}
+
+/** Hands an event to the queue that Lambda keeps in front of the function, and waits for no more. */
+export async function sendToFunction(
+  lambda: LambdaClient,
+  { name, payload, signal }: { name: string; payload: string; signal: AbortSignal },
+): Promise<void> {
+  await lambda.send(
+    new InvokeCommand({ FunctionName: name, InvocationType: "Event", Payload: Buffer.from(payload) }),
+    { abortSignal: signal },
+  );
+}

@@ -1,0 +1,35 @@
+import type { LambdaClient } from "@aws-sdk/client-lambda";
+import type { Clock } from "../clock.ts";
+import type { ClaimedJob } from "../parcel/claim.ts";
+import type { LambdaTarget } from "../schedule/target-shape.ts";
+import { eachAttempt } from "./attempts.ts";
+import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
+import { envelope } from "./envelope.ts";
+import { callFunction, sendToFunction } from "./invoke-function.ts";
+
+export interface LambdaTargetDeps {
+  /** It must not try by itself again: what it gives up on is an attempt of the job, and counted as one. */
+  lambda: LambdaClient;
+  clock: Clock;
+}
+
+type LambdaJob = ClaimedJob & { target: LambdaTarget };
+
+/** Invokes the Lambda functions that targets name, with the envelope as their event. */
+export function lambdaTarget({
+  lambda,
+  clock,
+}: LambdaTargetDeps): (jobs: readonly LambdaJob[], context: DeliveryContext) => Promise<Delivery[]> {
+  const invoke = async (job: LambdaJob, signal: AbortSignal): Promise<Delivery> => {
+    const { lambda: name, invocation } = job.target;
+    const [, region] = /^arn:[^:]+:lambda:([^:]+):/.exec(name) ?? [];
+    const own = await lambda.config.region();
+    if (region !== undefined && region !== own)
+      return failed(`The function is in ${region}; this Carillon delivers within ${own}.`, true);
+    const request = { name, payload: envelope(job, clock.now()), signal };
+    if (invocation === "async") await sendToFunction(lambda, request);
+    else await callFunction(lambda, request);
+    return done;
+  };
+  return (jobs, context) => eachAttempt(jobs, context, clock, invoke);
+}

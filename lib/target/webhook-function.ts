@@ -1,0 +1,23 @@
+import type { LambdaClient } from "@aws-sdk/client-lambda";
+import { z } from "zod";
+import { callFunction } from "./invoke-function.ts";
+import type { SendWebhook } from "./webhook-target.ts";
+
+const webhookAnswer = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("answered"),
+    status: z.int(),
+    retryAfterMs: z.number().nullable(),
+    excerpt: z.string(),
+  }),
+  z.strictObject({ kind: z.literal("refused"), error: z.string() }),
+  z.strictObject({ kind: z.literal("failed"), error: z.string() }),
+]);
+
+/** Sends through the function that has a way out to the internet, and nothing else. */
+export function webhookFunction(lambda: LambdaClient, name: string): SendWebhook {
+  return async (request, signal) =>
+    webhookAnswer.parse(
+      JSON.parse(await callFunction(lambda, { name, payload: JSON.stringify(request), signal })),
+    );
+}

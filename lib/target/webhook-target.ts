@@ -1,0 +1,60 @@
+import { durationMs } from "../cadence/duration.ts";
+import type { Clock } from "../clock.ts";
+import { jobId } from "../job/job-id.ts";
+import type { ClaimedJob } from "../parcel/claim.ts";
+import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
+import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
+import { eachAttempt } from "./attempts.ts";
+import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
+import { envelope } from "./envelope.ts";
+
+/** Sends one webhook and gives the receiver's answer. Rejects where the sender itself failed, or the signal aborted. */
+export type SendWebhook = (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookAnswer>;
+
+export interface WebhookTargetDeps {
+  sendWebhook: SendWebhook;
+  clock: Clock;
+}
+
+type WebhookJob = ClaimedJob & { target: WebhookTarget };
+
+/** Sends jobs to the URLs that their targets name. */
+export function webhookTarget({
+  sendWebhook,
+  clock,
+}: WebhookTargetDeps): (jobs: readonly WebhookJob[], context: DeliveryContext) => Promise<Delivery[]> {
+  return (jobs, context) =>
+    eachAttempt(jobs, context, clock, async (job, signal) => {
+      const { url, method, headers, secret = [] } = job.target.webhook;
+      const body = envelope(job, clock.now());
+      // The sender gives up when the attempt does, so that it does not go on behind the back of the next one.
+      const timeoutMs = Math.max(1, Math.floor(Math.min(durationMs(job.timeout) ?? 0, context.timeLeftMs())));
+      const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs };
+      return deliveryOf(await sendWebhook(request, signal), clock.now());
+    });
+}
+
+const retryAfterMaxMs = 24 * 3_600_000;
+const gone = 410;
+
+function deliveryOf(answer: WebhookAnswer, now: Date): Delivery {
+  if (answer.kind !== "answered") return failed(answer.error);
+  const { status, retryAfterMs, excerpt } = answer;
+  if (status >= 200 && status < 300) return done;
+  if (status === gone) return { ...failed(said(answer), true), hold: "The receiver answered 410 Gone." };
+  if (status >= 300 && status < 400)
+    return failed(
+      `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
+    );
+  const retryAt = retryAfterMs === null ? {} : { retryAt: afterMs(now, retryAfterMs) };
+  return { ...failed(said({ status, excerpt })), ...retryAt };
+}
+
+function said({ status, excerpt }: { status: number; excerpt: string }): string {
+  return `The receiver answered ${status}${excerpt === "" ? "." : `: ${excerpt}`}`;
+}
+
+/** A receiver that asks for more patience than this is asked again all the same. */
+function afterMs(now: Date, ms: number): Date {
+  return new Date(now.getTime() + Math.min(Math.max(0, ms), retryAfterMaxMs));
+}

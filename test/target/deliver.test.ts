@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { targetShape } from "../../lib/schedule/target-shape.ts";
+import { deliverTo } from "../../lib/target/deliver.ts";
+import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
+import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
+
+const targets = {
+  handler: { handler: "h" },
+  queue: { queue: "q" },
+  event: { event: {} },
+  webhook: { webhook: { url: "https://example.com/" } },
+  lambda: { lambda: "f" },
+};
+
+const job = (kind: keyof typeof targets, n: number) => claimedJob(targetShape.parse(targets[kind]), { n });
+
+test("each job of a parcel is delivered by its own kind of target, and the outcomes are in the order of the jobs", async () => {
+  const told: DeliveryContext[] = [];
+  const answering = (kind: string) => async (jobs: readonly { n: number }[], context: DeliveryContext) => {
+    told.push(context);
+    return jobs.map(({ n }) => (n % 2 === 0 ? done : failed(`${kind} ${n}`)));
+  };
+  const deliver = deliverTo({
+    queue: answering("queue"),
+    event: answering("event"),
+    handler: answering("handler"),
+    webhook: answering("webhook"),
+    lambda: answering("lambda"),
+  });
+  const context = deliveryContext();
+  const jobs = [
+    job("handler", 1),
+    job("queue", 2),
+    job("lambda", 3),
+    job("event", 5),
+    job("webhook", 7),
+    job("webhook", 8),
+    job("queue", 9),
+  ];
+  expect(await deliver(jobs, context)).toMatchObject([
+    { error: "handler 1" },
+    { kind: "done" },
+    { error: "lambda 3" },
+    { error: "event 5" },
+    { error: "webhook 7" },
+    { kind: "done" },
+    { error: "queue 9" },
+  ]);
+  expect(told).toEqual(Array(5).fill(context));
+});
+
+test("an answer that is missing is taken for a failure, and a kind without jobs is not asked", async () => {
+  const silent = async () => [];
+  const never = async () => {
+    throw new Error("It was asked.");
+  };
+  const deliver = deliverTo({ queue: silent, event: never, handler: never, webhook: never, lambda: never });
+  expect(await deliver([job("queue", 1)], deliveryContext())).toMatchObject([
+    { kind: "failed", giveUp: false },
+  ]);
+});

@@ -1,0 +1,253 @@
+import { createHmac } from "node:crypto";
+import { LambdaClient } from "@aws-sdk/client-lambda";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { assemble } from "../../functions/webhook.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { localFunction } from "../../lib/local/lambda/local-function.ts";
+import { startLambda } from "../../lib/local/lambda/start-lambda.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { targetShape } from "../../lib/schedule/target-shape.ts";
+import type { WebhookTarget } from "../../lib/schedule/target-webhook-shape.ts";
+import { AttemptStopped } from "../../lib/target/attempts.ts";
+import { done } from "../../lib/target/delivery.ts";
+import { webhookFunction } from "../../lib/target/webhook-function.ts";
+import { type SendWebhook, webhookTarget } from "../../lib/target/webhook-target.ts";
+import {
+  type WebhookAnswer,
+  type WebhookRequest,
+  webhookRequest,
+} from "../../lib/webhook/webhook-request.ts";
+import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { receiver } from "../webhook/receiver.ts";
+
+const newer = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+const older = `whsec_${Buffer.alloc(24, 2).toString("base64")}`;
+
+function hook(parts: object): WebhookTarget {
+  const target = targetShape.parse({ webhook: { url: "https://example.com/hook", ...parts } });
+  if ("webhook" in target) return target;
+  throw new Error("This is no webhook.");
+}
+
+const job = (target: object = {}, parts: Parameters<typeof claimedJob>[1] = {}) =>
+  claimedJob(hook(target), parts);
+
+const now = at(3 * second);
+
+/** A target whose sender answers as it is told, and keeps what it was asked. */
+function answering(answer: WebhookAnswer | SendWebhook) {
+  const asked: WebhookRequest[] = [];
+  const clock = manualClock(now.toISOString());
+  const sendWebhook: SendWebhook = async (request, signal) => {
+    asked.push(request);
+    return typeof answer === "function" ? answer(request, signal) : answer;
+  };
+  return { asked, clock, deliver: webhookTarget({ sendWebhook, clock }) };
+}
+
+const answered = (
+  status: number,
+  parts: { retryAfterMs?: number; excerpt?: string } = {},
+): WebhookAnswer => ({
+  kind: "answered",
+  status,
+  retryAfterMs: null,
+  excerpt: "",
+  ...parts,
+});
+
+describe("what the sender is asked", () => {
+  test("is the envelope, what the target says, and the attempt's own time", async () => {
+    const { asked, deliver } = answering(answered(200));
+    const headers = { authorization: "Bearer abc" };
+    const target = { method: "PUT", headers, secret: [newer, older] };
+    expect(await deliver([job(target, { attempt: 2, timeout: "45s" })], deliveryContext())).toEqual([done]);
+    const { body = "", ...request } = asked[0] ?? {};
+    expect(request).toEqual({
+      id: `7-${at(0).getTime()}-c0`,
+      url: "https://example.com/hook",
+      method: "PUT",
+      headers,
+      secrets: [newer, older],
+      timeoutMs: 45_000,
+    });
+    expect(JSON.parse(body)).toMatchObject({ id: asked[0]?.id, data: { n: 1 }, attempt: 3 });
+  });
+
+  test("is to end before the worker does", async () => {
+    const { asked, deliver } = answering(answered(200));
+    await deliver([job({}, { timeout: "10m" })], deliveryContext({ timeLeftMs: () => 60_500.7 }));
+    expect(asked[0]?.timeoutMs).toBe(60_500);
+  });
+});
+
+describe("the receiver's answer", () => {
+  test.each([200, 201, 202, 204, 299])("%i is success", async (status) => {
+    expect(await answering(answered(status)).deliver([job()], deliveryContext())).toEqual([done]);
+  });
+
+  test("410 is the last attempt, and holds the schedule", async () => {
+    expect(await answering(answered(410)).deliver([job()], deliveryContext())).toEqual([
+      {
+        kind: "failed",
+        giveUp: true,
+        error: "The receiver answered 410.",
+        hold: "The receiver answered 410 Gone.",
+      },
+    ]);
+  });
+
+  test.each([301, 302, 304, 307, 308])("%i is a failure: redirects are not followed", async (status) => {
+    const [delivery] = await answering(answered(status)).deliver([job()], deliveryContext());
+    expect(delivery).toEqual({
+      kind: "failed",
+      giveUp: false,
+      error: `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
+    });
+  });
+
+  test.each([100, 400, 401, 404, 500, 503])(
+    "%i is a failure that tells what the receiver said",
+    async (status) => {
+      const answer = answered(status, { excerpt: "no such order" });
+      expect(await answering(answer).deliver([job()], deliveryContext())).toEqual([
+        { kind: "failed", giveUp: false, error: `The receiver answered ${status}: no such order` },
+      ]);
+    },
+  );
+
+  test.each([
+    [5 * second, 5 * second],
+    [48 * 60 * minute, 24 * 60 * minute],
+    [0, 0],
+    [-second, 0],
+  ])("Retry-After of %i ms is honoured, up to a day", async (retryAfterMs, waitMs) => {
+    const [delivery] = await answering(answered(429, { retryAfterMs })).deliver([job()], deliveryContext());
+    expect(delivery).toMatchObject({
+      kind: "failed",
+      giveUp: false,
+      retryAt: new Date(now.getTime() + waitMs),
+    });
+  });
+
+  test("none, or a URL that may not be reached, is an attempt that failed", async () => {
+    for (const kind of ["refused", "failed"] as const)
+      expect(await answering({ kind, error: "why" }).deliver([job()], deliveryContext())).toEqual([
+        { kind: "failed", giveUp: false, error: "why" },
+      ]);
+  });
+
+  test("to each job is its own, and a sender that breaks fails the job it broke at", async () => {
+    const { deliver } = answering(async ({ id }) => {
+      if (id.endsWith("c1")) throw new Error("the sender broke");
+      return answered(id.endsWith("c2") ? 500 : 200);
+    });
+    expect(
+      await deliver(
+        [0, 1, 2].map((n) => job({}, { n })),
+        deliveryContext(),
+      ),
+    ).toMatchObject([
+      done,
+      { kind: "failed", error: "Error: the sender broke" },
+      { kind: "failed", error: "The receiver answered 500." },
+    ]);
+  });
+
+  test("is waited for until the timeout, or until the job is cancelled; then nothing waits on", async () => {
+    const ended: unknown[] = [];
+    const { deliver, clock, asked } = answering(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            ended.push(signal.reason.why);
+            reject(signal.reason);
+          });
+        }),
+    );
+    const cancelled = new AbortController();
+    const jobs = [job({}, { timeout: "5s" }), job({}, { n: 1, timeout: "1m" })];
+    const delivering = deliver(
+      jobs,
+      deliveryContext({ signalOf: ({ n }) => (n === 1 ? cancelled.signal : new AbortController().signal) }),
+    );
+    expect(asked).toHaveLength(2);
+    cancelled.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    await clock.advance(5 * second);
+    expect(await delivering).toMatchObject([
+      { kind: "failed", error: "AttemptStopped: The attempt took longer than 5s." },
+      { kind: "cancelled" },
+    ]);
+    expect(ended).toEqual(["cancelled", "timeout"]);
+  });
+});
+
+describe("through Lambda's protocol, the function that sends and a real receiver", () => {
+  let stop: AsyncDisposableStack;
+  beforeEach(() => {
+    stop = new AsyncDisposableStack();
+  });
+  afterEach(() => stop.disposeAsync());
+
+  async function wholeWay({ status = 204, allow = true }: { status?: number; allow?: boolean } = {}) {
+    const { host, url, received } = await receiver((response) => {
+      response.writeHead(status, { location: "https://example.com/" }).end();
+    });
+    const env = { CARILLON_LOG: "silent", ...(allow ? { CARILLON_WEBHOOK_ALLOW: host } : {}) };
+    const webhook = localFunction(
+      { name: "webhook", assemble, env, timeoutMs: minute, concurrency: 5 },
+      { clock: systemClock, log: silentLog },
+    );
+    stop.defer(() => webhook.close(0));
+    const functions = new Map([["sender", (event: unknown) => webhook.invoke(webhookRequest.parse(event))]]);
+    const server = await startLambda({ port: 0, functions, elsewhere: undefined, log: silentLog });
+    stop.defer(() => server.close(0));
+    const lambda = new LambdaClient({
+      endpoint: server.url,
+      region: "us-east-1",
+      credentials: { accessKeyId: "own", secretAccessKey: "own" },
+      maxAttempts: 1,
+    });
+    stop.defer(() => lambda.destroy());
+    const sendWebhook = webhookFunction(lambda, "sender");
+    return { received, url, deliver: webhookTarget({ sendWebhook, clock: systemClock }) };
+  }
+
+  test("a webhook arrives signed by both secrets, as Standard Webhooks are verified", async () => {
+    const { received, url, deliver } = await wholeWay();
+    const target = {
+      url,
+      secret: [newer, older],
+      headers: { "x-kind": "order", Authorization: "Bearer abc" },
+    };
+    expect(await deliver([job(target, { payload: { text: "ü\uFFFE" } })], deliveryContext())).toEqual([done]);
+    const { method, headers = {}, body = "" } = received[0] ?? {};
+    expect([method, headers["x-kind"], headers["authorization"]]).toEqual(["POST", "order", "Bearer abc"]);
+    expect(JSON.parse(body)).toMatchObject({ id: headers["webhook-id"], data: { text: "ü\uFFFE" } });
+    const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+    const signature = (secret: string) =>
+      `v1,${createHmac("sha256", Buffer.from(secret.slice("whsec_".length), "base64"))
+        .update(signed)
+        .digest("base64")}`;
+    expect(headers["webhook-signature"]).toBe(`${signature(newer)} ${signature(older)}`);
+  });
+
+  test("a redirect is a failure, and nobody follows it", async () => {
+    const { received, url, deliver } = await wholeWay({ status: 301 });
+    expect(await deliver([job({ url })], deliveryContext())).toMatchObject([
+      { kind: "failed", giveUp: false },
+    ]);
+    expect(received).toHaveLength(1);
+  });
+
+  test("an address that is not public is not reached unless it is allowed", async () => {
+    const { received, url, deliver } = await wholeWay({ allow: false });
+    expect(await deliver([job({ url, secret: newer })], deliveryContext())).toMatchObject([
+      { kind: "failed", giveUp: false, error: expect.not.stringContaining(newer) },
+    ]);
+    expect(received).toEqual([]);
+  });
+});
