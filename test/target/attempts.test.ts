@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { AttemptStopped, eachAttempt } from "../../lib/target/attempts.ts";
+import { type Delivery, done } from "../../lib/target/delivery.ts";
+import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
+import { at, monday } from "../support/instants.ts";
+import { manualClock } from "../support/manual-clock.ts";
+
+const jobs = (count: number, timeout = "30s") =>
+  Array.from({ length: count }, (_, n) => claimedJob({ handler: "h" }, { n, occurrence: at(n), timeout }));
+
+/** Attempts that end when the test says so. */
+function stage() {
+  const clock = manualClock(monday);
+  const started: { n: number; signal: AbortSignal; end: (delivery: Delivery) => void }[] = [];
+  const run = (count: number, context = deliveryContext(), timeout = "30s") =>
+    eachAttempt(jobs(count, timeout), context, clock, ({ n }, signal) => {
+      const { promise, resolve } = Promise.withResolvers<Delivery>();
+      started.push({ n, signal, end: resolve });
+      return promise;
+    });
+  const end = async (n: number, delivery: Delivery = done) => {
+    started.find((each) => each.n === n)?.end(delivery);
+    await clock.advance(0);
+  };
+  return { clock, started, run, end };
+}
+
+describe("attempts of a parcel", () => {
+  test("run side by side, at most as many as there are slots, in order", async () => {
+    const { clock, started, run, end } = stage();
+    const running = run(4, deliveryContext({ slots: 2 }));
+    await clock.advance(0);
+    expect(started.map(({ n }) => n)).toEqual([0, 1]);
+    await end(1);
+    expect(started.map(({ n }) => n)).toEqual([0, 1, 2]);
+    await end(0);
+    await end(2);
+    await end(3);
+    expect(await running).toEqual([done, done, done, done]);
+  });
+
+  test("that take longer than their timeout have failed, and nobody waits for them", async () => {
+    const { clock, started, run, end } = stage();
+    const running = run(2, deliveryContext(), "5s");
+    await clock.advance(4_999);
+    await end(1);
+    expect(started[0]?.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(started[0]?.signal.reason).toMatchObject({ why: "timeout" });
+    expect(started[1]?.signal.aborted).toBe(false);
+    expect(await running).toMatchObject([
+      { kind: "failed", error: "AttemptStopped: The attempt took longer than 5s.", giveUp: false },
+      done,
+    ]);
+  });
+
+  test("are handed back where the invocation ends before they start, and stopped where it ends before they are done", async () => {
+    const { clock, started, run } = stage();
+    const endsAt = Date.parse(monday) + 20_000;
+    const timeLeftMs = () => endsAt - clock.now().getTime();
+    const running = run(3, deliveryContext({ slots: 1, timeLeftMs }), "10s");
+    await clock.advance(10_000);
+    expect(started.map(({ n }) => n)).toEqual([0]);
+    await clock.advance(10_000);
+    expect(await running).toMatchObject([{ kind: "failed" }, { kind: "back" }, { kind: "back" }]);
+
+    const long = stage();
+    const cut = long.run(1, deliveryContext({ timeLeftMs: () => 40_000 }), "10m");
+    await long.clock.advance(37_000);
+    expect(await cut).toMatchObject([
+      { kind: "failed", error: "AttemptStopped: The worker's own time was up." },
+    ]);
+  });
+
+  test("stop when their job is cancelled, and others go on", async () => {
+    const { clock, run, end } = stage();
+    const stop = new AbortController();
+    const other = new AbortController();
+    const signalOf = ({ n }: { n: number }) => (n === 0 ? stop : other).signal;
+    const running = run(2, deliveryContext({ signalOf }));
+    await clock.advance(1_000);
+    stop.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    await end(1);
+    expect(await running).toEqual([{ kind: "cancelled" }, done]);
+  });
+
+  test("do not start once the lease is lost, and what had started has failed", async () => {
+    const { clock, started, run } = stage();
+    const stop = new AbortController();
+    const running = run(2, deliveryContext({ slots: 1, signalOf: () => stop.signal }));
+    await clock.advance(1_000);
+    stop.abort(new AttemptStopped("lease-lost", "Gone."));
+    expect(await running).toMatchObject([{ kind: "failed" }, { kind: "back" }]);
+    expect(started).toHaveLength(1);
+  });
+
+  test("that throw have failed, with class, message and stack, bounded and fit to be stored", async () => {
+    const clock = manualClock(monday);
+    const error = new RangeError(`bad\u0000 ${"x".repeat(5_000)}\ud800`);
+    const [failure] = await eachAttempt(jobs(1), deliveryContext(), clock, () => Promise.reject(error));
+    expect(failure).toMatchObject({ kind: "failed", errorClass: "RangeError", giveUp: false });
+    if (failure?.kind !== "failed") throw new Error("It did not fail.");
+    expect(failure.error).toHaveLength(2_000);
+    expect(failure.error).not.toContain("\u0000");
+    expect(failure.stack?.length).toBeLessThanOrEqual(8_000);
+    expect(failure.stack?.isWellFormed()).toBe(true);
+  });
+});
