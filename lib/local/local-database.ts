@@ -8,6 +8,8 @@ import { ensureAdminToken } from "../token/token.ts";
 export interface DatabaseUrls {
   tick: string;
   worker: string;
+  /** The worker that runs handlers. */
+  handler: string;
   api: string;
 }
 
@@ -25,6 +27,7 @@ export async function prepareEmbedded(serverUrl: string, token: string, log: Log
   return withConnection(url.href, async (sql) => ({
     tick: await login(sql, url, "carillon_tick"),
     worker: await login(sql, url, "carillon_worker"),
+    handler: await login(sql, url, "carillon_handler"),
     api: await login(sql, url, "carillon_api"),
   }));
 }
@@ -32,7 +35,7 @@ export async function prepareEmbedded(serverUrl: string, token: string, log: Log
 /** A database of the user's own: we have one login there, so every function uses that. */
 export async function prepareGiven(url: string, token: string, log: Log): Promise<DatabaseUrls> {
   await prepare(url, token, log);
-  return { tick: url, worker: url, api: url };
+  return { tick: url, worker: url, handler: url, api: url };
 }
 
 async function prepare(url: string, token: string, log: Log): Promise<void> {

@@ -81,9 +81,9 @@ test("a new stack gets its tables, its functions' logins and its first admin tok
   expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
   const roles = await sql`
     select rolname, rolcanlogin, rolsuper, pg_has_role(rolname, 'rds_iam', 'member') as by_iam
-    from pg_roles where rolname in ('carillon_tick', 'carillon_worker', 'carillon_api') order by rolname`;
+    from pg_roles where rolname in ('carillon_tick', 'carillon_worker', 'carillon_handler', 'carillon_api') order by rolname`;
   expect(roles).toEqual(
-    ["carillon_api", "carillon_tick", "carillon_worker"].map((rolname) => ({
+    ["carillon_api", "carillon_handler", "carillon_tick", "carillon_worker"].map((rolname) => ({
       rolname,
       rolcanlogin: true,
       rolsuper: false,
