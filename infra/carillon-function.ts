@@ -10,9 +10,10 @@ import type { Network } from "./network.ts";
 
 export interface CarillonFunctionProps {
   /** The file in functions/ that holds the handler, without its ending. */
-  readonly entry: "tick" | "worker" | "api" | "migrate";
+  readonly entry: "tick" | "worker" | "api" | "migrate" | "webhook";
   readonly description: string;
-  readonly network: Network;
+  /** Default: it stands outside, where it reaches the internet and nothing of ours. */
+  readonly network?: Network;
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly logRetention: RetentionDays;
@@ -25,7 +26,7 @@ const repository = fileURLToPath(new URL("..", import.meta.url));
 const requireForModules =
   "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
 
-/** A function of functions/ in the network, with a role of its own that may write its log, and nothing else until something grants it. */
+/** A function of functions/, with a role of its own that may write its log, and nothing else until something grants it. */
 export class CarillonFunction extends NodejsFunction {
   readonly logs: LogGroup;
 
@@ -36,7 +37,7 @@ export class CarillonFunction extends NodejsFunction {
     });
     const role = new Role(scope, `${id}Role`, {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      inlinePolicies: { Network: networkInterfaces() },
+      ...(props.network === undefined ? {} : { inlinePolicies: { Network: networkInterfaces() } }),
     });
     logs.grantWrite(role);
 
@@ -50,12 +51,10 @@ export class CarillonFunction extends NodejsFunction {
       memorySize: props.memoryMiB,
       role,
       logGroup: logs,
-      vpc: props.network.vpc,
-      vpcSubnets: props.network.subnets,
-      securityGroups: [props.network.functions],
+      ...(props.network === undefined ? {} : inside(props.network)),
       environment: {
-        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them.
-        NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem",
+        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them; nobody outside has to.
+        ...(props.network === undefined ? {} : { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" }),
         NODE_OPTIONS: "--enable-source-maps",
       },
       awsSdkConnectionReuse: false,
@@ -76,6 +75,10 @@ export class CarillonFunction extends NodejsFunction {
     });
     this.logs = logs;
   }
+}
+
+function inside(network: Network) {
+  return { vpc: network.vpc, vpcSubnets: network.subnets, securityGroups: [network.functions] };
 }
 
 /**

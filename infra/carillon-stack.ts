@@ -10,6 +10,7 @@ import { Network } from "./network.ts";
 import type { Settings } from "./settings.ts";
 import { TargetAllowList } from "./target-allow-list.ts";
 import { Tick } from "./tick.ts";
+import { WebhookSender } from "./webhook-sender.ts";
 import { Worker } from "./worker.ts";
 
 const FAST_TIMEOUT = Duration.seconds(functionTimeoutSeconds.fastWorker);
@@ -42,8 +43,15 @@ export class CarillonStack extends Stack {
     const queues = [fast, slow];
     const shared = { network, database, queues, logRetention };
 
+    const targets = new TargetAllowList(this, {
+      queueArns: settings.targetQueueArns,
+      busArns: settings.targetBusArns,
+      functionArns: settings.targetFunctionArns,
+    });
+
     const api = new Api(this, "Api", {
       ...shared,
+      targets,
       requestsPerSecond: settings.apiRequestsPerSecond,
       requestBurst: settings.apiRequestBurst,
     });
@@ -51,26 +59,28 @@ export class CarillonStack extends Stack {
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
       source: fast,
+      user: "carillon_worker",
       description: "Carillon: delivers jobs to queues and event buses, many together",
       timeout: FAST_TIMEOUT,
       memoryMiB: 1_024,
       batchSize: workerBatchSize.fast,
       maxConcurrency: settings.fastConcurrency,
-      targets: new TargetAllowList(this, {
-        queueArns: settings.targetQueueArns,
-        busArns: settings.targetBusArns,
-      }),
     });
+    targets.admitSender(fastWorker.fn);
     const slowWorker = new Worker(this, "SlowWorker", {
       ...shared,
       source: slow,
-      description: "Carillon: runs handlers",
+      // Handlers make and end schedules in their own transactions.
+      user: "carillon_handler",
+      description: "Carillon: runs handlers, invokes functions and sends webhooks",
       timeout: SLOW_TIMEOUT,
       memoryMiB: 1_024,
       // Alone: a handler that hangs holds up nobody's parcel but its own.
       batchSize: workerBatchSize.slow,
       maxConcurrency: settings.slowConcurrency,
     });
+    targets.admitInvoker(slowWorker.fn);
+    new WebhookSender(this, "WebhookSender", { logRetention }).admitSender(slowWorker.fn);
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, tick, fastWorker, slowWorker]) querying.node.addDependency(migration);

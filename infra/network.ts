@@ -58,6 +58,7 @@ export class Network extends Construct {
     const subnets = props.highlyAvailable ? isolated : isolated.slice(0, 1);
     this.endpoint("Sqs", InterfaceVpcEndpointAwsService.SQS, endpoints, subnets);
     this.endpoint("EventBridge", InterfaceVpcEndpointAwsService.EVENTBRIDGE, endpoints, subnets);
+    this.endpoint("Lambda", InterfaceVpcEndpointAwsService.LAMBDA, endpoints, subnets);
     this.endpoint("SecretsManager", InterfaceVpcEndpointAwsService.SECRETS_MANAGER, endpoints, subnets);
   }
 

@@ -5,6 +5,9 @@ const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
 ];
 
+/** The API is told the lists by its environment, for all of which Lambda has room for 4 KB. */
+const listCharactersMax = 1_000;
+
 /** Everything that a deployment may decide, with its default. Given as context: `cdk deploy -c carillon:databaseClass=t4g.small`, or in cdk.json. */
 const settings = z.strictObject({
   /** The RDS instance class, without its "db." prefix. */
@@ -22,7 +25,7 @@ const settings = z.strictObject({
   highlyAvailable: yesOrNo().default(false),
   /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. */
   fastConcurrency: wholeNumber(2, 1_000).default(4),
-  /** How many workers at most run handlers at once; each may hold two database connections. */
+  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold two database connections. */
   slowConcurrency: wholeNumber(2, 1_000).default(10),
   /** How many requests a second the API takes on average; it answers 429 to the others. */
   apiRequestsPerSecond: wholeNumber(1, 10_000).default(50),
@@ -32,6 +35,8 @@ const settings = z.strictObject({
   targetQueueArns: arns(/^arn:[\w-]+:sqs:[\w-]+:\d{12}:[\w-]+(\.fifo|\*)?$/),
   /** The event buses that schedules may name. None given: the default bus of this account and region. */
   targetBusArns: arns(/^arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/[\w./-]+\*?$/),
+  /** The Lambda functions that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
+  targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
   /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
   alarmTopicArn: z
     .string()
@@ -84,7 +89,12 @@ function arns(pattern: RegExp) {
   return z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").map((arn) => arn.trim()))])
     .pipe(
-      z.array(z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas")),
+      z
+        .array(z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas"))
+        .refine(
+          (list) => list.join(",").length <= listCharactersMax,
+          `it takes at most ${listCharactersMax} characters; name many at once by ending them with *`,
+        ),
     )
     .default([]);
 }

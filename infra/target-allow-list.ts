@@ -1,5 +1,6 @@
 import { Stack } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 
 export interface TargetAllowListProps {
@@ -7,32 +8,57 @@ export interface TargetAllowListProps {
   readonly queueArns: readonly string[];
   /** Empty: the default bus of this account and region. */
   readonly busArns: readonly string[];
+  /** Empty: the functions of this account and region whose name starts with `carillon-target-`. */
+  readonly functionArns: readonly string[];
 }
 
 /**
- * Where schedules may send to. Whoever may write a schedule acts through the worker's rights, so these are named when the stack is
- * deployed. The default's prefix is one that nobody uses by accident.
+ * Where schedules may send to. Whoever may write a schedule acts through the workers' rights, so these are named when the stack is
+ * deployed. The defaults' prefix is one that nobody uses by accident. The API is told as well, and refuses what could never arrive.
  */
 export class TargetAllowList {
-  private readonly statements: readonly PolicyStatement[];
+  private readonly queues: string[];
+  private readonly buses: string[];
+  private readonly functions: string[];
+  private readonly account: string;
 
-  constructor(scope: Construct, props: TargetAllowListProps) {
+  constructor(scope: Construct, { queueArns, busArns, functionArns }: TargetAllowListProps) {
     const stack = Stack.of(scope);
-    const queues = stack.formatArn({ service: "sqs", resource: "carillon-target-*" });
-    const defaultBus = stack.formatArn({ service: "events", resource: "event-bus", resourceName: "default" });
-    this.statements = [
-      new PolicyStatement({
-        actions: ["sqs:SendMessage", "sqs:GetQueueUrl"],
-        resources: props.queueArns.length > 0 ? [...props.queueArns] : [queues],
-      }),
-      new PolicyStatement({
-        actions: ["events:PutEvents"],
-        resources: props.busArns.length > 0 ? [...props.busArns] : [defaultBus],
-      }),
-    ];
+    const orDefault = (arns: readonly string[], byDefault: string) =>
+      arns.length > 0 ? [...arns] : [byDefault];
+    this.queues = orDefault(queueArns, stack.formatArn({ service: "sqs", resource: "carillon-target-*" }));
+    this.buses = orDefault(
+      busArns,
+      stack.formatArn({ service: "events", resource: "event-bus", resourceName: "default" }),
+    );
+    this.functions = orDefault(
+      functionArns,
+      `arn:${stack.partition}:lambda:${stack.region}:${stack.account}:function:carillon-target-*`,
+    );
+    this.account = stack.account;
   }
 
-  admit(grantee: IGrantable): void {
-    for (const statement of this.statements) grantee.grantPrincipal.addToPrincipalPolicy(statement);
+  /** To whoever delivers to queues and buses. */
+  admitSender(grantee: IGrantable): void {
+    grant(grantee, ["sqs:SendMessage", "sqs:GetQueueUrl"], this.queues);
+    grant(grantee, ["events:PutEvents"], this.buses);
   }
+
+  /** To whoever invokes functions; their versions and aliases are resources of their own. */
+  admitInvoker(grantee: IGrantable): void {
+    const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
+    grant(grantee, ["lambda:InvokeFunction"], [...this.functions, ...qualified]);
+  }
+
+  /** Names without an ARN mean this account; the region every function knows. */
+  tell(fn: LambdaFunction): void {
+    fn.addEnvironment("TARGET_ACCOUNT", this.account);
+    fn.addEnvironment("TARGET_QUEUES", this.queues.join(","));
+    fn.addEnvironment("TARGET_BUSES", this.buses.join(","));
+    fn.addEnvironment("TARGET_FUNCTIONS", this.functions.join(","));
+  }
+}
+
+function grant(grantee: IGrantable, actions: string[], resources: string[]): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
 }

@@ -3,14 +3,15 @@ import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { CarillonFunction } from "./carillon-function.ts";
-import type { Database } from "./database.ts";
+import type { Database, DatabaseUser } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
-import type { TargetAllowList } from "./target-allow-list.ts";
 
 export interface WorkerProps {
   readonly network: Network;
   readonly database: Database;
+  /** As whom it reaches the database. */
+  readonly user: DatabaseUser;
   /** The queue whose parcels this worker takes. */
   readonly source: JobQueue;
   /** Every queue: jobs to be tried again travel in new parcels. */
@@ -23,12 +24,12 @@ export interface WorkerProps {
   /** How many invocations there are at most at once. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
-  /** The queues and buses that this worker delivers to. Default: it delivers to none. */
-  readonly targets?: TargetAllowList;
 }
 
 /** Claims parcels, delivers their jobs and settles them. */
 export class Worker extends Construct {
+  readonly fn: CarillonFunction;
+
   constructor(scope: Construct, id: string, props: WorkerProps) {
     super(scope, id);
 
@@ -40,9 +41,9 @@ export class Worker extends Construct {
       memoryMiB: props.memoryMiB,
       logRetention: props.logRetention,
     });
-    props.database.admit(fn, "carillon_worker");
+    props.database.admit(fn, props.user);
     for (const queue of props.queues) queue.admitSender(fn);
-    props.targets?.admit(fn);
+    this.fn = fn;
 
     fn.addEventSource(
       new SqsEventSource(props.source.queue, {

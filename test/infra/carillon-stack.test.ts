@@ -133,12 +133,15 @@ describe("nothing is public but the API", () => {
     expect(rules).toHaveLength(4);
   });
 
-  test("every function is in the network, save the one that answers to CloudFormation", () => {
+  test("every function is in the network, save the one that answers to CloudFormation and the one that sends webhooks", () => {
     const outside = stack
       .ofType("AWS::Lambda::Function")
       .filter(([, { Properties }]) => !("VpcConfig" in Properties))
       .map(([id]) => id);
-    expect(outside).toEqual([expect.stringMatching(/^MigrationProvider/)]);
+    expect(outside.sort()).toEqual([
+      expect.stringMatching(/^MigrationProvider/),
+      expect.stringMatching(/^WebhookSenderFunction/),
+    ]);
   });
 
   test("only the gateway and the rule may call a function from outside", () => {
@@ -175,7 +178,9 @@ describe("order", () => {
       "AWS::ApiGatewayV2::Route",
       "AWS::ApiGatewayV2::Stage",
     ].flatMap((type) => stack.ofType(type));
-    const functions = stack.ofType("AWS::Lambda::Function").filter(([id]) => !id.startsWith("Migration"));
+    const functions = stack
+      .ofType("AWS::Lambda::Function")
+      .filter(([id]) => !id.startsWith("Migration") && !id.startsWith("WebhookSender"));
     expect(waiting).toHaveLength(5);
     expect(functions).toHaveLength(4);
     for (const [, { DependsOn }] of [...waiting, ...functions]) expect(DependsOn).toContain(migration);

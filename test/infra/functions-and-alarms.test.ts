@@ -36,21 +36,25 @@ describe("alarms", () => {
 });
 
 describe("functions", () => {
-  test("run on Node 24 and ARM, trust RDS's authorities, and keep their logs for as long as is set", () => {
+  test("run on Node 24 and ARM, trust RDS's authorities where they meet RDS, and keep their logs for as long as is set", () => {
     const own = synthesised({ logRetentionDays: "90" });
     const functions = own
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => !id.startsWith("MigrationProvider"));
-    expect(functions).toHaveLength(5);
-    for (const [, { Properties }] of functions) {
+    expect(functions).toHaveLength(6);
+    const outside: string[] = [];
+    for (const [id, { Properties }] of functions) {
       expect(Properties).toMatchObject({
         Runtime: "nodejs24.x",
         Architectures: ["arm64"],
         Handler: "index.handler",
-        Environment: { Variables: { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" } },
         LoggingConfig: { LogGroup: { Ref: expect.any(String) } },
       });
+      const { Variables } = Object(Properties["Environment"]);
+      if (Variables.NODE_EXTRA_CA_CERTS !== "/var/runtime/ca-cert.pem") outside.push(id);
     }
+    // Whom a webhook trusts is what the world trusts.
+    expect(outside).toEqual([expect.stringMatching(/^WebhookSenderFunction/)]);
     own.template.allResourcesProperties("AWS::Logs::LogGroup", { RetentionInDays: 90 });
   });
 
@@ -61,7 +65,7 @@ describe("functions", () => {
     }
   });
 
-  test("know the two queues and the database by the names that the code reads", () => {
+  test("know the two queues, the database and each other by the names that the code reads", () => {
     const variablesOf = (path: string): string[] => {
       const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith(path));
       const { Variables } = Object(found?.[1].Properties["Environment"]);
@@ -69,9 +73,13 @@ describe("functions", () => {
     };
     const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
     const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
-    for (const path of ["TickFunction", "ApiFunction", "FastWorkerFunction", "SlowWorkerFunction"]) {
+    const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
+    expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList].sort());
+    expect(variablesOf("SlowWorkerFunction").sort()).toEqual([...querying, "WEBHOOK_FUNCTION"].sort());
+    for (const path of ["TickFunction", "FastWorkerFunction"]) {
       expect(variablesOf(path).sort()).toEqual(querying);
     }
+    expect(variablesOf("WebhookSenderFunction")).toEqual([]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
       [...where, "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
     );

@@ -1,3 +1,4 @@
+import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
@@ -67,7 +68,7 @@ test("each function enters the database as its own user and as no other", () => 
   expect(users).toEqual([
     ["Api", "carillon_api"],
     ["FastWorker", "carillon_worker"],
-    ["SlowWorker", "carillon_worker"],
+    ["SlowWorker", "carillon_handler"],
     ["Tick", "carillon_tick"],
   ]);
 });
@@ -94,6 +95,46 @@ test("by default schedules send to queues named carillon-target-… and to the d
   expect(holders(stack, "events:PutEvents")).toEqual([
     ["FastWorker", expect.stringMatching(/AWS::AccountId.*":event-bus\/default"/)],
   ]);
+});
+
+test("by default schedules invoke functions named carillon-target-…, through the slow worker, which alone sends webhooks", () => {
+  const invoked = holders(stack, "lambda:InvokeFunction").filter(([to]) => !to.startsWith("Migration"));
+  const two =
+    /^\[\{"Fn::GetAtt":\["WebhookSenderFunction\w+","Arn"\]\},\{[^{]*(\{"Ref":"AWS::\w+"\}[^{]*)+":function:carillon-target-\*"\]\]\}\]$/;
+  expect(invoked).toEqual([["SlowWorker", expect.stringMatching(two)]]);
+});
+
+test("the function that sends webhooks may write its log, and nothing else", () => {
+  const own = granted(stack).filter(({ to }) => to.startsWith("WebhookSender"));
+  expect(own.map(({ statement: { Action } }) => Action)).toEqual([
+    ["logs:CreateLogStream", "logs:PutLogEvents"],
+  ]);
+  expect(JSON.stringify(own[0]?.statement.Resource)).toContain("WebhookSenderFunctionLogs");
+});
+
+test("the API is told what the workers may do, so that it refuses what they could not deliver", () => {
+  const [queue, bus] = [
+    "arn:aws:sqs:eu-central-1:123456789012:orders-*",
+    "arn:aws:events:eu-central-1:123456789012:event-bus/orders",
+  ];
+  const functions = [
+    "arn:aws:lambda:eu-central-1:123456789012:function:resize",
+    "arn:aws:lambda:eu-central-1:123456789012:function:orders-*",
+  ];
+  const allowed = synthesised({ targetQueueArns: queue, targetBusArns: bus, targetFunctionArns: functions });
+  allowed.template.hasResourceProperties("AWS::Lambda::Function", {
+    Environment: {
+      Variables: Match.objectLike({
+        TARGET_ACCOUNT: { Ref: "AWS::AccountId" },
+        TARGET_QUEUES: queue,
+        TARGET_BUSES: bus,
+        TARGET_FUNCTIONS: functions.join(","),
+      }),
+    },
+  });
+  // A version or an alias is a resource beside its function; a name that ends in * takes them in.
+  const [[, invoked] = []] = holders(allowed, "lambda:InvokeFunction").filter(([to]) => to === "SlowWorker");
+  for (const arn of [...functions, `${functions[0]}:*`]) expect(invoked).toContain(JSON.stringify(arn));
 });
 
 test("an allow-list takes the place of the defaults", () => {

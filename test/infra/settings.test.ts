@@ -66,6 +66,23 @@ test("an allow-list never takes everything: account, region and a name are neede
   ]) {
     expect(() => read({ "carillon:targetBusArns": arn })).toThrow("carillon:targetBusArns");
   }
+  for (const arn of [
+    "*",
+    "arn:aws:lambda:eu-central-1:123456789012:function:*",
+    "arn:aws:lambda:eu-central-1:123456789012:function:resize:live",
+    "resize",
+  ]) {
+    expect(() => read({ "carillon:targetFunctionArns": arn })).toThrow("carillon:targetFunctionArns");
+  }
+});
+
+test("an allow-list that has no room in a function's environment is refused before it is deployed", () => {
+  const arn = (n: number) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`;
+  const many = (length: number) => Array.from({ length }, (_, n) => arn(100 + n));
+  expect(read({ "carillon:targetQueueArns": many(16) }).targetQueueArns).toHaveLength(16);
+  expect(() => read({ "carillon:targetQueueArns": many(17) })).toThrow(
+    "carillon:targetQueueArns: it takes at most 1000 characters; name many at once by ending them with *",
+  );
 });
 
 test("high availability is a standby of the database and endpoints in both zones", () => {
@@ -74,6 +91,6 @@ test("high availability is a standby of the database and endpoints in both zones
   two.template.hasResourceProperties("AWS::RDS::DBInstance", { MultiAZ: true });
   const subnetsOf = (stack: typeof one) =>
     stack.ofType("AWS::EC2::VPCEndpoint").map(([, { Properties }]) => Object(Properties["SubnetIds"]).length);
-  expect(subnetsOf(one)).toEqual([1, 1, 1]);
-  expect(subnetsOf(two)).toEqual([2, 2, 2]);
+  expect(subnetsOf(one)).toEqual([1, 1, 1, 1]);
+  expect(subnetsOf(two)).toEqual([2, 2, 2, 2]);
 });
