@@ -17,7 +17,7 @@ export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, Ht
   const sql = connect(env, { applicationName: "carillon-api" });
   const queue = parcelQueueFrom(env, log);
   const handler = makeApi({
-    operations: makeOperations({ sql, queue, handlers: handlers.map(({ name }) => name) }),
+    operations: makeOperations({ sql, queue, handlers }),
     findToken: (bearer) => findToken(sql, bearer),
     clock: systemClock,
     log,

@@ -1,5 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import type { JobPlace } from "../job/job-place.ts";
+import { type PayloadTaker, refuseUnfitPayload } from "../job/payload-faults.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
@@ -42,6 +43,7 @@ import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
+import { acceptPatched, refuseUnfitFire } from "./handler-payload.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
@@ -105,41 +107,48 @@ export interface Operations {
 export interface OperationDeps {
   sql: Sql;
   queue: ParcelQueue;
-  /** The names of the handlers that are deployed. */
-  handlers: readonly string[];
+  /** Those that are deployed. */
+  handlers: readonly PayloadTaker[];
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
   const { sql, handlers } = deps;
+  const names = handlers.map(({ name }) => name);
+  const accept = (body: ScheduleBody) => {
+    refuseUnknownHandler(names, body.target);
+    refuseUnfitPayload(handlers, body);
+  };
   return {
     putSchedule: async (wish) => {
-      refuseUnknownHandler(handlers, wish.body.target);
+      accept(wish.body);
       return putSchedule(deps, wish);
     },
     createSchedule: async (wish) => {
-      refuseUnknownHandler(handlers, wish.body.target);
+      accept(wish.body);
       return createSchedule(deps, wish);
     },
     patchSchedule: async (wish) => {
-      if (isObject(wish.patch)) refuseUnknownHandler(handlers, wish.patch["target"]);
-      return patchSchedule(deps, wish);
+      if (isObject(wish.patch)) refuseUnknownHandler(names, wish.patch["target"]);
+      return patchSchedule(deps, wish, acceptPatched(handlers));
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
     resumeSchedule: (wish) => resumeSchedule(deps, wish),
-    fireNow: (wish) => fireNow(deps, wish),
+    fireNow: async (wish) => {
+      await refuseUnfitFire(sql, handlers, wish);
+      return fireNow(deps, wish);
+    },
     backfillSchedule: (wish) => backfillSchedule(deps, wish),
     readSchedule: (key) => readSchedule(sql, key),
     listSchedules: (filter) => listSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),
     previewSchedule: async (wish) => {
-      refuseUnknownHandler(handlers, wish.body.target);
+      accept(wish.body);
       return previewSchedule(sql, wish);
     },
     explain: (wish) => explain(sql, wish),
     versionsOfSchedule: (wish) => versionsOf(sql, wish),
-    restoreVersion: (wish) =>
-      restoreVersion(deps, wish, ({ target }) => refuseUnknownHandler(handlers, target)),
+    restoreVersion: (wish) => restoreVersion(deps, wish, accept),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);

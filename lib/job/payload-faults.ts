@@ -14,7 +14,8 @@ function belowPayload(path: string): string {
   return path.startsWith("[") ? `payload${path}` : `payload.${path}`;
 }
 
-interface PayloadTaker {
+/** What a handler says of payloads. */
+export interface PayloadTaker {
   name: string;
   payloadFaults(payload: unknown): Fault[];
 }

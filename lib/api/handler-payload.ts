@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Tx } from "../db/connect.ts";
+import { type PayloadTaker, refuseUnfitPayload } from "../job/payload-faults.ts";
+import type { FireWish } from "../plan/fire-now.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { findSchedule } from "../schedule/stored-schedule.ts";
+
+/** For a patch: what it leaves alone is not held against it, also where the handler has changed its mind since. */
+export function acceptPatched(
+  handlers: readonly PayloadTaker[],
+): (body: ScheduleBody, before: ScheduleBody) => void {
+  return (body, before) => {
+    const touched =
+      !isDeepStrictEqual(body.payload, before.payload) || !isDeepStrictEqual(body.target, before.target);
+    if (touched) refuseUnfitPayload(handlers, body);
+  };
+}
+
+/** A job fired with a payload of its own goes to its schedule's handler. */
+export async function refuseUnfitFire(
+  tx: Tx,
+  handlers: readonly PayloadTaker[],
+  { key, payload }: FireWish,
+): Promise<void> {
+  if (payload === undefined) return;
+  const schedule = await findSchedule(tx, key);
+  if (schedule !== null) refuseUnfitPayload(handlers, { target: schedule.body.target, payload });
+}

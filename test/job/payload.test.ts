@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ApiAnswer, type OwnApi, ownApi } from "../api/own-api.ts";
+
+let api: OwnApi;
+beforeAll(async () => {
+  api = await ownApi();
+});
+afterAll(() => api.stop());
+
+const unshipped = { when: "every 1h", target: { handler: "order-unshipped" } };
+const fits = { orderId: 7 };
+
+const put = (key: string, body: object) => api.send("PUT", `/v1/schedules/${key}`, { body });
+const patch = (key: string, body: object) => api.send("PATCH", `/v1/schedules/${key}`, { body });
+
+function expectRefused(answer: ApiAnswer, paths: string[]): void {
+  expect(answer).toMatchObject({ status: 422, json: { errors: paths.map((path) => ({ path })) } });
+}
+
+describe("a payload that a handler would not take is refused", () => {
+  const bad = { orderId: "", escalateAfter: "soon" };
+  const paths = ["payload.orderId", "payload.escalateAfter"];
+
+  test("when a schedule is put, with every fault and its path, and nothing is stored", async () => {
+    expectRefused(await put("put", { ...unshipped, payload: bad }), paths);
+    expect(await api.send("GET", "/v1/schedules/put")).toMatchObject({ status: 404 });
+  });
+
+  test("where it is missing altogether", async () => {
+    expectRefused(await put("put", unshipped), ["payload"]);
+  });
+
+  test("when a schedule is posted, and when it is previewed", async () => {
+    expectRefused(await api.send("POST", "/v1/schedules", { body: { ...unshipped, payload: bad } }), paths);
+    expectRefused(await api.send("POST", "/v1/preview", { body: { ...unshipped, payload: bad } }), paths);
+  });
+
+  test("when a patch changes it, or sends it to another handler", async () => {
+    expect(await put("patched", { ...unshipped, payload: fits })).toMatchObject({ status: 201 });
+    expectRefused(await patch("patched", { payload: { orderId: null } }), ["payload.orderId"]);
+    expectRefused(await patch("patched", { target: { handler: "greet" } }), ["payload.orderId"]);
+    expect(await patch("patched", { payload: { orderId: "8" } })).toMatchObject({ status: 200 });
+  });
+
+  test("when it is fired by hand with a payload of its own, and with the schedule's it runs", async () => {
+    await put("fired", { ...unshipped, payload: fits });
+    const fire = (body?: object) =>
+      api.send("POST", "/v1/schedules/fired/fire", body === undefined ? {} : { body });
+    expectRefused(await fire({ payload: bad }), paths);
+    expectRefused(await fire({ payload: null }), ["payload"]);
+    expect(await fire({ payload: { orderId: 9 } })).toMatchObject({ status: 202 });
+    expect(await fire()).toMatchObject({ status: 202 });
+  });
+
+  test("when a version is restored that asks for it", async () => {
+    await put("restored", { ...unshipped, payload: fits });
+    await patch("restored", { payload: { orderId: 8 } });
+    await api.sql`
+      update carillon.schedule_versions v set payload = '{"orderId": null}'
+      from carillon.schedules s where s.key = 'restored' and v.schedule_id = s.id and v.version = 1`;
+    expectRefused(await api.send("POST", "/v1/schedules/restored/versions/1/restore"), ["payload.orderId"]);
+  });
+});
+
+describe("a payload that a handler takes", () => {
+  test("is stored as the caller sent it, without what the schema fills in", async () => {
+    const payload = { orderId: 7, note: "x" };
+    expect(await put("stored", { ...unshipped, payload })).toMatchObject({ status: 201, json: { payload } });
+  });
+
+  test("that its handler does not take any more is not held against a patch of something else", async () => {
+    await put("aged", { ...unshipped, payload: fits });
+    await api.sql`
+      update carillon.schedule_versions v set payload = '{"orderId": null}'
+      from carillon.schedules s where s.key = 'aged' and v.schedule_id = s.id`;
+    expect(await patch("aged", { description: "still runs" })).toMatchObject({ status: 200 });
+  });
+
+  test("is nobody's business where the target is no handler", async () => {
+    expect(
+      await put("queue", { when: "every 1h", target: { queue: "q" }, payload: { orderId: null } }),
+    ).toMatchObject({
+      status: 201,
+    });
+  });
+});
