@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { jobId } from "../../lib/job/job-id.ts";
+import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { endLease } from "../../lib/parcel/end-lease.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { type Life, signsOfLife } from "../../lib/worker/signs-of-life.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, monday, second } from "../support/instants.ts";
+import { type ManualClock, manualClock } from "../support/manual-clock.ts";
+import { oneParcel } from "../support/parcels.ts";
+
+const leaseMs = 30 * second;
+let world: Carillon;
+let workerClock: ManualClock;
+let life: Life | undefined;
+
+beforeEach(async () => {
+  world = await carillon();
+  workerClock = manualClock(monday);
+});
+
+afterEach(async () => {
+  life?.end();
+  await world.stop();
+});
+
+async function claimed(jobs: number): Promise<ClaimedParcel> {
+  const parcel = await claimParcel(
+    world.sql,
+    await oneParcel(world, jobs, { target: { handler: "greet" } }),
+    leaseMs,
+  );
+  if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+  return parcel;
+}
+
+/** Lets both clocks go on by a second, and the beat that falls into it arrive. */
+async function beat(seconds = 1): Promise<void> {
+  for (let each = 0; each < seconds; each++) {
+    await world.clock.advance(second);
+    await workerClock.advance(second);
+    // The beat is a query of its own on this pool; what is asked after it is answered after it.
+    for (let turn = 0; turn < 4; turn++) await world.sql`select 1`;
+  }
+}
+
+const leaseUntil = async () =>
+  (await world.sql<{ until: Date }[]>`select lease_until as until from carillon.parcels`)[0]?.until;
+const live = (parcel: ClaimedParcel) =>
+  signsOfLife({ sql: world.sql, clock: workerClock, log: world.log }, parcel, leaseMs);
+
+describe("while a parcel is worked", () => {
+  test("its lease goes on, and is written no oftener than each half of it", async () => {
+    life = live(await claimed(1));
+    const first = await leaseUntil();
+    await beat(14);
+    expect(await leaseUntil()).toEqual(first);
+    await beat(3);
+    const second_ = await leaseUntil();
+    expect(second_?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
+    await beat(60);
+    expect((await leaseUntil())?.getTime()).toBeGreaterThan(
+      world.clock.now().getTime() + leaseMs / 2 - 2 * second,
+    );
+    await world.tick();
+    expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 0 }]);
+  });
+
+  test("a job that somebody wants cancelled is told so, and its neighbours are not", async () => {
+    const parcel = await claimed(2);
+    life = live(parcel);
+    const [first, other] = parcel.jobs.map((job) => life?.signalOf(job));
+    await world.sql`update carillon.jobs set cancel_asked = true where schedule_id = ${parcel.jobs[0]?.scheduleId ?? ""}`;
+    await beat();
+    expect(first?.reason).toMatchObject({ why: "cancelled" });
+    expect(other?.aborted).toBe(false);
+  });
+
+  test("a lease that another took over stops everything", async () => {
+    const parcel = await claimed(2);
+    life = live(parcel);
+    await world.clock.advance(minute);
+    expect((await endLease(world.sql, parcel.id, [])).held).toBe(true);
+    await beat();
+    for (const job of parcel.jobs) expect(life?.signalOf(job).reason).toMatchObject({ why: "lease-lost" });
+  });
+
+  test("a database that is away for a moment stops nothing", async () => {
+    const parcel = await claimed(1);
+    await world.sql`alter function carillon.beat_parcel(bigint, int, int) rename to beat_parcel_away`;
+    life = live(parcel);
+    await beat(2);
+    await world.sql`alter function carillon.beat_parcel_away(bigint, int, int) rename to beat_parcel`;
+    expect(world.log.lines.map(({ event }) => event)).toContain("worker.beat-failed");
+    await beat(20);
+    expect((await leaseUntil())?.getTime()).toBeGreaterThan(at(minute + leaseMs).getTime());
+    expect(life?.signalOf(parcel.jobs[0] ?? fail()).aborted).toBe(false);
+  });
+
+  test("no sign is given any more once it is over, and a crashed worker gives none", async () => {
+    const parcel = await claimed(1);
+    live(parcel).end();
+    await beat(31);
+    const [job] = await world.jobs();
+    expect(job).toMatchObject({ state: "waiting", attempt: 0 });
+    expect((await endLease(world.sql, parcel.id, [])).outgoing).toHaveLength(1);
+    expect((await settleParcel(world.sql, parcel, [{ kind: "succeeded" }])).held).toBe(false);
+    expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 1 }]);
+    expect(await world.sql`select outcome, error_class from carillon.attempts`).toEqual([
+      { outcome: "crashed", error_class: "LeaseEnded" },
+    ]);
+  });
+});
+
+describe("a signal", () => {
+  test("of a job that is not of the parcel is refused", async () => {
+    const parcel = await claimed(1);
+    life = live(parcel);
+    const [job] = parcel.jobs;
+    if (job === undefined) throw fail();
+    expect(() => life?.signalOf({ ...job, n: 7 })).toThrow(jobId({ ...job, n: 7 }));
+  });
+});
+
+function fail(): never {
+  throw new Error("There is no job.");
+}
