@@ -1,5 +1,6 @@
 import { Refusal } from "../refusal.ts";
 import { jsonDepthMax } from "./json.ts";
+import type { RetryPolicy } from "./retry-shape.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 
 /** One level more than a payload may have, for the body around it. */
@@ -15,15 +16,26 @@ type Patched = Omit<ScheduleBody, "target"> & { target: object };
  * A JSON merge patch (RFC 7396) on a stored body: what is not named stays, a null restores the default.
  * The result is for `parseScheduleBody`, which fills the defaults in and names the faults.
  */
-export function patchedSchedule(stored: Patched, patch: unknown): unknown {
+export function patchedSchedule(found: Patched, patch: unknown): unknown {
+  const stored = { ...found, retry: retryUnder(found.retry, isObject(patch) ? patch["retry"] : undefined) };
   const merged = mergePatch(stored, patch, 0);
   if (!isObject(merged) || !isObject(patch)) return merged;
   const nested = fixedObjects
     .filter((name) => isObject(merged[name]))
-    .map((name) => [name, keepUnknownNulls(stored[name], patch[name], merged[name])] as const);
+    .map((name) => [name, keepUnknownNulls(found[name], patch[name], merged[name])] as const);
   const { paused: _, ...lasting } = patch;
   const top = keepUnknownNulls(stored, lasting, merged);
   return isObject(top) ? Object.fromEntries([...Object.entries(top), ...nested]) : top;
+}
+
+/** What of a policy stays under a patch: one of another kind starts from the defaults of its kind. */
+function retryUnder(stored: RetryPolicy, patch: unknown): Partial<RetryPolicy> {
+  if (!isObject(patch)) return stored;
+  if (Array.isArray(patch["delays"])) return {};
+  const isOther = typeof patch["backoff"] === "string" && patch["backoff"] !== stored.backoff;
+  if (!isOther && patch["delays"] !== null) return stored;
+  const { base, max, attempts } = stored;
+  return stored.backoff === "list" ? {} : { base, max, attempts };
 }
 
 export function mergePatch(target: unknown, patch: unknown, depth: number): unknown {

@@ -95,3 +95,45 @@ describe("a merge patch", () => {
     expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
   });
 });
+
+describe("a patch of a retry policy", () => {
+  const retryOf = (before: object, patch: object) => {
+    const found = parseScheduleBody({ when: "every 5m", target: { handler: "greet" }, retry: before });
+    return parseScheduleBody(patchedSchedule(found, { retry: patch })).retry;
+  };
+
+  test("of the same kind keeps what it does not name", () => {
+    expect(retryOf({ base: "3s", attempts: 9 }, { max: "9s" })).toMatchObject({
+      base: "3s",
+      max: "9s",
+      attempts: 9,
+    });
+    expect(retryOf({ jitter: "none" }, { backoff: "exponential" })).toMatchObject({ jitter: "none" });
+  });
+
+  test("that names another kind starts from what is usual for that kind", () => {
+    expect(retryOf({ base: "3s", attempts: 9 }, { backoff: "fixed" })).toEqual({
+      attempts: 9,
+      backoff: "fixed",
+      base: "3s",
+      max: "1h",
+      jitter: "none",
+    });
+    expect(retryOf({ base: "3s", attempts: 9 }, { delays: ["1s", "2s"] })).toMatchObject({
+      attempts: 3,
+      backoff: "list",
+    });
+    expect(retryOf({ delays: ["1s", "2s"] }, { backoff: "exponential" })).toMatchObject({
+      attempts: 5,
+      jitter: "full",
+    });
+    expect(retryOf({ delays: ["1s", "2s"] }, { delays: null })).toMatchObject({
+      attempts: 5,
+      backoff: "exponential",
+    });
+    expect(retryOf({ delays: ["1s", "2s"] }, { delays: ["5s"] })).toMatchObject({
+      attempts: 2,
+      delays: ["5s"],
+    });
+  });
+});
