@@ -58,6 +58,10 @@ where s.target_kind = 'handler' and v.schedule_id = s.id and v.version = s.spec_
 alter table carillon.jobs
   -- Of a recheck: how many there have been with it, since its schedule's own job.
   add column checks smallint,
+  -- Of a recheck: the job that asked for the first of them.
+  add column root_occurrence timestamptz(3),
+  add column root_kind carillon.job_kind,
+  add column root_n int,
   -- Attempts from before somebody had it tried again: the schedule's retry policy does not count them.
   add column forgiven smallint,
   -- Somebody wants it stopped while it runs: whoever settles it does not try it again.
@@ -68,6 +72,9 @@ alter table carillon.attempts
   add column stack text,
   drop constraint attempts_outcome,
   add constraint attempts_outcome check (outcome in ('succeeded', 'failed', 'crashed', 'cancelled'));
+
+-- Read wherever a schedule is: its rechecks, of which most have none.
+create index jobs_beside_again on carillon.jobs_beside (schedule_id, occurrence, n) where kind = 'again';
 
 create type carillon.parcel_turn as enum ('waits', 'granted');
 
@@ -219,7 +226,39 @@ create or replace view carillon.startable as
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
   -- Not `is null`: for a small table that nobody has analyzed, the planner would rather walk the index of live keys.
-  where j.state = 'waiting' and coalesce(s.deleted_at, 'infinity') = 'infinity';
+  where j.state = 'waiting' and coalesce(s.deleted_at, 'infinity') = 'infinity'
+    -- A recheck belongs to what was asked when it was made or last tried, and is over with that.
+    and (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version);
+
+-- Writes down which rechecks of a claimed parcel are over, because another wish came between. Nearly always the edit has done so itself;
+-- left to the claim is what failed and was to be tried again while the edit was made. Returns whose turn in their lanes has come by that.
+create function carillon.cancel_superseded(p_parcel carillon.parcels, p_now timestamptz)
+  returns table (id bigint, queue carillon.queue_class)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_occurrences timestamptz[];
+  v_schedule_ids bigint[];
+  v_ns int[];
+begin
+  if p_parcel.kinds is null or not 'again' = any(p_parcel.kinds) then return; end if;
+  with cancelled as (
+    update carillon.jobs j set state = 'cancelled', reason = 'superseded', parcel_id = null, ready_at = null, finished_at = p_now
+    from unnest(p_parcel.occurrences, p_parcel.schedule_ids, p_parcel.kinds, p_parcel.ns) k (occurrence, schedule_id, kind, n), carillon.schedules s
+    where k.kind = 'again' and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
+      and j.state = 'waiting' and j.parcel_id = p_parcel.id
+      and s.id = k.schedule_id and s.deleted_at is null and coalesce(s.fresh_version, 1) > j.version
+    returning j.occurrence, j.schedule_id, j.n
+  )
+  select array_agg(c.occurrence), array_agg(c.schedule_id), array_agg(c.n) into v_occurrences, v_schedule_ids, v_ns from cancelled c;
+  if v_occurrences is null then return; end if;
+  return query
+    select f.id, f.queue
+    from carillon.leave_lanes(v_occurrences, v_schedule_ids, array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;
+end $$;
 
 -- Whether a claimed parcel may go on to its target now (`enter`, with how many of its jobs at once), or not: then it has given its
 -- lease back and waits for its turn (`held`) or for its time (`early`).
@@ -322,6 +361,11 @@ begin
         or j.due_at + j.deadline_ms * interval '1 millisecond' >= v_now)) or j.kind <> 'cadence');
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then
+    return query
+      select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
+        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+        null::smallint, null::int, f.id, f.queue
+      from carillon.cancel_superseded(v_parcel, v_now) f;
     perform carillon.set_aside(v_parcel, v_now);
     select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
     into v_occurrences, v_schedule_ids, v_kinds, v_ns
@@ -475,32 +519,40 @@ create function carillon.make_rechecks(p_parcel carillon.parcels, p_now timestam
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
+declare
+  v_recheck record;
+  v_n int;
 begin
-  return query
-    with wanted as (
-      select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
-        row_number() over (partition by s.id, date_trunc('milliseconds', r.at) order by r.occurrence, r.kind, r.n)
-          + coalesce((select max(o.n) from carillon.jobs o
-              where o.occurrence = date_trunc('milliseconds', r.at) and o.schedule_id = s.id and o.kind = 'again'), -1) as n
-      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
-      join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
-        and j.state = 'succeeded' and j.finished_at = p_now and j.reason is distinct from 'superseded'
-      join carillon.schedules s on s.id = r.schedule_id
-      where r.outcome = 'again'
-    ), placed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, w.* from wanted w
-    ), made as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version, kind, n, checks, payload)
-      select p.at, p.schedule_id, p.at, p.id, p.version, 'again', p.n, p.checks, p.payload from placed p
-    ), listed as (
-      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) select p.at, p.schedule_id, 'again', p.n from placed p
-    )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
-    select p.id, p.shard, p.queue, p.at, greatest(p_now + interval '20 seconds', p.at - interval '150 seconds'),
-      case when p.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority,
-      array[p.at], array[p.schedule_id], array['again'::carillon.job_kind], array[p.n::int]
-    from placed p
-    returning parcels.id, parcels.queue, parcels.ready_at;
+  -- In one order, whoever makes them: two that ask for the same instant of a schedule wait for each other.
+  for v_recheck in
+    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
+      nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
+      coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
+    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
+    join carillon.jobs j on j.occurrence = r.occurrence and j.schedule_id = r.schedule_id and j.kind = r.kind and j.n = r.n
+      and j.state = 'succeeded' and j.finished_at = p_now and j.reason is distinct from 'superseded'
+    join carillon.schedules s on s.id = r.schedule_id
+    where r.outcome = 'again'
+    order by s.id, 1, r.occurrence, r.kind, r.n
+  loop
+    select coalesce(max(o.n) + 1, 0) into v_n from carillon.jobs o
+    where o.occurrence = v_recheck.at and o.schedule_id = v_recheck.schedule_id and o.kind = 'again';
+    loop
+      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version, kind, n, checks, payload, root_occurrence, root_kind, root_n)
+      values (v_recheck.at, v_recheck.schedule_id, v_recheck.at, v_recheck.parcel, v_recheck.version, 'again', v_n, v_recheck.checks,
+        v_recheck.payload, v_recheck.root_occurrence, v_recheck.root_kind, v_recheck.root_n)
+      on conflict do nothing;
+      exit when found;
+      v_n := v_n + 1;
+    end loop;
+    insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) values (v_recheck.at, v_recheck.schedule_id, 'again', v_n);
+    return query
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
+      values (v_recheck.parcel, v_recheck.shard, v_recheck.queue, v_recheck.at, greatest(p_now + interval '20 seconds', v_recheck.at - interval '150 seconds'),
+        case when v_recheck.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority,
+        array[v_recheck.at], array[v_recheck.schedule_id], array['again'::carillon.job_kind], array[v_n])
+      returning parcels.id, parcels.queue, parcels.ready_at;
+  end loop;
 end $$;
 
 -- The gates of these schedules, shared, for rechecks: no edit comes between the look at a schedule and what is made of it. (Class 2.)
@@ -632,6 +684,15 @@ begin
       and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel and j.cancel_asked;
 end $$;
 
+-- In which version a job whose worker died was tried, as far as can be told; a recheck that is over stays in the version it belongs to.
+create function carillon.version_tried(p_job carillon.jobs, p_schedule carillon.schedules) returns int
+  language sql immutable
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select case when p_job.kind = 'again' and coalesce(p_schedule.fresh_version, 1) > p_job.version then p_job.version
+      else greatest(p_job.version, p_schedule.spec_version) end
+  $$;
+
 -- Takes a parcel whose lease has ended from its worker. A job that was alone had started: that was an attempt, and after the last one
 -- it is dead; else its parcel is there to be claimed again, under a new fence. Of several each goes into a parcel of its own and none is
 -- charged, so that one that kills its worker takes no neighbours with it again. Returns the parcels to be sent.
@@ -654,7 +715,7 @@ begin
   if v_parcel.id is null then return; end if;
 
   for v_alone in
-    select j.occurrence, j.schedule_id, j.kind, j.n, greatest(j.version, s.spec_version) as version, j.attempt + 1 as attempt, j.cancel_asked,
+    select j.occurrence, j.schedule_id, j.kind, j.n, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       j.attempt + 1 - coalesce(j.forgiven, 0) >= coalesce((v.body -> 'retry' ->> 'attempts')::int, p_attempts) as last_try
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
@@ -686,7 +747,7 @@ begin
     delete from carillon.parcels p where p.id = p_parcel;
     return query
       with own as (
-        select j.occurrence, j.schedule_id, j.kind, j.n, greatest(j.version, s.spec_version) as version
+        select j.occurrence, j.schedule_id, j.kind, j.n, carillon.version_tried(j, s) as version
         from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
         join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
           and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
@@ -727,6 +788,7 @@ end $$;
 
 revoke execute on function carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
   carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], carillon.job_kind[], int[]), carillon.claim_parcel(bigint, int, int),
+  carillon.cancel_superseded(carillon.parcels, timestamptz), carillon.version_tried(carillon.jobs, carillon.schedules),
   carillon.write_outcomes(carillon.parcels, timestamptz, timestamptz[], bigint[], carillon.job_kind[], int[], text[], timestamptz[], bigint[],
     text[], text[], text[], text[], text[], int[], text[], boolean),
   carillon.make_rechecks(carillon.parcels, timestamptz, timestamptz[], bigint[], carillon.job_kind[], int[], text[], timestamptz[]),
@@ -743,7 +805,8 @@ grant execute on function carillon.claim_parcel(bigint, int, int), carillon.beat
   carillon.end_lease(bigint, int, text[]), carillon.attach_missing_days(timestamptz[])
   to carillon_worker;
 grant execute on function carillon.end_lease(bigint, int, text[]), carillon.target_named(text) to carillon_tick;
-grant execute on function carillon.target_named(text) to carillon_api;
+grant execute on function carillon.target_named(text),
+  carillon.leave_lanes(timestamptz[], bigint[], carillon.job_kind[], int[], timestamptz) to carillon_api;
 grant select on carillon.targets to carillon_tick, carillon_worker, carillon_api;
 grant select, insert on carillon.outbox to carillon_tick, carillon_worker, carillon_api;
 grant update, delete on carillon.outbox to carillon_tick, carillon_worker;
