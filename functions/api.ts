@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { allowedTargetsFrom } from "../lib/api/allowed-targets.ts";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeOperations } from "../lib/api/operations.ts";
@@ -17,7 +18,7 @@ export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, Ht
   const sql = connect(env, { applicationName: "carillon-api" });
   const queue = parcelQueueFrom(env, log);
   const handler = makeApi({
-    operations: makeOperations({ sql, queue, handlers }),
+    operations: makeOperations({ sql, queue, handlers, targets: allowedTargetsFrom(env) }),
     findToken: (bearer) => findToken(sql, bearer),
     clock: systemClock,
     log,

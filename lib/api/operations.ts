@@ -43,6 +43,7 @@ import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
+import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
 import { acceptPatched, refuseUnfitFire } from "./handler-payload.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
 
@@ -109,6 +110,7 @@ export interface OperationDeps {
   queue: ParcelQueue;
   /** Those that are deployed. */
   handlers: readonly PayloadTaker[];
+  targets: AllowedTargets;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
@@ -116,6 +118,7 @@ export function makeOperations(deps: OperationDeps): Operations {
   const names = handlers.map(({ name }) => name);
   const accept = (body: ScheduleBody) => {
     refuseUnknownHandler(names, body.target);
+    refuseForbiddenTarget(deps.targets, body.target);
     refuseUnfitPayload(handlers, body);
   };
   return {
@@ -129,7 +132,10 @@ export function makeOperations(deps: OperationDeps): Operations {
     },
     patchSchedule: async (wish) => {
       if (isObject(wish.patch)) refuseUnknownHandler(names, wish.patch["target"]);
-      return patchSchedule(deps, wish, acceptPatched(handlers));
+      return patchSchedule(deps, wish, (body, before) => {
+        refuseForbiddenChange(deps.targets, body.target, before.target);
+        acceptPatched(handlers)(body, before);
+      });
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),

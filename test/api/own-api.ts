@@ -5,6 +5,7 @@ import path from "node:path";
 import type { ScheduledEvent } from "aws-lambda";
 import { assemble } from "../../functions/api.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
+import type { Environment } from "../../lib/config/environment.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { localRegion } from "../../lib/local/local-account.ts";
 import { startQueues } from "../../lib/local/queue/start-queues.ts";
@@ -34,7 +35,7 @@ export interface OwnApi {
 }
 
 /** The API's Lambda handler over a database of its own, as the role it has in production, and over queues of its own. */
-export async function ownApi(): Promise<OwnApi> {
+export async function ownApi(settings: Environment = {}): Promise<OwnApi> {
   const database = await testDatabase();
   const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-api-"));
@@ -56,7 +57,11 @@ export async function ownApi(): Promise<OwnApi> {
     AWS_SECRET_ACCESS_KEY: "carillon",
     CARILLON_LOG: "silent",
   };
-  const { handler, close } = assemble({ ...environment, DATABASE_URL: await loginAsApi(sql, database.url) });
+  const { handler, close } = assemble({
+    ...environment,
+    ...settings,
+    DATABASE_URL: await loginAsApi(sql, database.url),
+  });
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Environment, required } from "../config/environment.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import type { Target } from "../schedule/target-shape.ts";
+import { type Reach, reachFrom } from "../webhook/reach.ts";
+import { readWebhookUrl } from "../webhook/webhook-url.ts";
+
+/** ARNs, of which some end in `*`; null where everything is allowed, as it is locally. */
+type Arns = readonly string[] | null;
+
+/**
+ * Where schedules of this deployment may send to. The workers have rights to no more than this: what is refused here would fail there,
+ * at a time when nobody looks.
+ */
+export interface AllowedTargets {
+  region: string;
+  /** Whose queues, buses and functions are meant by their names. */
+  account: string;
+  queues: Arns;
+  buses: Arns;
+  functions: Arns;
+  webhooks: Reach;
+}
+
+export function allowedTargetsFrom(env: Environment): AllowedTargets {
+  return {
+    region: required(env, "AWS_REGION"),
+    account: env["TARGET_ACCOUNT"] ?? "",
+    queues: arns(env["TARGET_QUEUES"]),
+    buses: arns(env["TARGET_BUSES"]),
+    functions: arns(env["TARGET_FUNCTIONS"]),
+    webhooks: reachFrom(env),
+  };
+}
+
+function arns(list: string | undefined): Arns {
+  return list === undefined ? null : list.split(",").filter((arn) => arn !== "");
+}
+
+/** Refuses a target to which nothing would be delivered from here. */
+export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): void {
+  const fault = faultOf(allowed, target);
+  if (fault !== null) throw new Refusal("impossible", "The target is not allowed here.", [fault]);
+}
+
+/** For a patch: what it leaves alone is not held against it, also where the deployment has changed its mind since. */
+export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {
+  const isSame =
+    "webhook" in target && "webhook" in before
+      ? target.webhook.url === before.webhook.url
+      : isDeepStrictEqual(target, before);
+  if (!isSame) refuseForbiddenTarget(allowed, target);
+}
+
+function faultOf(allowed: AllowedTargets, target: Target): Fault | null {
+  if ("queue" in target)
+    return unlisted("target.queue", "queues", allowed.queues, queueArn(allowed, target.queue));
+  if ("event" in target)
+    return unlisted("target.event.bus", "event buses", allowed.buses, busArn(allowed, target.event.bus));
+  if ("lambda" in target)
+    return unlisted("target.lambda", "functions", allowed.functions, functionArn(allowed, target.lambda));
+  if (!("webhook" in target)) return null;
+  const read = readWebhookUrl(target.webhook.url, allowed.webhooks);
+  return read.ok ? null : { path: "target.webhook.url", message: read.error };
+}
+
+function unlisted(path: string, kind: string, list: Arns, wanted: string): Fault | null {
+  if (list === null || list.some((arn) => covers(withoutPartition(arn), wanted))) return null;
+  const allowed = list.length === 0 ? "there are none" : `they are ${list.join(", ")}`;
+  return { path, message: `is not among the ${kind} that schedules may send to here: ${allowed}` };
+}
+
+/** A function stands for its versions and aliases too. */
+function covers(allowed: string, wanted: string): boolean {
+  if (allowed.endsWith("*")) return wanted.startsWith(allowed.slice(0, -1));
+  return wanted === allowed || (allowed.startsWith("lambda:") && wanted.startsWith(`${allowed}:`));
+}
+
+/** What follows `arn:aws:`. A region belongs to one partition, so that nothing is lost. */
+function withoutPartition(arn: string): string {
+  return arn.split(":").slice(2).join(":");
+}
+
+function queueArn({ region, account }: AllowedTargets, queue: string): string {
+  if (queue.startsWith("arn:")) return withoutPartition(queue);
+  const [, host = "", owner, name] = /^https?:\/\/([^/]+)\/(\d+)\/(.+)$/.exec(queue) ?? [];
+  if (owner === undefined) return `sqs:${region}:${account}:${queue}`;
+  const [, ofHost = region] = /^sqs\.([a-z0-9-]+)\.amazonaws\./.exec(host) ?? [];
+  return `sqs:${ofHost}:${owner}:${name}`;
+}
+
+function busArn({ region, account }: AllowedTargets, bus: string): string {
+  return bus.startsWith("arn:") ? withoutPartition(bus) : `events:${region}:${account}:event-bus/${bus}`;
+}
+
+function functionArn({ region, account }: AllowedTargets, name: string): string {
+  return name.startsWith("arn:") ? withoutPartition(name) : `lambda:${region}:${account}:function:${name}`;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import {
+  type AllowedTargets,
+  allowedTargetsFrom,
+  refuseForbiddenChange,
+  refuseForbiddenTarget,
+} from "../../lib/api/allowed-targets.ts";
+import { type Fault, Refusal } from "../../lib/refusal.ts";
+import { type Target, targetShape } from "../../lib/schedule/target-shape.ts";
+
+const here = { AWS_REGION: "eu-central-1" };
+const deployed = allowedTargetsFrom({
+  ...here,
+  TARGET_ACCOUNT: "123456789012",
+  TARGET_QUEUES:
+    "arn:aws:sqs:eu-central-1:123456789012:orders-*,arn:aws:sqs:eu-central-1:999999999999:mail.fifo",
+  TARGET_BUSES: "arn:aws:events:eu-central-1:123456789012:event-bus/default",
+  TARGET_FUNCTIONS:
+    "arn:aws:lambda:eu-central-1:123456789012:function:resize,arn:aws:lambda:eu-central-1:123456789012:function:orders-*",
+});
+const local = allowedTargetsFrom({ ...here, CARILLON_WEBHOOK_ALLOW: "127.0.0.1:9000,receiver:80" });
+
+function faults(work: () => void): readonly Fault[] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === "impossible") return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const faultsOf = (allowed: AllowedTargets, target: unknown) =>
+  faults(() => refuseForbiddenTarget(allowed, targetShape.parse(target)));
+
+describe("a deployment with an allow-list", () => {
+  test.each<unknown>([
+    { queue: "orders-eu" },
+    { queue: "arn:aws:sqs:eu-central-1:123456789012:orders-eu" },
+    { queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/orders-eu" },
+    { queue: "arn:aws:sqs:eu-central-1:999999999999:mail.fifo" },
+    { event: {} },
+    { event: { bus: "arn:aws:events:eu-central-1:123456789012:event-bus/default" } },
+    { lambda: "resize" },
+    { lambda: "resize:live" },
+    { lambda: "orders-eu:7" },
+    { lambda: "arn:aws:lambda:eu-central-1:123456789012:function:resize:$LATEST" },
+    { webhook: { url: "https://example.com/hook" } },
+    { handler: "greet" },
+  ])("lets %j pass", (target) => {
+    expect(faultsOf(deployed, target)).toEqual([]);
+  });
+
+  test.each<[unknown, string]>([
+    [{ queue: "order" }, "target.queue"],
+    [{ queue: "mail.fifo" }, "target.queue"],
+    [{ queue: "arn:aws:sqs:eu-central-1:999999999999:orders-eu" }, "target.queue"],
+    [{ queue: "arn:aws:sqs:eu-west-1:123456789012:orders-eu" }, "target.queue"],
+    [{ queue: "https://sqs.eu-west-1.amazonaws.com/123456789012/orders-eu" }, "target.queue"],
+    [{ queue: "https://sqs.eu-central-1.amazonaws.com/999999999999/orders-eu" }, "target.queue"],
+    [{ event: { bus: "default2" } }, "target.event.bus"],
+    [{ event: { bus: "arn:aws:events:eu-central-1:999999999999:event-bus/default" } }, "target.event.bus"],
+    [{ lambda: "resize2" }, "target.lambda"],
+    [{ lambda: "arn:aws:lambda:eu-central-1:999999999999:function:resize" }, "target.lambda"],
+    [{ webhook: { url: "http://example.com/" } }, "target.webhook.url"],
+    [{ webhook: { url: "https://example.com:8443/" } }, "target.webhook.url"],
+    [{ webhook: { url: "https://localhost/" } }, "target.webhook.url"],
+    [{ webhook: { url: "https://2130706433/" } }, "target.webhook.url"],
+    [{ webhook: { url: "https://[::ffff:a9fe:a9fe]/" } }, "target.webhook.url"],
+  ])("refuses %j", (target, path) => {
+    expect(faultsOf(deployed, target).map((fault) => fault.path)).toEqual([path]);
+  });
+
+  test("says what is allowed", () => {
+    expect(faultsOf(deployed, { event: { bus: "other" } })).toEqual([
+      {
+        path: "target.event.bus",
+        message:
+          "is not among the event buses that schedules may send to here: they are arn:aws:events:eu-central-1:123456789012:event-bus/default",
+      },
+    ]);
+  });
+
+  test("holds nothing against a patch that leaves the target alone", () => {
+    const change = (wanted: unknown, before: unknown): string[] => {
+      const [target, stood]: Target[] = [wanted, before].map((each) => targetShape.parse(each));
+      if (target === undefined || stood === undefined) throw new Error("unreachable");
+      return faults(() => refuseForbiddenChange(deployed, target, stood)).map(({ path }) => path);
+    };
+    const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
+    const url = "http://10.0.0.1/";
+    expect(change({ queue: "gone" }, { queue: "gone" })).toEqual([]);
+    expect(change({ webhook: { url, secret: "***" } }, { webhook: { url, secret } })).toEqual([]);
+    expect(change({ queue: "gone", groupId: "a" }, { queue: "gone" })).toEqual(["target.queue"]);
+    expect(change({ webhook: { url: `${url}x` } }, { webhook: { url } })).toEqual(["target.webhook.url"]);
+  });
+});
+
+describe("a local stack", () => {
+  test.each<unknown>([
+    { queue: "anything" },
+    { event: { bus: "anything" } },
+    { lambda: "anything" },
+    { webhook: { url: "http://127.0.0.1:9000/hook" } },
+    { webhook: { url: "http://receiver/hook" } },
+    { webhook: { url: "https://example.com/" } },
+  ])("lets %j pass", (target) => {
+    expect(faultsOf(local, target)).toEqual([]);
+  });
+
+  test("lets webhooks into private networks only where that is allowed by name", () => {
+    expect(faultsOf(local, { webhook: { url: "http://127.0.0.1:9001/" } })).toHaveLength(1);
+    expect(faultsOf(local, { webhook: { url: "http://receiver:81/" } })).toHaveLength(1);
+  });
+});
