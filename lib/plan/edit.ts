@@ -9,18 +9,13 @@ import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from
 import type { Json } from "../schedule/json.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import {
-  dueAt,
-  firstDueAfter,
-  firstOf,
-  isGoverned,
-  type Timetable,
-  timetableOf,
-} from "../schedule/timetable.ts";
+import { firstDueAfter, firstOf, isGoverned, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import { wakeBacklog } from "./backlog.ts";
+import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHold } from "./ended-hold.ts";
+import { heldFrom } from "./held-from.ts";
 import { momentOf } from "./instants.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
@@ -103,6 +98,8 @@ export async function applyEdit(
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
   const lagging = [
     ...pending,
+    // In the lane that it still has.
+    ...(await endRechecksBy(tx, current, edit)),
     ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
   ];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
@@ -220,32 +217,4 @@ export function owedAfterHold(timetable: Timetable, cut: number) {
 function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
   if (kept) return firstDueAfter(before, cut.getTime());
   return firstOf(after.cadence, cut.getTime());
-}
-
-/** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
-function heldFrom(
-  current: StoredSchedule,
-  {
-    kept,
-    next,
-    cut,
-    after,
-    until,
-  }: { kept: boolean; next: number | null; cut: Date; after: Timetable; until: Date | null },
-): Held {
-  if (kept && current.heldSince !== null)
-    return { since: sameSince(current, current.heldSince, after), until };
-  return { since: heldSinceOf(kept ? null : next, cut), until };
-}
-
-/** Under another spread or slot the hold goes on from the same occurrence. */
-function sameSince(current: StoredSchedule, since: Date, after: Timetable): Date {
-  const before = timetableOf(current);
-  if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return since;
-  const first = firstDueAfter(before, since.getTime());
-  return first === null ? since : new Date(dueAt(after, first) - 1);
-}
-
-export function heldSinceOf(first: number | null, cut: Date): Date {
-  return first !== null && first <= cut.getTime() ? new Date(first - 1) : cut;
 }

@@ -30,7 +30,7 @@ import {
   type ScheduleChange,
   type Spec,
 } from "../schedule/write-schedule.ts";
-import { type EditContext, heldSinceOf } from "./edit.ts";
+import type { EditContext } from "./edit.ts";
 import {
   type Created,
   type Decision,
@@ -40,6 +40,7 @@ import {
   type EditWish,
   edit,
 } from "./edit-transaction.ts";
+import { heldSinceOf } from "./held-from.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import { readShard, type ShardState, shardOf } from "./shard.ts";

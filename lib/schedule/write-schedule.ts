@@ -5,6 +5,7 @@ import type { Tx } from "../db/connect.ts";
 import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
+import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { type StoredSchedule, sparseBody } from "./stored-schedule.ts";
 import { targetName } from "./target-name.ts";
@@ -101,7 +102,7 @@ export async function raiseVersion(
   const specVersion = raised.spec === undefined ? current.specVersion : version;
   const body = raised.spec?.body ?? current.body;
   const asked = askedOf(body);
-  const fresh = raised.spec !== undefined && asksForElse(current, raised.spec);
+  const fresh = asksForElse(current, raised);
   const [row] = await tx<{ fires: number | null }[]>`
     update carillon.schedules
     set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.held?.since ?? null},
@@ -224,10 +225,20 @@ export function groupLane(group: string): string {
   return `group/${group}`;
 }
 
-/** Whether rechecks that the version before asked for are over: another time, another target or another payload is another wish. */
-export function asksForElse(current: StoredSchedule, { body, cadence }: Spec): boolean {
+/**
+ * Whether rechecks that the version before asked for are over: another time, another target or another payload is another wish. A cadence
+ * that is planned anew, because its calendar or zone has newer rules, is the same one.
+ */
+export function asksForElse(
+  current: StoredSchedule,
+  { change, spec }: Pick<RaisedVersion, "change" | "spec">,
+): boolean {
+  if (spec === undefined || change === "replanned") return false;
+  const { body, cadence } = spec;
+  const sameWhen =
+    isDeepStrictEqual(cadence, current.cadence) || (hasSameCadence(body, current.body) && !isRelative(body));
   return !(
-    isDeepStrictEqual(cadence, current.cadence) &&
+    sameWhen &&
     isDeepStrictEqual(body.target, current.body.target) &&
     isDeepStrictEqual(body.payload, current.body.payload)
   );
