@@ -74,7 +74,7 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
   }
 }
 
-export const attemptsMax = 5;
+const attemptsMax = 5;
 
 /** What another try may be spared. */
 export function mayPass(error: unknown): boolean {
@@ -85,7 +85,7 @@ export function mayPass(error: unknown): boolean {
 
 export type EditedOnce =
   | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
-  /** The schedule was deleted while its locks were waited for. */
+  /** The schedule was deleted while its locks were waited for, or is one that may not be locked. */
   | "again";
 
 export async function editOnce(
@@ -93,6 +93,8 @@ export async function editOnce(
   wish: EditWish,
   steps: EditSteps,
   labels: readonly Label[],
+  /** False for one whose locks may not be taken any more. */
+  mayLock: (id: string) => boolean = () => true,
 ): Promise<EditedOnce> {
   const found = await findSchedule(tx, wish.key);
   if (found === null) {
@@ -106,7 +108,7 @@ export async function editOnce(
       changes: { before: [], after },
     };
   }
-  const context = await lockForEdit(tx, found, labels);
+  const context = mayLock(found.id) ? await lockForEdit(tx, found, labels) : null;
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {

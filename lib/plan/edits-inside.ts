@@ -6,7 +6,7 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { newScheduleId } from "../schedule/write-schedule.ts";
-import { attemptsMax, type EditedOnce, editOnce, mayPass } from "./edit-transaction.ts";
+import { type EditedOnce, editOnce, mayPass } from "./edit-transaction.ts";
 import { deleteSteps, putSteps } from "./schedule-edits.ts";
 import { shardOf } from "./shard.ts";
 
@@ -20,6 +20,9 @@ export interface Inside {
   /** Schedules whose gates it passes later. */
   passing: readonly string[];
 }
+
+/** So often edits begin anew before they fail: each time somebody else has got on with his own. */
+const attemptsMax = 10;
 
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
@@ -54,14 +57,24 @@ async function applyOnce(
   inside: Inside,
 ): Promise<OutgoingParcel[] | "again"> {
   const labels = edits.flatMap((edit) => (edit.kind === "put" ? labelsOf(edit.body) : []));
-  const newIds = await lockInOrder(tx, edits, labels, inside);
+  const { lockedIds, newIds } = await lockInOrder(tx, edits, labels, inside);
+  // One that somebody has made since: to lock it now would be out of order.
+  const mayLock = (id: string) => lockedIds.has(id);
   const parcels: OutgoingParcel[] = [];
-  for (const edit of edits) {
+  // By key, as everybody here: two that make the same schedules wait for each other at the first, and not crosswise. Those of one key
+  // stay in their order.
+  for (const edit of edits.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))) {
     const wish = { key: edit.key, caller: { name: inside.author } };
     const done =
       edit.kind === "put"
-        ? await editOnce(tx, wish, putSteps({ ...wish, body: edit.body, newId: newIds.get(edit) }), labels)
-        : await cancelOnce(tx, wish);
+        ? await editOnce(
+            tx,
+            wish,
+            putSteps({ ...wish, body: edit.body, newId: newIds.get(edit) }),
+            labels,
+            mayLock,
+          )
+        : await cancelOnce(tx, wish, mayLock);
     if (done === "again") return "again";
     if ("unlockedLabels" in done) throw new Error(`The labels of ${edit.key} were not locked.`);
     parcels.push(...done.parcels);
@@ -72,25 +85,37 @@ async function applyOnce(
 async function cancelOnce(
   tx: Tx,
   wish: { key: string; caller: { name: string } },
+  mayLock: (id: string) => boolean,
 ): Promise<EditedOnce | { parcels: [] }> {
   const [live] = await tx`select from carillon.schedules where key = ${wish.key} and deleted_at is null`;
-  return live === undefined ? { parcels: [] } : editOnce(tx, wish, deleteSteps, []);
+  return live === undefined ? { parcels: [] } : editOnce(tx, wish, deleteSteps, [], mayLock);
 }
 
-/** Takes every lock that the edits, and what comes after them, will take. Returns the ids of the schedules that will be made. */
+interface Locked {
+  /** Those that there are, and those that will be made. */
+  lockedIds: ReadonlySet<string>;
+  /** The ids of those that will be made. */
+  newIds: ReadonlyMap<EditInside, string>;
+}
+
+/** Takes every lock that the edits, and what comes after them, will take. */
 async function lockInOrder(
   tx: Tx,
   edits: readonly EditInside[],
   labels: Parameters<typeof lockLabels>[1],
   { parcelId, passing }: Inside,
-): Promise<ReadonlyMap<EditInside, string>> {
+): Promise<Locked> {
   const keys = [...new Set(edits.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number }[]>`
     select id, key, shard from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null`;
   const passed = await tx<{ shard: number }[]>`
     select distinct shard from carillon.schedules where id = any(${passing}::bigint[])`;
   const newIds = await idsOfNew(tx, edits, new Set(found.map(({ key }) => key)));
-  const gates = found.map(({ shard }) => shard);
+  // A schedule that is made passes no gate, unless it is edited again.
+  const editedAgain = [...newIds].filter(([edit]) =>
+    edits.some((other) => other !== edit && other.key === edit.key),
+  );
+  const gates = [...found.map(({ shard }) => shard), ...editedAgain.map(([, id]) => shardOf(id))];
   const ids = found.map(({ id }) => id);
   // Statements of their own, sent in this order.
   await Promise.all([
@@ -101,7 +126,7 @@ async function lockInOrder(
   ]);
   await tx`select from carillon.parcels where id = ${parcelId} for share`;
   await tx`select carillon.lock_lanes(${ids}::bigint[])`;
-  return newIds;
+  return { lockedIds: new Set([...ids, ...newIds.values()]), newIds };
 }
 
 /** A put makes a schedule where there is none, or none any more after a cancel before it. */
