@@ -34,5 +34,7 @@ export function jobListView(job: JobRead) {
     finishedAt: job.finishedAt,
     latenessMs: job.latenessMs,
     error: job.error,
+    checks: job.checks,
+    recheckOf: job.recheckOf,
   };
 }

@@ -32,11 +32,18 @@ export interface JobRead {
   finishedAt: Date | null;
   latenessMs: number | null;
   error: string | null;
+  /** Of a recheck: how many there have been with it, and the job that asked for the first. */
+  checks: number;
+  recheckOf: string | null;
   payload?: Json;
   attempts?: AttemptRead[];
 }
 
-type JobRow = Omit<JobRead, "id" | "latenessMs" | "payload" | "attempts">;
+type JobRow = Omit<JobRead, "id" | "latenessMs" | "recheckOf" | "payload" | "attempts"> & {
+  rootOccurrence: Date | null;
+  rootKind: JobKind | null;
+  rootN: number | null;
+};
 
 /** A job of a cadence unless it says otherwise. */
 type SoughtJob = Pick<JobKey, "scheduleId" | "occurrence"> & Partial<Pick<JobKey, "kind" | "n">>;
@@ -135,24 +142,31 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
   ];
 }
 
-/** What waits of a schedule that is deleted can only be cancelled; its claim will write it down. */
+/** A recheck of what was asked before somebody asked for something else. */
+const isSuperseded = (tx: Tx) => tx`(j.kind = 'again' and coalesce(s.fresh_version, 1) > j.version)`;
+
+/** What waits and is not wanted any more, because its schedule is deleted or it is superseded, can only be cancelled; its claim will write it down. */
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
+  coalesce(j.checks, 0) as checks, j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
   case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
-    when s.deleted_at is not null then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
-  case when j.state = 'waiting' and s.deleted_at is not null then 'deleted' else j.reason end as reason,
+    when s.deleted_at is not null or ${isSuperseded(tx)} then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
+  case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
+    when j.state = 'waiting' and ${isSuperseded(tx)} and coalesce(p.lease_until < carillon.clock(), true) then 'superseded' else j.reason end as reason,
   case when j.state = 'waiting'
       and (s.held_since is null or s.held_until <= greatest(carillon.clock(), coalesce(j.ready_at, j.due_at)) or j.kind = 'manual')
-      and s.deleted_at is null and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
+      and s.deleted_at is null and not ${isSuperseded(tx)} and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
     then coalesce(j.ready_at, j.due_at) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
   j.finished_at as "finishedAt", j.error`;
 
-function jobRead(row: JobRow): JobRead {
+function jobRead({ rootOccurrence, rootKind, rootN, ...row }: JobRow): JobRead {
   const { scheduleId, occurrence, kind, n, startedAt, dueAt } = row;
+  const isRecheck = rootOccurrence !== null && rootKind !== null && rootN !== null;
   return {
     ...row,
     id: jobId({ scheduleId, occurrence, kind, n }),
     latenessMs: startedAt === null ? null : startedAt.getTime() - dueAt.getTime(),
+    recheckOf: isRecheck ? jobId({ scheduleId, occurrence: rootOccurrence, kind: rootKind, n: rootN }) : null,
   };
 }

@@ -48,6 +48,8 @@ function job(parts: Partial<JobRead> = {}): JobRead {
     startedAt: null,
     finishedAt: null,
     latenessMs: null,
+    checks: 0,
+    recheckOf: null,
     error: null,
     ...parts,
   };
