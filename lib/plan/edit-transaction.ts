@@ -74,7 +74,7 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
   }
 }
 
-const attemptsMax = 5;
+export const attemptsMax = 5;
 
 /** What another try may be spared. */
 export function mayPass(error: unknown): boolean {

@@ -22,7 +22,7 @@ export interface Inside {
 }
 
 /** So often edits begin anew before they fail: each time somebody else has got on with his own. */
-const attemptsMax = 10;
+const beginningsMax = 10;
 
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
@@ -42,10 +42,10 @@ export async function applyEditsInside(
         await tx`release savepoint carillon_edits`;
         return parcels;
       }
-      if (attempt === attemptsMax)
+      if (attempt === beginningsMax)
         throw new Refusal("conflict", "A schedule is being created and deleted by others at this moment.");
     } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
+      if (!mayPass(error) || attempt === beginningsMax) throw error;
     }
     await tx`rollback to savepoint carillon_edits`;
   }

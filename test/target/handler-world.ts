@@ -15,11 +15,18 @@ export interface HandlerWorld extends Carillon {
   transactions: Sql;
   handlers: JobHandler[];
   /** The real worker and the real handlers, over every message that is visible; returns how many stay. */
-  run(options?: { transactions?: Sql; clock?: Clock }): Promise<number>;
+  run(options?: RunOptions): Promise<number>;
   /** Makes jobs of what is due now, and runs them. */
   runDue(): Promise<number>;
   /** What the handlers of a test wrote. */
   written(): Promise<string[]>;
+}
+
+/** What takes the place of what is there otherwise. */
+export interface RunOptions {
+  worker?: Sql;
+  transactions?: Sql;
+  clock?: Clock;
 }
 
 /** A Carillon whose worker has the role of those that run handlers, and a table for their effects. */
@@ -51,11 +58,9 @@ export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWo
   return own;
 }
 
-async function runVisible(
-  { worker, transactions: pool, queue, clock, log, handlers }: HandlerWorld,
-  options: { transactions?: Sql; clock?: Clock },
-): Promise<number> {
-  const transactions = options.transactions ?? pool;
+async function runVisible(world: HandlerWorld, options: RunOptions): Promise<number> {
+  const { queue, clock, log, handlers } = world;
+  const { worker, transactions } = { ...world, ...options };
   // Whoever waits for a parcel moves the time on; whoever watches over something waits until it is over.
   const waiting: Clock = options.clock ?? {
     now: clock.now,
