@@ -10,12 +10,14 @@ import type { Database } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
 
 export interface ApiProps {
   readonly network: Network;
   readonly database: Database;
   readonly queues: readonly JobQueue[];
   readonly targets: TargetAllowList;
+  readonly webhooks: WebhookSender;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: RetentionDays;
@@ -42,6 +44,7 @@ export class Api extends Construct {
     props.database.admit(fn, "carillon_api");
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
+    props.webhooks.tell(fn);
 
     const api = new HttpApi(this, "Http", {
       description: "Carillon",

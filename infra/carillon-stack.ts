@@ -48,10 +48,15 @@ export class CarillonStack extends Stack {
       busArns: settings.targetBusArns,
       functionArns: settings.targetFunctionArns,
     });
+    const webhooks = new WebhookSender(this, "WebhookSender", {
+      denyNetworks: settings.webhookDenyNetworks,
+      logRetention,
+    });
 
     const api = new Api(this, "Api", {
       ...shared,
       targets,
+      webhooks,
       requestsPerSecond: settings.apiRequestsPerSecond,
       requestBurst: settings.apiRequestBurst,
     });
@@ -80,7 +85,7 @@ export class CarillonStack extends Stack {
       maxConcurrency: settings.slowConcurrency,
     });
     targets.admitInvoker(slowWorker.fn);
-    new WebhookSender(this, "WebhookSender", { logRetention }).admitSender(slowWorker.fn);
+    webhooks.admitSender(slowWorker.fn);
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, tick, fastWorker, slowWorker]) querying.node.addDependency(migration);

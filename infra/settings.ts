@@ -5,8 +5,8 @@ const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
 ];
 
-/** The API is told the lists by its environment, for all of which Lambda has room for 4 KB. */
-const listCharactersMax = 1_000;
+/** Functions are told such lists by their environment, for all of which Lambda has room for 4 KB. */
+const listCharactersMax = 900;
 
 /** Everything that a deployment may decide, with its default. Given as context: `cdk deploy -c carillon:databaseClass=t4g.small`, or in cdk.json. */
 const settings = z.strictObject({
@@ -37,6 +37,8 @@ const settings = z.strictObject({
   targetBusArns: arns(/^arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/[\w./-]+\*?$/),
   /** The Lambda functions that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
   targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
+  /** Public networks that webhooks may not reach, such as those of one's own offices. Private ones they never reach. */
+  webhookDenyNetworks: networks(),
   /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
   alarmTopicArn: z
     .string()
@@ -86,14 +88,28 @@ function yesOrNo() {
 
 /** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */
 function arns(pattern: RegExp) {
+  return textList(
+    z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas"),
+    "name many at once by ending them with *",
+  );
+}
+
+function networks() {
+  return textList(
+    z.union([z.cidrv4(), z.cidrv6()], "it takes networks such as 203.0.113.0/24, separated by commas"),
+    "unite some of them",
+  );
+}
+
+function textList(item: z.ZodType<string, string>, wayOut: string) {
   return z
-    .union([z.array(z.string()), z.string().transform((text) => text.split(",").map((arn) => arn.trim()))])
+    .union([z.array(z.string()), z.string().transform((text) => text.split(",").map((one) => one.trim()))])
     .pipe(
       z
-        .array(z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas"))
+        .array(item)
         .refine(
           (list) => list.join(",").length <= listCharactersMax,
-          `it takes at most ${listCharactersMax} characters; name many at once by ending them with *`,
+          `it takes at most ${listCharactersMax} characters; ${wayOut}`,
         ),
     )
     .default([]);

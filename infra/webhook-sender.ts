@@ -7,6 +7,8 @@ import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 
 export interface WebhookSenderProps {
+  /** Public networks that it does not send to. */
+  readonly denyNetworks: readonly string[];
   readonly logRetention: RetentionDays;
 }
 
@@ -18,6 +20,7 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.webhook);
  */
 export class WebhookSender extends Construct {
   private readonly fn: CarillonFunction;
+  private readonly denyNetworks: readonly string[];
 
   constructor(scope: Construct, id: string, props: WebhookSenderProps) {
     super(scope, id);
@@ -29,6 +32,13 @@ export class WebhookSender extends Construct {
       memoryMiB: 256,
       logRetention: props.logRetention,
     });
+    this.denyNetworks = props.denyNetworks;
+    this.tell(this.fn);
+  }
+
+  /** Lets a function know what is never sent. */
+  tell(fn: LambdaFunction): void {
+    if (this.denyNetworks.length > 0) fn.addEnvironment("CARILLON_WEBHOOK_DENY", this.denyNetworks.join(","));
   }
 
   /** Lets a function send webhooks, and tells it how. */

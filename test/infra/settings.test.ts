@@ -79,10 +79,25 @@ test("an allow-list never takes everything: account, region and a name are neede
 test("an allow-list that has no room in a function's environment is refused before it is deployed", () => {
   const arn = (n: number) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`;
   const many = (length: number) => Array.from({ length }, (_, n) => arn(100 + n));
-  expect(read({ "carillon:targetQueueArns": many(16) }).targetQueueArns).toHaveLength(16);
-  expect(() => read({ "carillon:targetQueueArns": many(17) })).toThrow(
-    "carillon:targetQueueArns: it takes at most 1000 characters; name many at once by ending them with *",
+  expect(read({ "carillon:targetQueueArns": many(14) }).targetQueueArns).toHaveLength(14);
+  expect(() => read({ "carillon:targetQueueArns": many(15) })).toThrow(
+    "carillon:targetQueueArns: it takes at most 900 characters; name many at once by ending them with *",
   );
+});
+
+test("networks that webhooks may not reach are told to whoever sends them and to whoever takes schedules", () => {
+  const networks = "203.0.113.0/24, 2001:db8::/32";
+  const told = { CARILLON_WEBHOOK_DENY: "203.0.113.0/24,2001:db8::/32" };
+  const functions = synthesised({ webhookDenyNetworks: networks })
+    .ofType("AWS::Lambda::Function")
+    .filter(([, { Properties }]) => JSON.stringify(Properties).includes("CARILLON_WEBHOOK_DENY"));
+  expect(functions.map(([id]) => id.replace(/Function.*/, "")).sort()).toEqual(["Api", "WebhookSender"]);
+  for (const [, { Properties }] of functions)
+    expect(Properties["Environment"]).toMatchObject({ Variables: told });
+  for (const wrong of ["203.0.113.0", "203.0.113.0/33", "example.com/24"])
+    expect(() => read({ "carillon:webhookDenyNetworks": wrong })).toThrow(
+      "carillon:webhookDenyNetworks: it takes networks such as 203.0.113.0/24",
+    );
 });
 
 test("high availability is a standby of the database and endpoints in both zones", () => {
