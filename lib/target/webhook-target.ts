@@ -46,7 +46,8 @@ function deliveryOf(answer: WebhookAnswer, now: Date): Delivery {
     return failed(
       `The receiver answered ${status}: redirects are not followed. Name the URL where it is now.`,
     );
-  const retryAt = retryAfterMs === null ? {} : { retryAt: afterMs(now, retryAfterMs) };
+  // At once is no time to wait: then the schedule's own backoff is better for both.
+  const retryAt = retryAfterMs === null || retryAfterMs <= 0 ? {} : { retryAt: afterMs(now, retryAfterMs) };
   return { ...failed(said({ status, excerpt })), ...retryAt };
 }
 
@@ -56,5 +57,5 @@ function said({ status, excerpt }: { status: number; excerpt: string }): string 
 
 /** A receiver that asks for more patience than this is asked again all the same. */
 function afterMs(now: Date, ms: number): Date {
-  return new Date(now.getTime() + Math.min(Math.max(0, ms), retryAfterMaxMs));
+  return new Date(now.getTime() + Math.min(ms, retryAfterMaxMs));
 }

@@ -122,8 +122,6 @@ describe("the receiver's answer", () => {
   test.each([
     [5 * second, 5 * second],
     [48 * 60 * minute, 24 * 60 * minute],
-    [0, 0],
-    [-second, 0],
   ])("Retry-After of %i ms is honoured, up to a day", async (retryAfterMs, waitMs) => {
     const [delivery] = await answering(answered(429, { retryAfterMs })).deliver([job()], deliveryContext());
     expect(delivery).toMatchObject({
@@ -131,6 +129,14 @@ describe("the receiver's answer", () => {
       giveUp: false,
       retryAt: new Date(now.getTime() + waitMs),
     });
+  });
+
+  test("Retry-After of nothing leaves the wait to the schedule's backoff", async () => {
+    const [delivery] = await answering(answered(503, { retryAfterMs: 0 })).deliver(
+      [job()],
+      deliveryContext(),
+    );
+    expect(delivery).not.toHaveProperty("retryAt");
   });
 
   test("none, or a URL that may not be reached, is an attempt that failed", async () => {
