@@ -12,6 +12,7 @@ export const done: Done = { kind: "done" };
 
 /** Done for now: look again later. Made by `again`. */
 export class Again {
+  readonly kind = "again";
   readonly wanted: Wanted;
 
   constructor(wanted: Wanted) {

@@ -9,8 +9,11 @@ export interface AttemptRead {
   attempt: number;
   startedAt: Date;
   finishedAt: Date;
+  durationMs: number;
   outcome: string;
   error: string | null;
+  errorClass: string | null;
+  stack: string | null;
 }
 
 /** A job as it is read: `running` and `retrying` are told from its parcel and its attempts. */
@@ -27,13 +30,18 @@ export interface JobRead {
   state: JobState;
   reason: string | null;
   attempt: number;
+  /** Of a recheck: how many there have been with it. */
+  checks: number;
   readyAt: Date | null;
   startedAt: Date | null;
   finishedAt: Date | null;
   latenessMs: number | null;
+  /** From its first start until it was settled, with all the waiting in between; each attempt has its own. */
+  durationMs: number | null;
+  /** Somebody has asked for it to be stopped, and whoever works it has not answered yet. */
+  cancelling: boolean;
   error: string | null;
-  /** Of a recheck: how many there have been with it, and the job that asked for the first. */
-  checks: number;
+  /** Of a recheck: the job that asked for the first. */
   recheckOf: string | null;
   payload?: Json;
   attempts?: AttemptRead[];
@@ -126,7 +134,9 @@ export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
 /** What did not simply succeed at the first try has a row per attempt; a job that did is its own record. */
 async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRead[]> {
   const recorded = await tx<AttemptRead[]>`
-    select attempt, started_at as "startedAt", finished_at as "finishedAt", outcome, error from carillon.attempts
+    select attempt, started_at as "startedAt", finished_at as "finishedAt",
+      (extract(epoch from finished_at - started_at) * 1000)::float8 as "durationMs", outcome, error, error_class as "errorClass", stack
+    from carillon.attempts
     where occurrence = ${key.occurrence} and schedule_id = ${key.scheduleId} and kind = ${key.kind} and n = ${key.n}
     order by attempt`;
   if (recorded.length > 0 || job.state !== "succeeded" || job.startedAt === null || job.finishedAt === null)
@@ -136,8 +146,11 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
       attempt: job.attempt,
       startedAt: job.startedAt,
       finishedAt: job.finishedAt,
+      durationMs: job.finishedAt.getTime() - job.startedAt.getTime(),
       outcome: "succeeded",
       error: null,
+      errorClass: null,
+      stack: null,
     },
   ];
 }
@@ -148,7 +161,8 @@ const isSuperseded = (tx: Tx) => tx`(j.kind = 'again' and coalesce(s.fresh_versi
 /** What waits and is not wanted any more, because its schedule is deleted or it is superseded, can only be cancelled; its claim will write it down. */
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
-  coalesce(j.checks, 0) as checks, j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
+  coalesce(j.checks, 0) as checks, j.cancel_asked is true as cancelling,
+  j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
   case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
     when s.deleted_at is not null or ${isSuperseded(tx)} then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
   case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
@@ -161,12 +175,13 @@ const jobColumns = (tx: Tx) => tx`
   j.finished_at as "finishedAt", j.error`;
 
 function jobRead({ rootOccurrence, rootKind, rootN, ...row }: JobRow): JobRead {
-  const { scheduleId, occurrence, kind, n, startedAt, dueAt } = row;
+  const { scheduleId, occurrence, kind, n, startedAt, finishedAt, dueAt } = row;
   const isRecheck = rootOccurrence !== null && rootKind !== null && rootN !== null;
   return {
     ...row,
     id: jobId({ scheduleId, occurrence, kind, n }),
     latenessMs: startedAt === null ? null : startedAt.getTime() - dueAt.getTime(),
+    durationMs: startedAt === null || finishedAt === null ? null : finishedAt.getTime() - startedAt.getTime(),
     recheckOf: isRecheck ? jobId({ scheduleId, occurrence: rootOccurrence, kind: rootKind, n: rootN }) : null,
   };
 }

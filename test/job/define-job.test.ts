@@ -1,0 +1,143 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import type { Tx } from "../../lib/db/connect.ts";
+import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
+import type { HandlerJob, HandlerSchedules } from "../../lib/job/handler-context.ts";
+import { again, done, giveUp, retryAfter, retryAt } from "../../lib/job/handler-results.ts";
+
+const base = { name: "x", payload: z.unknown(), run: async () => {} };
+
+describe("a definition", () => {
+  test("carries what the way to its handler must know", () => {
+    expect(defineJob(base)).toMatchObject({
+      name: "x",
+      grouped: false,
+      concurrency: null,
+      rate: null,
+      maxChecks: 5,
+      maxAheadMs: 30 * 86_400_000,
+    });
+    const bounded = { ...base, maxChecks: 0, maxAhead: "90d", concurrency: 3 };
+    expect(defineJob({ ...bounded, grouped: true, rate: "100/m" })).toMatchObject({
+      grouped: true,
+      concurrency: 3,
+      rate: { count: 100, perMs: 60_000 },
+      maxChecks: 0,
+      maxAheadMs: 90 * 86_400_000,
+    });
+    expect(defineJob({ ...base, rate: "10/s" }).rate).toEqual({ count: 10, perMs: 1_000 });
+    expect(defineJob({ ...base, rate: "7/h" }).rate).toEqual({ count: 7, perMs: 3_600_000 });
+  });
+
+  test.each([
+    [{ name: "Greet" }, /name "Greet" takes lower-case/],
+    [{ name: "" }, /name/],
+    [{ concurrency: 0 }, /concurrency takes a whole number from 1/],
+    [{ concurrency: 1.5 }, /concurrency/],
+    [{ rate: "10" }, /rate is written like/],
+    [{ rate: "0/s" }, /rate/],
+    [{ rate: "10/d" }, /rate/],
+    [{ maxChecks: -1 }, /maxChecks takes a whole number from 0 to 1000/],
+    [{ maxChecks: 1_001 }, /maxChecks/],
+    [{ maxAhead: "a month" }, /maxAhead takes a duration/],
+    [{ maxAhead: "0s" }, /maxAhead/],
+    [{ maxAhead: "367d" }, /maxAhead/],
+  ])("that makes no sense, %j, is refused when the program starts", (part, message) => {
+    expect(() => defineJob({ ...base, ...part })).toThrow(message);
+  });
+});
+
+describe("what a handler returns or throws", () => {
+  test.each(["soon", "", "-1h", "2 hours", "1.5h"])("takes no duration like %j", (text) => {
+    expect(() => again(text)).toThrow(`again(${JSON.stringify(text)}): a duration is written like`);
+    expect(() => retryAfter(text)).toThrow("retryAfter(");
+  });
+
+  test("takes no date that is none", () => {
+    expect(() => again(new Date("?"))).toThrow("again() was given an invalid date");
+    expect(() => retryAt(new Date("?"))).toThrow("retryAt() was given an invalid date");
+  });
+
+  test("are errors where they are thrown, with their message and their cause", () => {
+    const cause = new Error("why");
+    for (const error of [
+      giveUp("no", { cause }),
+      retryAfter("5m", { message: "no", cause }),
+      retryAt(new Date(), { message: "no", cause }),
+    ])
+      expect(error).toMatchObject({
+        message: "no",
+        cause,
+        stack: expect.stringContaining("Caused by Error: why"),
+      });
+  });
+});
+
+describe("the types of a handler", () => {
+  const payload = z.object({ orderId: z.int(), since: z.coerce.date().optional() });
+  type Payload = { orderId: number; since?: Date | undefined };
+
+  test("follow from its schema, and from whether it is grouped or holds a transaction", () => {
+    const made: JobHandler[] = [
+      defineJob({
+        name: "single",
+        payload,
+        run: async (job, context) => {
+          expectTypeOf(job).toEqualTypeOf<HandlerJob<Payload>>();
+          expectTypeOf(context.job).toEqualTypeOf<HandlerJob<Payload>>();
+          expectTypeOf(context.sql).toEqualTypeOf<Tx>();
+          expectTypeOf(context.schedule).toEqualTypeOf<HandlerSchedules>();
+          expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+          return job.checks === 0 ? again("1h") : done;
+        },
+      }),
+      defineJob({
+        name: "outside",
+        payload,
+        transaction: false,
+        run: async (job, context) => {
+          expectTypeOf(job.payload.orderId).toEqualTypeOf<number>();
+          // @ts-expect-error it holds no transaction
+          context.sql;
+          // @ts-expect-error and so edits no schedules in one
+          context.schedule;
+        },
+      }),
+      defineJob({
+        name: "grouped",
+        payload,
+        grouped: true,
+        run: async (jobs, context) => {
+          expectTypeOf(jobs).toEqualTypeOf<readonly HandlerJob<Payload>[]>();
+          expectTypeOf(context.group).toEqualTypeOf<string | null>();
+          expectTypeOf(context.sql).toEqualTypeOf<Tx>();
+          // @ts-expect-error there are several
+          context.job;
+          return jobs.map(({ id }) => [id, id === "7" ? giveUp("no") : done] as const);
+        },
+      }),
+      defineJob({
+        name: "grouped-outside",
+        payload,
+        grouped: true,
+        transaction: false,
+        run: async (jobs, context) => {
+          expectTypeOf(jobs).toEqualTypeOf<readonly HandlerJob<Payload>[]>();
+          // @ts-expect-error it holds no transaction
+          context.sql;
+          return new Map(jobs.map(({ id }) => [id, again("1h")]));
+        },
+      }),
+    ];
+    expect(made.map(({ grouped }) => grouped)).toEqual([false, false, true, true]);
+  });
+
+  test("take nothing else for a result", () => {
+    // @ts-expect-error a number says nothing
+    defineJob({ name: "number", payload, run: async () => 7 });
+    // @ts-expect-error a failure is thrown
+    defineJob({ name: "error", payload, run: async () => retryAfter("5m") });
+    // @ts-expect-error of a group each job has a result
+    defineJob({ name: "group", payload, grouped: true, run: async () => again("1h") });
+  });
+});
