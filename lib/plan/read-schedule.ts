@@ -17,6 +17,7 @@ import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
 import { jobsOf } from "./job-history.ts";
+import { type Rechecks, rechecksOf } from "./rechecks.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
 
@@ -32,6 +33,7 @@ export interface ScheduleRead {
   cadenceText: string;
   nextAt: Date | null;
   holds: Hold[];
+  /** How many rechecks the newest run has asked for, each after the other. */
   checks: number;
   warnings: string[];
   createdAt: Date;
@@ -89,10 +91,8 @@ export async function listSchedules(
 async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
   const now = await databaseClock(tx);
-  const holds = await holdsOf(
-    tx,
-    stored.map(({ id }) => id),
-  );
+  const ids = stored.map(({ id }) => id);
+  const holds = await holdsOf(tx, ids);
   const shards = await shardsAt(tx);
   const depth = stored.length === 1 ? backlogLookedAt : 1;
   const probes = stored.map((schedule) =>
@@ -102,10 +102,8 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
-  const owed = await oldestOwed(
-    tx,
-    stored.map(({ id }) => id),
-  );
+  const owed = await oldestOwed(tx, ids);
+  const rechecks = await rechecksOf(tx, ids, now);
   return stored.map((schedule) => {
     const {
       cadence,
@@ -118,11 +116,15 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
       ...head
     } = schedule;
     const pending = (shards.get(shard)?.watermarkAt ?? now) < now;
-    const { nextAt, ended } = whatIsNext(schedule, now.getTime(), {
-      jobs: jobs.get(schedule.id) ?? [],
+    const own = jobs.get(schedule.id) ?? [];
+    const cadenced = whatIsNext(schedule, now.getTime(), {
+      jobs: own,
       owed: owed.get(schedule.id) ?? null,
       pending,
     });
+    const checking = rechecks.get(schedule.id) ?? null;
+    const nextAt = earlier(cadenced.nextAt, checking?.nextAt?.getTime() ?? null);
+    const ended = cadenced.ended && checking?.unsettled !== true;
     const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
     return {
       ...head,
@@ -131,7 +133,7 @@ async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<Sc
       ...wordsOf(schedule, now),
       nextAt: state === "active" && nextAt !== null ? new Date(nextAt) : null,
       holds: (holds.get(schedule.id) ?? []).filter(({ until }) => until === null || until > now),
-      checks: 0,
+      checks: checksAfter(own, checking),
     };
   });
 }
@@ -177,6 +179,18 @@ function whatIsNext(
   const once = onceOf(schedule.cadence);
   const unplanned = latest === undefined && pending && once !== null;
   return { nextAt: unplanned ? once : null, ended: !unsettled && !unplanned };
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+/** A later run of the cadence that did not ask for a recheck begins anew. */
+function checksAfter(jobs: readonly JobRead[], rechecks: Rechecks | null): number {
+  const since = rechecks?.since ?? null;
+  if (rechecks === null || since === null) return 0;
+  const started = jobs.some(({ startedAt, occurrence }) => startedAt !== null && occurrence > since);
+  return started ? 0 : rechecks.checks;
 }
 
 function onceOf(cadence: Cadence): number | null {

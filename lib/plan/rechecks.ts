@@ -1,0 +1,55 @@
+import type { Tx } from "../db/connect.ts";
+
+/** Where the rechecks of a schedule stand. */
+export interface Rechecks {
+  /** The next that has not started. */
+  nextAt: Date | null;
+  /** Whether one waits, runs or is to be tried again. */
+  unsettled: boolean;
+  /** How many the newest chain of them has had, and the occurrence of the job that began it. */
+  checks: number;
+  since: Date | null;
+}
+
+/** Of those that are due, and of all, so many of one schedule are looked at, the newest first. */
+const lookedAt = 30;
+
+/**
+ * The rechecks of what these schedules ask for now; no entry for those that have none. Only handlers ask for any, and most never do, which a
+ * look at a narrow index tells.
+ */
+export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Promise<Map<string, Rechecks>> {
+  const rows = await tx<(Rechecks & { id: string })[]>`
+    select s.id, least(due."nextAt", ahead."nextAt") as "nextAt", coalesce(due.unsettled, false) or ahead."nextAt" is not null as unsettled,
+      newest.checks, newest.since
+    from carillon.schedules s
+    cross join lateral (
+      select j.checks, j.root_occurrence as since
+      from (
+        select ${jobOfRecheck(tx)} where b.schedule_id = s.id and b.kind = 'again'
+        order by b.occurrence desc, b.n desc limit ${lookedAt}) j
+      where j.version >= coalesce(s.fresh_version, 1)
+      order by j.root_occurrence desc, j.checks desc limit 1) newest
+    left join lateral (
+      select b.occurrence as "nextAt" from carillon.jobs_beside b
+      cross join lateral ${ownJob(tx)} j
+      where b.schedule_id = s.id and b.kind = 'again' and b.occurrence > ${now} and j.state = 'waiting' and j.version >= coalesce(s.fresh_version, 1)
+      order by b.occurrence, b.n limit 1) ahead on true
+    left join lateral (
+      select min(j.occurrence) filter (where j.attempt = 0 and coalesce(p.lease_until < ${now}, true)) as "nextAt", true as unsettled
+      from (
+        select ${jobOfRecheck(tx)} where b.schedule_id = s.id and b.kind = 'again' and b.occurrence <= ${now}
+        order by b.occurrence desc, b.n desc limit ${lookedAt}) j
+      join carillon.parcels p on p.id = j.parcel_id
+      where j.state = 'waiting' and (j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})
+      having count(*) > 0) due on true
+    where s.id = any(${ids}::bigint[]) and s.target_kind = 'handler'`;
+  return new Map(rows.map(({ id, ...rechecks }) => [id, rechecks]));
+}
+
+/** Found by its primary key, and so in its day alone. */
+const ownJob = (tx: Tx) => tx`(
+  select o.* from carillon.jobs o
+  where o.occurrence = b.occurrence and o.schedule_id = b.schedule_id and o.kind = b.kind and o.n = b.n offset 0)`;
+
+const jobOfRecheck = (tx: Tx) => tx`j.* from carillon.jobs_beside b cross join lateral ${ownJob(tx)} j`;
