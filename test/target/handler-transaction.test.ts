@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { Clock } from "../../lib/clock.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 import type { InTransaction } from "../../lib/job/handler-context.ts";
 import { again, giveUp, retryAfter } from "../../lib/job/handler-results.ts";
+import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
+import { aborted } from "../support/aborted.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 
@@ -62,6 +65,14 @@ describe("what a handler writes with ctx.sql", () => {
   ])("is undone by %s", async (_, error, expected) => {
     expect(await ranOnce(() => Promise.reject(error))).toMatchObject({ attempt: 1, ...expected });
     expect(await world.written()).toEqual([]);
+  });
+
+  test("is undone by asking for an attempt further ahead than the handler allows, and the backoff counts", async () => {
+    const job = await ranOnce(() => Promise.reject(retryAfter("31d")), {
+      retry: { base: "3m", jitter: "none" },
+    });
+    expect(job).toMatchObject({ state: "waiting", readyAt: at(3 * minute + 10 * second) });
+    expect(job?.error).toMatch(/more than 30d ahead: the schedule's backoff counts instead/);
   });
 
   test("is undone by a statement that failed, also where the handler swallowed that", async () => {
@@ -185,6 +196,17 @@ describe("ctx.sql", () => {
   });
 });
 
+/** An attempt's two seconds end when this comes true. */
+function timeUpAfter(come: Promise<void>): Clock {
+  return {
+    now: world.clock.now,
+    sleep: async (ms, signal) => {
+      if (signal === undefined) return world.clock.advance(ms);
+      await (ms === 2_000 ? come : aborted(signal));
+    },
+  };
+}
+
 describe("a handler whose time is up", () => {
   test("can write nothing any more, whatever it still does", async () => {
     const stopped = Promise.withResolvers<void>();
@@ -200,22 +222,42 @@ describe("a handler whose time is up", () => {
     );
     await oneDue({ timeout: "2s" });
     await world.tick();
-    // Time goes on as soon as the handler has written.
-    const clock = {
-      now: world.clock.now,
-      sleep: async (ms: number, signal?: AbortSignal) => {
-        if (signal === undefined) return world.clock.advance(ms);
-        await (ms === 2_000
-          ? stopped.promise
-          : new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())));
-      },
-    };
-    expect(await world.run({ clock })).toBe(0);
+    expect(await world.run({ clock: timeUpAfter(stopped.promise) })).toBe(0);
     expect(await late.promise).toMatchObject({ message: expect.stringContaining("The attempt was stopped") });
     expect(await world.jobs("k")).toMatchObject([
       { state: "waiting", attempt: 1, error: "AttemptStopped: The attempt took longer than 2s." },
     ]);
     expect(await world.written()).toEqual([]);
+  });
+
+  test("while its commit is on the way has succeeded all the same, once", async () => {
+    const stopped = Promise.withResolvers<void>();
+    const settling = Promise.withResolvers<void>();
+    world = await handlerWorld(writes());
+    await oneDue({ timeout: "2s" });
+    await world.tick();
+    const heldBack: WrapLine = (line) => ({
+      ...line,
+      run: (statement) => {
+        if (textOf(statement).trim() !== "commit") return line.run(statement);
+        stopped.resolve();
+        void settling.promise.then(() => line.run(statement));
+      },
+    });
+    // The settle that follows waits for the parcel, which the transaction still has.
+    const seen: WrapLine = (line) => ({
+      ...line,
+      run: (statement) => {
+        line.run(statement);
+        if (textOf(statement).includes("settle_parcel")) settling.resolve();
+      },
+    });
+    const transactions = connectThrough(world.databaseUrl, heldBack, { max: 1 });
+    const worker = connectThrough(world.databaseUrl, seen, { max: 2 });
+    expect(await world.run({ clock: timeUpAfter(stopped.promise), transactions, worker })).toBe(0);
+    await Promise.all([worker.end(), transactions.end()]);
+    expect(await world.jobs("k")).toMatchObject([{ state: "succeeded", attempt: 1, error: null }]);
+    expect(await world.written()).toEqual(["k"]);
   });
 });
 
