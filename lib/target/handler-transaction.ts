@@ -20,12 +20,11 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
   const last = Promise.withResolvers<Work>();
   last.promise.catch(() => {});
   let opened: { tx: Promise<Tx>; ended: Promise<void> } | undefined;
+  /** Why it takes no more statements, and why those that wait for its beginning are not sent either. */
   let over: Error | undefined;
+  let undone: Error | undefined;
   let failure: unknown;
 
-  const close = (reason: Error) => {
-    over ??= reason;
-  };
   const open = () => {
     opened ??= begin(pool, last.promise);
     return opened;
@@ -36,18 +35,19 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
       failure ??= error;
     });
     open().tx.then(
-      (tx) => (over === undefined ? handlerOf(tx`select`)(statement) : statement.reject(over)),
+      (tx) => (undone === undefined ? handlerOf(tx`select`)(statement) : statement.reject(undone)),
       statement.reject,
     );
   };
-  const rollBack = async () => {
-    close(new Error("The attempt has ended: ctx.sql takes no more statements."));
-    last.reject(over);
+  const undo = async (reason: Error) => {
+    over ??= reason;
+    undone ??= over;
+    last.reject(undone);
     await opened?.ended.catch(() => {});
   };
   const onAbort = () => {
-    close(new Error("The attempt was stopped: ctx.sql takes no more statements.", { cause: signal.reason }));
-    void rollBack();
+    const reason = "The attempt was stopped: ctx.sql takes no more statements.";
+    void undo(new Error(reason, { cause: signal.reason }));
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
@@ -57,7 +57,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
     isOpen: () => opened !== undefined,
     commit: async <T>(work: (tx: Tx) => Promise<T>) => {
       if (over !== undefined) throw over;
-      close(new Error("The handler has ended: ctx.sql takes no more statements."));
+      over = new Error("The handler has ended: ctx.sql takes no more statements.");
       const given = Promise.withResolvers<T>();
       given.promise.catch(() => {});
       last.resolve((tx) => work(tx).then(given.resolve));
@@ -68,7 +68,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
       }
       return given.promise;
     },
-    rollBack,
+    rollBack: () => undo(new Error("The attempt has ended: ctx.sql takes no more statements.")),
   };
 }
 

@@ -95,6 +95,26 @@ describe("what a handler writes with ctx.sql", () => {
     expect(await world.written()).toEqual(["after", "k"]);
   });
 
+  test("is there also where the handler did not wait for it, and undoes the job where it fails", async () => {
+    const hasty = (text: string) =>
+      defineJob({
+        name: "writes",
+        payload: z.unknown(),
+        run: async (_, { sql }) => {
+          sql`insert into written values (${text})`.execute().catch(() => {});
+        },
+      });
+    world = await handlerWorld(hasty("hasty"));
+    await oneDue();
+    await world.runDue();
+    expect(await world.written()).toEqual(["hasty"]);
+    await world.stop();
+    world = await handlerWorld(hasty("\u0000"));
+    await oneDue();
+    await world.runDue();
+    expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1 }]);
+  });
+
   test("is undone when the job's lease was lost meanwhile, and whoever has it now is not disturbed", async () => {
     const job = await ranOnce(async () => {
       await world.sql`update carillon.parcels set fence = fence + 1`;
