@@ -1,7 +1,10 @@
+import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
 import { systemClock } from "../lib/clock.ts";
+import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
@@ -13,13 +16,16 @@ const timeShare = 0.7;
 export function assemble(env: Environment): Assembled<ScheduledEvent, Ticked> {
   const log = logFrom(env, "tick");
   const queue = parcelQueueFrom(env, log);
+  const { notify, bus } = lifecycleFrom(env);
+  const events = new EventBridgeClient({ ...awsClientSettings(env, "EVENTBRIDGE"), maxAttempts: 1 });
   const settings = {
     ...tickDefaults,
     batchMax: integer(env, "TICK_BATCH_MAX", tickDefaults.batchMax, { min: 1, max: 50_000 }),
+    notify,
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, { min: 1, max: 3_650 }),
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
-  const deps = { sql, log, queue };
+  const deps = { sql, log, queue, bus: { events, bus } };
   return {
     handler: async (_event, invocation) => {
       const startedAt = systemClock.now().getTime();
@@ -31,6 +37,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent, Ticked> {
     },
     close: async () => {
       queue.sqs.destroy();
+      events.destroy();
       await sql.end();
     },
   };

@@ -5,10 +5,12 @@ import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
+import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
-import { notifyByDefault } from "../lib/parcel/settle.ts";
+import { applyWantedHolds } from "../lib/plan/wanted-holds.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
 import { handlerTarget } from "../lib/target/handler-target.ts";
@@ -33,7 +35,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const sql = connect(env, { max: connectionsMax, applicationName: "carillon-worker" });
   // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed.
   const transactions = connect(env, { max: handlerConnectionsMax, applicationName: "carillon-handlers" });
-  const notify = notifyByDefault;
+  const { notify, bus } = lifecycleFrom(env);
   const deliver = deliverTo({
     queue: queueTarget({
       sqs: queue.sqs,
@@ -58,6 +60,8 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     queue,
     random: Math.random,
     notify,
+    events: parcelEvents({ sql, events, bus, log }, notify),
+    holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
     window: null,
   };
   return {

@@ -430,7 +430,7 @@ begin
           when r.outcome in ('crashed', 'back') then 'retry' else r.outcome end as becomes,
         r.outcome, greatest(p_now, case when r.outcome = 'retry' then coalesce(r.at, p_now + r.retry_ms * interval '1 millisecond') end) as again_at,
         -- An edit came between, or a delete: what it says counts.
-        r.outcome = 'again' and (s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version) as superseded,
+        s.deleted_at is not null or coalesce(s.fresh_version, 1) > r.version as outdated,
         case when p_alone then row_number() over (order by r.occurrence, r.schedule_id, r.kind, r.n) else 0 end as seat
       from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors, p_classes, p_stacks, p_reasons, p_holds, p_versions)
         r (occurrence, schedule_id, kind, n, outcome, at, retry_ms, error, class, stack, reason, hold, version)
@@ -455,7 +455,7 @@ begin
         started_at = case when r.outcome = 'back' then j.started_at else coalesce(j.started_at, p_parcel.claimed_at) end,
         finished_at = case when r.becomes <> 'retry' then p_now end,
         reason = case when r.becomes = 'dead' then coalesce(r.reason, 'attempts') when r.becomes = 'cancelled' then 'requested'
-          when r.superseded then 'superseded' else j.reason end,
+          when r.outcome = 'again' and r.outdated then 'superseded' else j.reason end,
         error = coalesce(r.error, case when r.outcome in ('back', 'cancelled') then j.error end),
         cancel_asked = null
       from results r left join packed p
@@ -474,15 +474,16 @@ begin
       select r.occurrence, r.schedule_id, r.kind, r.n, p_now from results r where r.becomes = 'dead'
       on conflict do nothing
     ), told as (
-      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
-      select e.event, r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_now, p_now + interval '30 seconds'
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
+      select e.event, r.occurrence, r.schedule_id, r.kind, r.n, r.attempt, p_now, p_now + interval '30 seconds',
+        case when e.event = 'dead' then jsonb_build_object('reason', coalesce(r.reason, 'attempts')) end
       from results r cross join lateral (values
         (case when r.becomes = 'succeeded' then 'succeeded' when r.becomes = 'dead' then 'dead' end),
         (case when r.outcome in ('retry', 'crashed', 'dead') then 'failed' end)) e (event)
       where e.event = any(p_notify)
     ), dead_runs as (
       select r.schedule_id, max(r.version) as version, max(r.hold_after) as hold_after, count(*)::int as dead
-      from results r where r.becomes = 'dead' and r.hold_after is not null group by r.schedule_id
+      from results r where r.becomes = 'dead' and r.hold_after is not null and not r.outdated group by r.schedule_id
     ), runs as (
       insert into carillon.failure_runs (schedule_id, failures) select d.schedule_id, d.dead from dead_runs d order by d.schedule_id
       on conflict (schedule_id) do update set failures = failure_runs.failures + excluded.failures

@@ -16,6 +16,7 @@ const order = [
   ["parcel"],
   ["plan"],
   ["target"],
+  ["lifecycle"],
   ["tick", "worker", "api"],
   ["functions"],
   ["local", "infra"],

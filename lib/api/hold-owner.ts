@@ -1,3 +1,4 @@
+import { carillonsOwn } from "../schedule/holds.ts";
 import type { Token } from "../token/token.ts";
 import { forbidden } from "./router.ts";
 
@@ -10,4 +11,9 @@ export function ownerFor(token: Token, owner: string | null | undefined): string
     );
   }
   return owner;
+}
+
+/** What Carillon has held by itself, whoever may write may resume. */
+export function resumedOwnerFor(token: Token, owner: string | null | undefined): string | undefined {
+  return owner === carillonsOwn.owner ? owner : ownerFor(token, owner);
 }

@@ -4,7 +4,7 @@ import type { Token } from "../token/token.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
-import { ownerFor } from "./hold-owner.ts";
+import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import {
@@ -123,7 +123,7 @@ function holdRoutes(operations: Operations): Route[] {
             key,
             caller,
             ifMatch: readIfMatch(header("if-match")),
-            owner: ownerFor(token, owner),
+            owner: resumedOwnerFor(token, owner),
           }),
         );
       },

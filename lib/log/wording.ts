@@ -14,6 +14,12 @@ export const wording = {
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
+  "lifecycle.given-up":
+    "{events} events were not told: bus {bus} has not taken them for a day, and they are dropped",
+  "lifecycle.hold-failed": "schedule {schedule} could not be held now, and will be by a later tick: {error}",
+  "lifecycle.held": "schedule {key} is held by Carillon: {reason}",
+  "lifecycle.left": "events stay in the outbox for the tick: {error}",
+  "lifecycle.untold": "bus {bus} did not take {events} events, which will be told again: {error}",
   "local.batch-failed":
     "{function} failed on {messages} messages of {queue}, which stay there for now: {error}",
   "local.broken": "the stack cannot go on: {reason}",
@@ -37,6 +43,7 @@ export const wording = {
   "tick.days-dropped": "days dropped: {days}",
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
+  "tick.events-told": "{events} events were told to bus {bus}",
   "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",

@@ -1,3 +1,4 @@
+import { type LifecycleEvent, lifecycleDefaults } from "../config/lifecycle-events.ts";
 import type { Sql } from "../db/connect.ts";
 import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
@@ -39,10 +40,9 @@ export interface SettleRow {
 }
 
 /** Which events the bus is told of what is settled. */
-export type Notify = readonly ("started" | "succeeded" | "failed" | "dead" | "skipped" | "missed")[];
+export type Notify = readonly LifecycleEvent[];
 
-/** What somebody should look at, and nothing that happens all day. */
-export const notifyByDefault: Notify = ["dead", "missed"];
+export const notifyByDefault: Notify = lifecycleDefaults;
 
 /** Settles every claimed job of a parcel in one statement, if the fence still holds. */
 export async function settleParcel(

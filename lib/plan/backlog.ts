@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax, type QueueClass } from "../parcel/parcel-queue.ts";
+import { passedTold } from "./passed-told.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
 
@@ -102,7 +103,9 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
     passed_noted as (
       insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
       select schedule_id, min(occurrence), max(occurrence), count(*), 'retention', carillon.clock() from owed where too_old group by id, schedule_id
+      returning schedule_id, reason, from_at, to_at, count, more
     ),
+    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from passed_noted`)},
     finished as (
       delete from carillon.backlog b using served s where b.id = s.id and s.finished
     ),
@@ -170,9 +173,14 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx`
     with dropped as (
       delete from carillon.backlog where id = any(${ids}::bigint[]) returning *
-    )
-    insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
-    select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock() from dropped`;
+    ),
+    noted as (
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
+      select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock() from dropped
+      returning schedule_id, reason, from_at, to_at, count, more
+    ),
+    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
+    select`;
 }
 
 /** For the resume of schedules: it is their backlog's turn now. */

@@ -78,6 +78,15 @@ export async function afterEndedHold(
   return plannedUpTo(state, current.id) < heldUntil ? current : clearEndedHold(tx, { current, state });
 }
 
+/** What somebody does on purpose: the jobs that have died in a row until then count no more. */
+const startsAfresh: ReadonlySet<ScheduleChange> = new Set([
+  "replaced",
+  "patched",
+  "restored",
+  "resumed",
+  "deleted",
+]);
+
 /**
  * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version and still run, with what
  * the schedule says when they are claimed; those after it are withdrawn, and the new version is planned from the cut on.
@@ -126,6 +135,7 @@ export async function applyEdit(
     },
     { name: author, at: cut },
   );
+  if (startsAfresh.has(change)) await tx`select carillon.forget_failures(${current.id})`;
   if (edit.delete === true) {
     await removeHolds(tx, current.id);
     await cancelHeld(tx, current.id);

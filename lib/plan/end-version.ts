@@ -5,6 +5,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { momentOf } from "./instants.ts";
+import { tellPassed } from "./passed-told.ts";
 import { firePlanned, pendingRows, plannedOf } from "./plan-schedule.ts";
 import { fireRelease, isRelease, unfoldHeld, withoutLimit } from "./release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
@@ -103,4 +104,6 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   await tx`
     insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
     values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut})`;
+  const range = { from: first, to: last, count, more, reason: "paused" };
+  await tellPassed(tx, current.id, [range]);
 }

@@ -6,6 +6,7 @@ import { noteResumed } from "../schedule/write-schedule.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import type { EditContext } from "./edit.ts";
 import type { Unfolded } from "./instants.ts";
+import { tellPassed } from "./passed-told.ts";
 import { unfoldHeld, withoutLimit } from "./release.ts";
 import type { ShardState } from "./shard.ts";
 
@@ -55,6 +56,8 @@ async function notePassedUnderHold(
         ${ranges.map(({ count }) => count)}::bigint[], ${tx.array(ranges.map(({ more }) => more))}::boolean[],
         ${ranges.map(({ reason }) => reason)}::text[]) r (from_at, to_at, count, more, reason)`;
   }
+  const singles = passed.map(({ at, reason }) => ({ from: at, to: at, count: 1, more: false, reason }));
+  await tellPassed(tx, schedule.id, [...singles, ...ranges]);
 }
 
 async function hasReleased(tx: Tx, id: string, { runs }: Unfolded): Promise<boolean> {

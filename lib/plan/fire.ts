@@ -3,6 +3,7 @@ import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { passedSinglyMax } from "./instants.ts";
+import { passedTold } from "./passed-told.ts";
 import { missedAfterMs } from "./shard.ts";
 import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 
@@ -92,7 +93,15 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
         select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
         from live l join ranges r on r.schedule_id = l.schedule_id and r.planned = l.occurrence and r.planned_due = l.due_at
         where l.own`)}
+      returning schedule_id, from_at, to_at, count, more, reason
     ),
+    ${passedTold(
+      tx,
+      tx`
+        select schedule_id, reason, occurrence as from_at, occurrence as to_at, 1 as count, false as more from skipped_jobs
+        union all
+        select schedule_id, reason, from_at, to_at, count, more from ranges_noted`,
+    )},
     last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
     select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
       (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
@@ -163,6 +172,7 @@ function packedJobs(tx: Tx, shard: number, now: Date) {
       insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
       select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
       on conflict do nothing
+      returning schedule_id, occurrence, reason
     ),
     inserted_parcels as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, occurrences, schedule_ids)

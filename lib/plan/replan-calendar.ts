@@ -13,6 +13,7 @@ import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { exchangeRules } from "./exchange-rules.ts";
+import { passedTold } from "./passed-told.ts";
 import { type ReplanDecision, replan } from "./replan.ts";
 
 export interface ReplanBounds {
@@ -122,10 +123,15 @@ async function noteLost(
   at: Date,
 ): Promise<void> {
   await tx`
-    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-    select ${id}, min(l.at), max(l.at), count(*), false, ${heldSince === null ? "missed" : "paused"}, ${at}
-    from unnest(${tx.array(lost.map((each) => new Date(each)))}::timestamptz[]) l (at)
-    where not exists (
-      select from carillon.jobs j where j.occurrence = l.at and j.schedule_id = ${id} and j.kind = 'cadence' and j.n = 0)
-    having count(*) > 0`;
+    with noted as (
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+      select ${id}, min(l.at), max(l.at), count(*), false, ${heldSince === null ? "missed" : "paused"}, ${at}
+      from unnest(${tx.array(lost.map((each) => new Date(each)))}::timestamptz[]) l (at)
+      where not exists (
+        select from carillon.jobs j where j.occurrence = l.at and j.schedule_id = ${id} and j.kind = 'cadence' and j.n = 0)
+      having count(*) > 0
+      returning schedule_id, reason, from_at, to_at, count, more
+    ),
+    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
+    select`;
 }

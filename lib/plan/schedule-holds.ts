@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../refusal.ts";
 import {
+  carillonsOwn,
   type Hold,
   holdsAfter,
   holdsOfOne,
@@ -48,6 +49,7 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
   });
 }
 
+/** Without an owner, what Carillon has held by itself is resumed too: whoever resumes has seen to what was wrong. */
 export function resumeSchedule(
   deps: EditDeps,
   wish: EditWish & { owner?: string | undefined },
@@ -56,10 +58,13 @@ export function resumeSchedule(
     decide: async (tx, { current, state }) => {
       const owner = wish.owner ?? wish.caller.name;
       const holds = await holdsOfOne(tx, current.id);
-      const remove = [ownHold(owner)];
-      if (!holds.some((each) => isSameHold(each, ownHold(owner)))) return null;
+      const meant = [ownHold(owner), ...(wish.owner === undefined ? [carillonsOwn] : [])];
+      const remove = meant.filter((hold) => holds.some((each) => isSameHold(each, hold)));
+      const [first, also] = remove;
+      if (first === undefined) return null;
+      const detail = { owner: first.owner, ...(also === undefined ? {} : { also: also.owner }) };
       return {
-        edit: { change: "resumed", holds: { remove }, detail: { owner } },
+        edit: { change: "resumed", holds: { remove }, detail },
         holdsAfter: holdsAfter(holds, { remove }, state.now),
       };
     },

@@ -27,6 +27,9 @@ export function ownHold(owner: string): HoldName {
   return { scope: "schedule", name: "", owner };
 }
 
+/** The hold that Carillon sets by itself, where a schedule's jobs do not get through. */
+export const carillonsOwn: HoldName = ownHold("carillon");
+
 export function isSameHold(a: HoldName, b: HoldName): boolean {
   return a.scope === b.scope && a.name === b.name && a.owner === b.owner;
 }

@@ -6,7 +6,7 @@ import type { ClaimedJob } from "../parcel/claim.ts";
  * receiver's idempotency key.
  */
 export function envelope(job: ClaimedJob, generatedAt: Date): string {
-  const text = JSON.stringify({
+  return jsonForQueues({
     specversion: "1.0",
     type: "carillon.job.due",
     source: "carillon",
@@ -20,6 +20,9 @@ export function envelope(job: ClaimedJob, generatedAt: Date): string {
     attempt: job.attempt + 1,
     generatedat: generatedAt.toISOString(),
   });
-  // JSON leaves these two as they are, and SQS takes no message that holds them.
-  return text.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
+}
+
+/** JSON leaves two characters as they are that SQS takes no message with. */
+export function jsonForQueues(value: unknown): string {
+  return JSON.stringify(value).replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
 }

@@ -1,5 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { keepSetting } from "../lifecycle/outbox.ts";
+import type { TellDeps } from "../lifecycle/tell-bus.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -7,6 +9,7 @@ import { type Notify, notifyByDefault } from "../parcel/settle.ts";
 import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
 import { shardCount } from "../plan/shard.ts";
+import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
@@ -14,11 +17,14 @@ import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { fireShardBatch } from "./shard-batch.ts";
+import { tellEvents } from "./tell-events.ts";
 
 export interface TickDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
+  /** The bus that is told of jobs; without, what is to be told stays in the outbox. */
+  bus?: Pick<TellDeps, "events" | "bus"> | undefined;
 }
 
 export interface TickSettings {
@@ -74,12 +80,15 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   // The line between near and far may only rise to days that are attached.
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
+  await keepSetting(run.sql, run.settings.notify).catch(run.note);
   await fireShards(run);
   await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
   await clearEndedHolds(run).catch(run.note);
+  await applyWantedHolds(run, run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
+  await tellAll(run).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
@@ -167,6 +176,11 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
     await handOver(sql, queue, swept.outgoing);
     looked = swept.looked;
   }
+}
+
+/** After all that jobs wait for: a bus that hangs keeps none from being made. */
+async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
+  if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
 }
 
 const clearedMax = 500;

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
+import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
 import type { Log } from "../log/log.ts";
 import { type ClaimedParcel, claimParcel, type NotClaimed } from "../parcel/claim.ts";
 import { endLease } from "../parcel/end-lease.ts";
@@ -20,6 +21,10 @@ export interface WorkerDeps {
   random: () => number;
   /** What the bus is told of. */
   notify: Notify;
+  /** Who tells the bus at once; without, the tick does. */
+  events?: ParcelEvents | undefined;
+  /** Holds schedules at once that a slow parcel's settle wants held, and never fails; without, the tick does. */
+  holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
   window: number | null;
 }
@@ -28,6 +33,8 @@ export interface WorkerDeps {
 const waitMaxMs = 5_000;
 /** With less time left than this, nothing is claimed any more. */
 const startMinMs = 3_000;
+/** With less time left than this, what follows a settle is left to the tick. */
+const tellMinMs = 6_000;
 /** The lease of quick deliveries outlives the invocation by this, so that it never ends under a worker that still runs. */
 const leaseMarginMs = 2_000;
 /** Work that may take long shows signs of life, so that its lease can be short and a crash is noticed soon. */
@@ -78,6 +85,7 @@ async function takeOver(deps: WorkerDeps, parcelId: string): Promise<void> {
   const { held, outgoing } = await endLease(deps.sql, parcelId, deps.notify);
   if (held) deps.log.warn("parcel.lease-ended", { parcel: parcelId });
   await handOver(deps.sql, deps.queue, outgoing);
+  if (held) await deps.events?.ended();
 }
 
 /** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
@@ -98,6 +106,7 @@ async function deliverAndSettle(
   const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
   const { id, fence, slots } = parcel;
   const context = { parcel: { id, fence }, slots, signalOf: life.signalOf, timeLeftMs };
+  const telling = deps.events?.started(parcel);
   const deliveries = await deps.deliver(parcel.jobs, context).finally(life.end);
   const settlements = parcel.jobs.map((job, index) => {
     const delivery = deliveries[index];
@@ -105,6 +114,20 @@ async function deliverAndSettle(
     return settlement(job, delivery, deps.random);
   });
   await settle(deps, parcel, settlements);
+  await telling;
+  if (timeLeftMs() < tellMinMs) return;
+  if (queueClass === "slow") await holdWanted(deps, parcel, settlements);
+  await deps.events?.settled(settlements);
+}
+
+/** Jobs that are dead may be a reason to hold their schedules. */
+async function holdWanted(
+  deps: WorkerDeps,
+  { jobs }: ClaimedParcel,
+  settlements: readonly (Settlement | null)[],
+): Promise<void> {
+  const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
+  if (dead.length > 0) await deps.holdWanted?.([...new Set(dead.map(({ scheduleId }) => scheduleId))]);
 }
 
 async function settle(

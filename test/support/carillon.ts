@@ -7,7 +7,8 @@ import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/sched
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
-import { type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { type TickDeps, type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
+import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted } from "./aborted.ts";
 import { testDatabase } from "./database.ts";
@@ -44,6 +45,10 @@ export interface Carillon {
   databaseUrl: string;
   /** As the owner of everything. */
   sql: Sql;
+  /** As each function is connected. */
+  as: { tick: Sql; worker: Sql; api: Sql };
+  /** What ticks and workers have at hand besides; a test replaces it. */
+  more: { tick: Partial<TickDeps>; worker: Partial<WorkerDeps> };
   clock: DatabaseClock;
   queue: MemoryQueue;
   log: RecordedLog;
@@ -84,6 +89,8 @@ export async function carillon({
   const world: Carillon = {
     databaseUrl: database.url,
     sql,
+    as,
+    more: { tick: {}, worker: {} },
     clock,
     queue,
     log,
@@ -98,7 +105,7 @@ export async function carillon({
     resume: (key, owner) => resumeSchedule(edits, { key, owner, caller: { name: author } }),
     remove: (key) => deleteSchedule(edits, { key, caller: { name: author } }),
     tick: (settings = {}) =>
-      tick({ sql: as.tick, queue, log }, { ...tickDefaults, ...settings }, () => false),
+      tick({ sql: as.tick, queue, log, ...world.more.tick }, { ...tickDefaults, ...settings }, () => false),
     work: (timeLeftMs = 60_000) => work(world, as.worker, timeLeftMs),
     outcome: () => done,
     delivered: [],
@@ -148,6 +155,7 @@ async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<stri
     random: () => 1,
     notify: notifyByDefault,
     window: null,
+    ...world.more.worker,
   };
   const stay: string[] = [];
   for (;;) {

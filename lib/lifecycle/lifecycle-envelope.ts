@@ -1,0 +1,72 @@
+import { jobId } from "../job/job-id.ts";
+import { jsonForQueues } from "../target/envelope.ts";
+import type { OutboxEvent, PassedOver } from "./outbox.ts";
+
+export function detailTypeOf({ event }: Pick<OutboxEvent, "event">): string {
+  return `carillon.job.${event}`;
+}
+
+/**
+ * What the bus is told: a CloudEvents 1.0 envelope, as targets receive one. It may be told twice, then with the same `id`. The job's
+ * payload stays where it is: whoever listens on a bus need not be somebody who may read it.
+ */
+export function lifecycleEnvelope(event: OutboxEvent, generatedAt: Date): string {
+  return jsonForQueues({
+    specversion: "1.0",
+    type: detailTypeOf(event),
+    source: "carillon",
+    id:
+      event.passed === null
+        ? `${jobId(event)}-${event.event}-${event.attempt}`
+        : passedId(event, event.passed),
+    subject: event.key,
+    time: event.at.toISOString(),
+    datacontenttype: "application/json",
+    data: event.passed === null ? { job: jobOf(event) } : passedOf(event, event.passed),
+    schedulekey: event.key,
+    scheduleid: event.scheduleId,
+    generatedat: generatedAt.toISOString(),
+  });
+}
+
+/** No occurrence is passed over twice for the same reason. */
+function passedId({ scheduleId, event }: OutboxEvent, { from, to, reason }: PassedOver): string {
+  return [scheduleId, new Date(from).getTime(), new Date(to).getTime(), event, reason].join("-");
+}
+
+function jobOf(event: OutboxEvent) {
+  const { kind, key, group, scheduleId, version, occurrence, dueAt, attempt } = event;
+  return {
+    id: jobId(event),
+    kind,
+    key,
+    group,
+    scheduleId,
+    version,
+    occurrence: occurrence.toISOString(),
+    dueAt: dueAt?.toISOString() ?? null,
+    attempt,
+    ...told(event),
+  };
+}
+
+/** Why and with what error; of a job that goes well there is neither. */
+function told({ event, reason, error, errorClass }: OutboxEvent) {
+  if (event === "dead") return { reason, error, errorClass };
+  if (event === "failed") return { error, errorClass };
+  return event === "skipped" ? { reason } : {};
+}
+
+function passedOf(event: OutboxEvent, { reason, from, to, count, more }: PassedOver) {
+  const { scheduleId, key, group, dueAt } = event;
+  return {
+    schedule: { id: scheduleId, key, group },
+    reason,
+    count,
+    atLeast: more,
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    // One that stands in the ledger by itself.
+    ...(count === 1 && dueAt !== null ? { job: jobOf(event) } : {}),
+  };
+}

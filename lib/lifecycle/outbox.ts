@@ -1,0 +1,65 @@
+import type { LifecycleEvent } from "../config/lifecycle-events.ts";
+import type { Sql } from "../db/connect.ts";
+import type { JobKey } from "../job/job-id.ts";
+import type { ClaimedJob } from "../parcel/claim.ts";
+
+/** What the bus is to be told, with what is known of it now. */
+export interface OutboxEvent extends JobKey {
+  id: string;
+  event: LifecycleEvent;
+  at: Date;
+  attempt: number;
+  /** Of occurrences that were passed over together. */
+  passed: PassedOver | null;
+  key: string | null;
+  group: string | null;
+  version: number | null;
+  /** Null where the job is none, or is gone. */
+  dueAt: Date | null;
+  reason: string | null;
+  error: string | null;
+  errorClass: string | null;
+}
+
+export interface PassedOver {
+  reason: string;
+  from: string;
+  to: string;
+  count: number;
+  /** Counting stopped there: at least so many. */
+  more: boolean;
+}
+
+/** Those that nobody has tried to tell yet, or those whose time to be told again has come. */
+export type Wanted = "fresh" | "due";
+
+/** Takes events, the oldest first; who dies before they are forgotten leaves them to be taken again a minute later. */
+export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLike<OutboxEvent[]> {
+  return sql<OutboxEvent[]>`
+    select id, event, at, occurrence, schedule_id as "scheduleId", kind, n, attempt, case when event in ('skipped', 'missed') then detail end as passed, key, group_key as group, version,
+      due_at as "dueAt", reason, error, error_class as "errorClass"
+    from carillon.claim_events(${limit}, ${wanted === "fresh"})`;
+}
+
+export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`delete from carillon.outbox where id = any(${[...ids]}::bigint[])`;
+}
+
+const leftToTick = "30 seconds";
+
+/** The attempts that begin with a claim, for the bus to be told of them. */
+export async function noteStarted(sql: Sql, jobs: readonly ClaimedJob[]): Promise<void> {
+  const column = <Value>(of: (job: ClaimedJob) => Value) => jobs.map(of);
+  await sql`
+    insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+    select 'started', k.occurrence, k.schedule_id, k.kind, k.n, k.attempt, carillon.clock(), carillon.clock() + ${leftToTick}::interval
+    from unnest(${sql.array(column(({ occurrence }) => occurrence))}::timestamptz[], ${column(({ scheduleId }) => scheduleId)}::bigint[],
+      ${column(({ kind }) => kind)}::text[]::carillon.job_kind[], ${column(({ n }) => n)}::int[],
+      ${column(({ attempt }) => attempt + 1)}::int[]) k (occurrence, schedule_id, kind, n, attempt)`;
+}
+
+/** Which events are on, for whatever passes occurrences over. One row, written only where the setting has changed. */
+export async function keepSetting(sql: Sql, events: readonly LifecycleEvent[]): Promise<void> {
+  await sql`update carillon.lifecycle set events = ${[...events]}::text[] where events <> ${[...events]}::text[]`;
+}

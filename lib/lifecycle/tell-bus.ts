@@ -1,0 +1,101 @@
+import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
+import type { Sql } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import type { Log } from "../log/log.ts";
+import { eachRequest, requests } from "../target/delivery.ts";
+import { detailTypeOf, lifecycleEnvelope } from "./lifecycle-envelope.ts";
+import { claimEvents, forgetEvents, type OutboxEvent, type Wanted } from "./outbox.ts";
+
+export interface TellDeps {
+  sql: Sql;
+  events: EventBridgeClient;
+  bus: string;
+  log: Log;
+}
+
+interface Entry {
+  event: OutboxEvent;
+  detail: string;
+  bytes: number;
+}
+
+export interface Told {
+  claimed: number;
+  told: number;
+  /** Why the first of those was not that the bus did not take. */
+  fault: string | null;
+}
+
+/** All requests of one call may take so long; what they were to tell comes again. */
+const tellMs = 4_000;
+/** What the bus has not taken by then is told no more. */
+const keptMs = 24 * 3_600_000;
+
+/**
+ * Takes up to `limit` events from the outbox and tells the bus, in requests of ten; those that it took are forgotten. Whoever dies in
+ * between has the bus told twice, with the same id. No transaction is open meanwhile.
+ */
+export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Promise<Told> {
+  const claimed = await claimEvents(deps.sql, limit, wanted);
+  if (claimed.length === 0) return { claimed: 0, told: 0, fault: null };
+  const now = await databaseClock(deps.sql);
+  const entries = claimed.map((event): Entry => {
+    const detail = lifecycleEnvelope(event, now);
+    return { event, detail, bytes: Buffer.byteLength(detail) + 300 };
+  });
+  const told: string[] = [];
+  const faults: string[] = [];
+  const timeIsUp = AbortSignal.timeout(tellMs);
+  await eachRequest(requests(entries), async (batch) => {
+    const answer = await putBatch(deps, batch, timeIsUp);
+    told.push(...answer.told);
+    faults.push(...answer.faults);
+  });
+  const givenUp = giveUp(deps, claimed, told, now);
+  await forgetEvents(deps.sql, [...told, ...givenUp]);
+  const [fault = null] = faults;
+  if (fault !== null)
+    deps.log.warn("lifecycle.untold", { events: claimed.length - told.length, bus: deps.bus, error: fault });
+  return { claimed: claimed.length, told: told.length, fault };
+}
+
+/** The answer names no entries: its list has the order of the request. */
+async function putBatch({ events, bus }: TellDeps, batch: readonly Entry[], abortSignal: AbortSignal) {
+  try {
+    const { Entries = [] } = await events.send(
+      new PutEventsCommand({
+        Entries: batch.map(({ event, detail }) => ({
+          EventBusName: bus,
+          Source: "carillon",
+          DetailType: detailTypeOf(event),
+          Time: event.at,
+          Detail: detail,
+        })),
+      }),
+      { abortSignal },
+    );
+    const answers = batch.map(({ event }, position) => ({ event, answer: Entries[position] }));
+    return {
+      told: answers.flatMap(({ event, answer }) => (answer?.EventId === undefined ? [] : [event.id])),
+      faults: answers.flatMap(({ answer }) =>
+        answer?.EventId === undefined
+          ? [`${answer?.ErrorCode ?? "no answer"} ${answer?.ErrorMessage ?? ""}`]
+          : [],
+      ),
+    };
+  } catch (error) {
+    return { told: [], faults: [String(error)] };
+  }
+}
+
+function giveUp(
+  { bus, log }: TellDeps,
+  claimed: readonly OutboxEvent[],
+  told: readonly string[],
+  now: Date,
+): string[] {
+  const known = new Set(told);
+  const old = claimed.filter(({ id, at }) => !known.has(id) && now.getTime() - at.getTime() > keptMs);
+  if (old.length > 0) log.error("lifecycle.given-up", { events: old.length, bus });
+  return old.map(({ id }) => id);
+}

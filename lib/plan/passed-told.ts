@@ -1,0 +1,40 @@
+import type postgres from "postgres";
+import type { Tx } from "../db/connect.ts";
+
+type Query = postgres.PendingQuery<postgres.Row[]>;
+
+/**
+ * For a statement that passes occurrences over: what the bus is told of them, one event for each schedule and reason. `passed` is a query
+ * of schedule_id, reason, from_at, to_at, count, more. Whether such events are on is looked up only where there is something to tell.
+ */
+export function passedTold(tx: Tx, passed: Query): Query {
+  return tx`
+    passed_told as (
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
+      select case p.reason when 'missed' then 'missed' else 'skipped' end, min(p.from_at), p.schedule_id, 'cadence', 0, 0, (select carillon.clock()), (select carillon.clock()),
+        jsonb_build_object('reason', p.reason, 'from', min(p.from_at), 'to', max(p.to_at), 'count', sum(p.count), 'more', bool_or(p.more))
+      from (${passed}) p
+      where case p.reason when 'missed' then (select carillon.tells('missed')) else (select carillon.tells('skipped')) end
+      group by p.schedule_id, p.reason
+    )`;
+}
+
+export interface PassedRange {
+  from: number;
+  to: number;
+  count: number;
+  more: boolean;
+  reason: string;
+}
+
+/** The same for what one schedule has passed over. */
+export async function tellPassed(tx: Tx, scheduleId: string, passed: readonly PassedRange[]): Promise<void> {
+  if (passed.length === 0) return;
+  const dates = (of: (each: PassedRange) => number) => tx.array(passed.map((each) => new Date(of(each))));
+  const rows = tx`
+    select ${scheduleId}::bigint as schedule_id, r.* from unnest(${dates(({ from }) => from)}::timestamptz[],
+      ${dates(({ to }) => to)}::timestamptz[], ${passed.map(({ count }) => count)}::bigint[],
+      ${tx.array(passed.map(({ more }) => more))}::boolean[], ${passed.map(({ reason }) => reason)}::text[])
+      r (from_at, to_at, count, more, reason)`;
+  await tx`with ${passedTold(tx, rows)} select`;
+}
