@@ -7,7 +7,7 @@ export function explanationView(explanation: Explanation) {
   const { key, scheduleId, at, asked, wall, outcome, reason, sentence, occurrence, version, cadence, dueAt } =
     explanation;
   const { note, job, beside, nearest, late, collapsedInto, behind, heldBy, passedOver } = explanation;
-  const { backlog, calendar, movedTo, edit } = explanation;
+  const { backlog, calendar, movedTo, edit, recheck } = explanation;
   return {
     key,
     scheduleId,
@@ -33,6 +33,7 @@ export function explanationView(explanation: Explanation) {
     calendar,
     movedTo,
     edit,
+    recheck,
     nearest: { before: nearestView(nearest.before), after: nearestView(nearest.after) },
   };
 }

@@ -1,6 +1,6 @@
 import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { jobId } from "../job/job-id.ts";
+import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
 import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";
@@ -117,11 +117,14 @@ export async function jobsOfInstant(
 }
 
 /** What a waiting job waits in. */
-export async function travelOf(tx: Tx, scheduleId: string, occurrence: Date): Promise<TravelFact | null> {
+export async function travelOf(
+  tx: Tx,
+  { scheduleId, occurrence, kind, n }: JobKey,
+): Promise<TravelFact | null> {
   const [row] = await tx<TravelFact[]>`
     select p.lane is not null as "inLane", p.owed is true as owed, p.offers
     from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id
-    where j.occurrence = ${occurrence} and j.schedule_id = ${scheduleId} and j.kind = 'cadence' and j.n = 0`;
+    where j.occurrence = ${occurrence} and j.schedule_id = ${scheduleId} and j.kind = ${kind}::carillon.job_kind and j.n = ${n}`;
   return row ?? null;
 }
 

@@ -21,11 +21,14 @@ export function explainJob(facts: Facts, job: JobRead, version: VersionFact | un
         end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}`,
       });
     case "dead":
-      return withStart(facts, job, version, {
-        outcome: "dead",
-        lead: "Ran",
-        end: `and is dead since ${instantText(job.finishedAt)}: all of its ${job.attempt} attempts failed${errorText(job)}`,
-      });
+      return {
+        ...withStart(facts, job, version, {
+          outcome: "dead",
+          lead: "Ran",
+          end: `and is dead since ${instantText(job.finishedAt)}: ${deathText(job)}`,
+        }),
+        ...(job.reason === null ? {} : { reason: job.reason }),
+      };
     case "retrying":
       return explainRetrying(facts, job);
     case "waiting":
@@ -59,6 +62,21 @@ function attemptsText({ attempt, attempts = [] }: JobRead): string {
   if (attempt <= 1) return "";
   const failed = attempts.findLast(({ error }) => error !== null);
   return `, at attempt ${attempt}${failed?.error == null ? "" : ` (the one before failed: ${quote(failed.error)})`}`;
+}
+
+/** Why no further attempt would help, for each reason but that there were enough of them. */
+const finalReasons: Readonly<Record<string, string>> = {
+  "gave-up": "it said that another attempt would not help",
+  payload: "its handler does not take its payload",
+  "max-checks": "it asked for one recheck more than its handler allows",
+  "recheck-past": "it asked for a recheck at an instant that was not ahead",
+  "recheck-far": "it asked for a recheck further ahead than its handler allows",
+};
+
+function deathText(job: JobRead): string {
+  const final = finalReasons[job.reason ?? ""];
+  if (final === undefined) return `all of its ${job.attempt} attempts failed${errorText(job)}`;
+  return `${final}${job.error === null ? "" : ` (${quote(job.error)})`}`;
 }
 
 const shownMax = 200;
@@ -135,12 +153,28 @@ function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
 
 const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"]);
 
-function explainCancelled({ versions }: Facts, job: JobRead): Verdict {
+const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
+
+function explainCancelled({ versions, now }: Facts, job: JobRead): Verdict {
   const deleted = versions.findLast(({ change }) => change === "deleted");
   const reason = job.reason ?? "cancelled";
   if (job.reason === "deleted" && deleted !== undefined) {
     const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${deleted.by} before it had run.`;
     return { outcome: "cancelled", reason, sentence };
+  }
+  if (job.reason === "superseded") {
+    const edit = versions.findLast(
+      ({ at, change }) => endsRechecks.has(change) && at <= (job.finishedAt?.getTime() ?? now),
+    );
+    const by =
+      edit === undefined
+        ? "an edit"
+        : `version ${edit.version} of ${edit.by}, made at ${isoInstant(edit.at)},`;
+    return {
+      outcome: "cancelled",
+      reason,
+      sentence: `Was cancelled: ${by} asked for something else before it came.`,
+    };
   }
   return { outcome: "cancelled", reason, sentence: `Was cancelled at ${instantText(job.finishedAt)}.` };
 }

@@ -2,6 +2,7 @@ import { nextAfter } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { wallText } from "../cadence/wall-text.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { explainAbsence } from "./explain-absence.ts";
@@ -28,7 +29,9 @@ import {
   timetableIn,
   versionBy,
 } from "./explain-place.ts";
+import { explainRecheck, followedText, recheckBesideText } from "./explain-recheck.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
+import { rechecksOfRun } from "./rechecks.ts";
 
 /** What happened at an instant of a schedule, and why; or what is to happen. */
 export interface Explanation extends Verdict {
@@ -79,6 +82,8 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   const versions = await versionsAround(tx, id, at);
   const standing = await standingOf(tx, subject);
   const { job, beside } = await jobsOfInstant(tx, id, at);
+  const subjectJob = job ?? recheckIn(beside);
+  const root = subjectJob?.recheckOf == null ? subjectJob : parseJobId(subjectJob.recheckOf);
   const { passed, passedBefore } = await passedAround(tx, id, at);
   const version = versionOf(versions, at.getTime());
   const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
@@ -90,7 +95,8 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     versions,
     job,
     beside,
-    travel: job === null ? null : await travelOf(tx, id, at),
+    travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
+    chain: root === null ? [] : await rechecksOfRun(tx, root),
     passed,
     passedBefore,
     owedBefore: await owedBefore(tx, id, at),
@@ -113,14 +119,18 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
   const place = isLive ? placeOf(version, at) : null;
   const occurrence = job !== null || place?.kind === "run" || place?.kind === "skipped-day";
   const ranAs = job === null ? undefined : versions.find((each) => each.version === job.version);
+  const recheck = occurrence ? null : recheckIn(beside);
   const verdict =
-    job === null
-      ? explainAbsence(facts, version, nearest)
-      : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
+    recheck !== null
+      ? explainRecheck(facts, recheck)
+      : job === null
+        ? explainAbsence(facts, version, nearest)
+        : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
+  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}`;
   const spoken = version ?? versions[0];
   return {
     ...verdict,
-    sentence: `${verdict.sentence}${backfillText(beside)}`,
+    sentence: `${verdict.sentence}${more}`,
     key,
     at: new Date(at),
     wall: wallText(at, spoken?.body.timezone ?? "UTC"),
@@ -141,9 +151,19 @@ function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead):
   return isPassed && finishedAt !== null ? versionBy(versions, finishedAt.getTime()) : undefined;
 }
 
-function dueOf({ key, at, job }: Facts, version: VersionFact | undefined, occurrence: boolean): Date | null {
+function dueOf(
+  { key, at, job, beside }: Facts,
+  version: VersionFact | undefined,
+  occurrence: boolean,
+): Date | null {
   if (job !== null) return job.dueAt;
+  const recheck = occurrence ? null : recheckIn(beside);
+  if (recheck !== null) return recheck.dueAt;
   return occurrence && version !== undefined ? new Date(dueAt(timetableIn(key, version), at)) : null;
+}
+
+function recheckIn(beside: readonly JobRead[]): JobRead | null {
+  return beside.find(({ kind }) => kind === "again") ?? null;
 }
 
 function backfillText(beside: readonly JobRead[]): string {

@@ -45,8 +45,10 @@ export interface Facts {
   job: JobRead | null;
   /** Jobs of the same instant beside the cadence. */
   beside: readonly JobRead[];
-  /** Of the job, while it waits. */
+  /** Of the job, or of the recheck where there is none, while it waits. */
   travel: TravelFact | null;
+  /** The rechecks of the same run, the first one first. */
+  chain: readonly JobRead[];
   passed: PassedFact | null;
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */
@@ -111,4 +113,6 @@ export interface Verdict {
   movedTo?: Date | null;
   edit?: { version: number; change: ScheduleChange; by: string; at: Date };
   behind?: Date;
+  /** The job that asked for the first recheck, which one this is, and how many followed. */
+  recheck?: { of: string; number: number; followed: number };
 }

@@ -1,4 +1,6 @@
 import type { Tx } from "../db/connect.ts";
+import type { JobKey } from "../job/job-id.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
 
 /** Where the rechecks of a schedule stand. */
 export interface Rechecks {
@@ -45,6 +47,21 @@ export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Pro
       having count(*) > 0) due on true
     where s.id = any(${ids}::bigint[]) and s.target_kind = 'handler'`;
   return new Map(rows.map(({ id, ...rechecks }) => [id, rechecks]));
+}
+
+/** Of the rechecks after a run, its own are looked for among so many, and so many are told. */
+const chain = { lookedAt: 1_000, told: 100 };
+
+/** The rechecks that came of a run, the first one first. */
+export async function rechecksOfRun(tx: Tx, root: JobKey): Promise<JobRead[]> {
+  const keys = await tx<JobKey[]>`
+    select j.schedule_id as "scheduleId", j.occurrence, j.kind, j.n
+    from (
+      select ${jobOfRecheck(tx)} where b.schedule_id = ${root.scheduleId} and b.kind = 'again' and b.occurrence > ${root.occurrence}
+      order by b.occurrence, b.n limit ${chain.lookedAt}) j
+    where j.root_occurrence = ${root.occurrence} and j.root_kind = ${root.kind}::carillon.job_kind and j.root_n = ${root.n}
+    order by j.checks limit ${chain.told}`;
+  return (await readJobsAt(tx, keys)).sort((a, b) => a.checks - b.checks);
 }
 
 /** Found by its primary key, and so in its day alone. */
