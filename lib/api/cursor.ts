@@ -1,7 +1,16 @@
 import { Refusal } from "../refusal.ts";
 
 /** Where a list goes on, opaque to callers. It names its list, so that a cursor of one is not taken by another. */
-export type ListName = "schedules" | "jobs" | "versions" | "calendars" | "holds" | "zone-moves";
+export type ListName =
+  | "schedules"
+  | "jobs"
+  | "versions"
+  | "calendars"
+  | "holds"
+  | "zone-moves"
+  | "dead-jobs"
+  | "retries"
+  | "cancels";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

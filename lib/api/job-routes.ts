@@ -1,14 +1,31 @@
 import * as z from "zod";
 import { placeText, readPlace } from "../job/job-place.ts";
+import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
+import { isRetryPlace } from "../plan/retry-many.ts";
 import { Refusal } from "../refusal.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
+import type { Answer } from "./answer.ts";
+import { type ListName, readCursor, writeCursor } from "./cursor.ts";
+import {
+  cancelManyShape,
+  historyFilter,
+  jobsQuery,
+  jobWishShape,
+  retryFilter,
+  retryManyShape,
+} from "./job-filter.ts";
 import { jobListView, jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
-import { noQuery, type Route, route } from "./route.ts";
+import { noQuery, type Route, readShape, route } from "./route.ts";
 import { readKey } from "./schedule-input.ts";
 
+const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
+
 export function jobRoutes(operations: Operations): Route[] {
+  return [...readRoutes(operations), ...controlRoutes(operations), ...bulkRoutes(operations)];
+}
+
+function readRoutes(operations: Operations): Route[] {
   return [
     route({
       method: "GET",
@@ -17,17 +34,29 @@ export function jobRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const key = readKey(parameter("key"));
-        const isPlace = (text: string) => readPlace(text) !== null;
-        const before =
-          cursor === undefined ? undefined : (readPlace(readCursor(cursor, "jobs", isPlace)) ?? undefined);
-        const { items, next } = await operations.jobsOfSchedule({ key, limit, before });
-        return {
-          status: 200,
-          body: {
-            items: items.map(jobListView),
-            ...(next === undefined ? {} : { cursor: writeCursor("jobs", placeText(next)) }),
-          },
-        };
+        const { items, next } = await operations.jobsOfSchedule({ key, limit, before: readJobPlace(cursor) });
+        return pageOf(items.map(jobListView), "jobs", next === undefined ? undefined : placeText(next));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/jobs",
+      scope: "read",
+      query: jobsQuery,
+      answer: async ({ query: { limit, cursor, ...filter } }) => {
+        if (filter.state !== "dead") {
+          const search = { filter: historyFilter(filter), limit, before: readJobPlace(cursor) };
+          const { items, next } = await operations.searchHistory(search);
+          return pageOf(items.map(jobListView), "jobs", next === undefined ? undefined : placeText(next));
+        }
+        const isPlace = (text: string) => readDeadPlace(text) !== null;
+        const after =
+          cursor === undefined
+            ? undefined
+            : (readDeadPlace(readCursor(cursor, "dead-jobs", isPlace)) ?? undefined);
+        const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
+        const place = next === undefined ? undefined : deadPlaceText(next);
+        return pageOf(items.map(jobListView), "dead-jobs", place);
       },
     }),
     route({
@@ -44,4 +73,85 @@ export function jobRoutes(operations: Operations): Route[] {
       },
     }),
   ];
+}
+
+function controlRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/jobs/{id}/cancel",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, optionalBody, token }) => {
+        const { reason } = readShape(jobWishShape, optionalBody(), "body");
+        const wish = { id: parameter("id"), reason, caller: { name: token.name } };
+        const { job, asked } = await operations.cancelJob(wish);
+        return { status: asked ? 202 : 200, body: jobView(job) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/jobs/{id}/retry",
+      scope: "write",
+      query: noQuery,
+      answer: async ({ parameter, optionalBody, token }) => {
+        const { reason } = readShape(jobWishShape, optionalBody(), "body");
+        const wish = { id: parameter("id"), reason, caller: { name: token.name } };
+        return { status: 202, body: jobView(await operations.retryJob(wish)) };
+      },
+    }),
+  ];
+}
+
+/** Each call does so many; with the cursor of its answer the same call goes on. */
+function bulkRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/jobs:retry",
+      scope: "write",
+      query: goOnQuery,
+      answer: async ({ body, query: { cursor }, token }) => {
+        const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
+        const filter = retryFilter(asked);
+        const isPlace = (text: string) => isRetryPlace(filter.state, text);
+        const after = cursor === undefined ? undefined : readCursor(cursor, "retries", isPlace);
+        const caller = { name: token.name };
+        const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
+        return { status: 202, body: { ...counts, ...cursorOf("retries", next) } };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/jobs:cancel",
+      scope: "write",
+      query: goOnQuery,
+      answer: async ({ body, query: { cursor }, token }) => {
+        const wish = readShape(cancelManyShape, body(), "body");
+        const after =
+          cursor === undefined
+            ? undefined
+            : readCursor(cursor, "cancels", (id) => /^(0|[1-9]\d{0,17})$/.test(id));
+        const { next, ...counts } = await operations.cancelMany({
+          ...wish,
+          after,
+          caller: { name: token.name },
+        });
+        return { status: 202, body: { ...counts, ...cursorOf("cancels", next) } };
+      },
+    }),
+  ];
+}
+
+function readJobPlace(cursor: string | undefined) {
+  if (cursor === undefined) return undefined;
+  return readPlace(readCursor(cursor, "jobs", (text) => readPlace(text) !== null)) ?? undefined;
+}
+
+function pageOf(items: unknown[], list: ListName, next: string | undefined): Answer {
+  return { status: 200, body: { items, ...cursorOf(list, next) } };
+}
+
+function cursorOf(list: ListName, next: string | undefined) {
+  return next === undefined ? {} : { cursor: writeCursor(list, next) };
 }

@@ -5,12 +5,15 @@ export function jobView(job: JobRead) {
   return {
     ...jobListView(job),
     payload: job.payload ?? null,
-    attempts: (job.attempts ?? []).map(({ attempt, startedAt, finishedAt, outcome, error }) => ({
-      attempt,
-      startedAt,
-      finishedAt,
-      outcome,
-      error,
+    attempts: (job.attempts ?? []).map((each) => ({
+      attempt: each.attempt,
+      startedAt: each.startedAt,
+      finishedAt: each.finishedAt,
+      durationMs: each.durationMs,
+      outcome: each.outcome,
+      error: each.error,
+      errorClass: each.errorClass,
+      stack: each.stack,
     })),
   };
 }
@@ -29,12 +32,14 @@ export function jobListView(job: JobRead) {
     state: job.state,
     reason: job.reason,
     attempt: job.attempt,
+    checks: job.checks,
+    cancelling: job.cancelling,
     readyAt: job.readyAt,
     startedAt: job.startedAt,
     finishedAt: job.finishedAt,
     latenessMs: job.latenessMs,
+    durationMs: job.durationMs,
     error: job.error,
-    checks: job.checks,
     recheckOf: job.recheckOf,
   };
 }

@@ -13,6 +13,9 @@ import {
   readCalendarWithCounts,
   removeCalendar,
 } from "../plan/calendar-edits.ts";
+import { cancelJob, type JobWish } from "../plan/cancel-jobs.ts";
+import { type CancelledMany, type CancelManyWish, cancelMany } from "../plan/cancel-many.ts";
+import { type DeadPlace, type DeadSearch, listDead } from "../plan/dead-jobs.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
 import { type Explanation, explain } from "../plan/explain.ts";
 import { type FireWish, fireNow } from "../plan/fire-now.ts";
@@ -27,8 +30,11 @@ import {
   type ScheduleRead,
 } from "../plan/read-schedule.ts";
 import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
+import { retryJob } from "../plan/retry-jobs.ts";
+import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-many.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
+import { type HistorySearch, searchHistory } from "../plan/search-history.ts";
 import {
   pauseLabel,
   resumeLabel,
@@ -86,6 +92,14 @@ export interface Operations {
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
   readJob(id: string): Promise<JobRead | null>;
+  /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
+  deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
+  searchHistory(search: HistorySearch): Promise<Page<JobRead, JobPlace>>;
+  /** `asked`: it runs, and whoever works it has been told to stop. */
+  cancelJob(wish: JobWish): Promise<{ job: JobRead; asked: boolean }>;
+  retryJob(wish: JobWish): Promise<JobRead>;
+  cancelMany(wish: CancelManyWish): Promise<CancelledMany>;
+  retryMany(wish: RetryManyWish): Promise<RetriedMany>;
   putCalendar(wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
   readCalendar(name: string): Promise<CalendarRead | null>;
   /** In the order of names; `after` is the name at which the page before ended. */
@@ -161,6 +175,12 @@ export function makeOperations(deps: OperationDeps): Operations {
       return jobsOf(sql, schedule, { limit, before });
     },
     readJob: (id) => readJob(sql, id),
+    deadJobs: (search) => listDead(sql, search),
+    searchHistory: (search) => searchHistory(sql, search),
+    cancelJob: (wish) => cancelJob(deps, wish),
+    retryJob: (wish) => retryJob(deps, wish),
+    cancelMany: (wish) => cancelMany(deps, wish),
+    retryMany: (wish) => retryMany(deps, wish),
     putCalendar: (wish) => putCalendar(deps, wish),
     readCalendar: (name) => readCalendarWithCounts(sql, name),
     listCalendars: (wish) => listCalendars(sql, wish),

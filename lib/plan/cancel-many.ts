@@ -1,0 +1,112 @@
+import type { Tx } from "../db/connect.ts";
+import type { JobKey } from "../job/job-id.ts";
+import type { Json } from "../schedule/json.ts";
+import { cancelJobs } from "./cancel-jobs.ts";
+import type { EditDeps } from "./edit-transaction.ts";
+import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
+
+export interface CancelFilter extends JobOwners {
+  /** All of them where it is not named. */
+  state?: "waiting" | "retrying" | "running" | undefined;
+}
+
+export interface CancelManyWish {
+  filter: CancelFilter;
+  limit: number;
+  reason?: string | undefined;
+  /** The parcel at which the call before ended. */
+  after?: string | undefined;
+  caller: { name: string };
+}
+
+export interface CancelledMany {
+  done: number;
+  /** Of them those that were under way: whoever works them has been told to stop. */
+  running: number;
+  next?: string;
+}
+
+const batchMax = 250;
+
+/** So many parcels are looked at in one statement, and by one call: the API's own time is bounded. */
+const parcelsAtOnce = 400;
+const parcelsMax = 10_000;
+
+/**
+ * Cancels what waits, is to be tried again or runs of the schedules that are meant. Whatever is not settled is in a parcel, so the
+ * parcels are walked through, in the order of their ids: what is put into another one meanwhile comes later in the walk. What a
+ * cadence makes after this runs: to stop that too, pause or delete the schedule.
+ */
+export async function cancelMany(deps: EditDeps, wish: CancelManyWish): Promise<CancelledMany> {
+  const { filter, limit, caller, reason } = wish;
+  const detail = { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) };
+  const owners = await fewOwners(deps.sql, filter, { deleted: false });
+  if (owners?.length === 0) return { done: 0, running: 0 };
+  const counts = { done: 0, running: 0 };
+  let after = wish.after ?? "0";
+  for (let looked = 0; looked < parcelsMax; looked += parcelsAtOnce) {
+    const { jobs, last } = await openJobs(deps.sql, filter, owners, after);
+    for (let from = 0; from < jobs.length; ) {
+      const batch = jobs.slice(from, from + Math.min(batchMax, limit - counts.done));
+      const outcomes = [...(await cancelJobs(deps, batch, { caller, detail })).values()];
+      const running = outcomes.filter((outcome) => outcome === "asked").length;
+      counts.running += running;
+      counts.done += running + outcomes.filter((outcome) => outcome === "cancelled").length;
+      from += batch.length;
+      const next = jobs[from];
+      // The parcel of the next one is looked at again, and what was cancelled of it is in it no more.
+      if (counts.done >= limit && next !== undefined)
+        return { ...counts, next: String(BigInt(next.parcelId) - 1n) };
+    }
+    if (last === null) return counts;
+    after = last;
+    if (counts.done >= limit) break;
+  }
+  return { ...counts, next: after };
+}
+
+/** The open jobs in the parcels behind one; `last` is where they ended, null where there are no more. */
+async function openJobs(
+  tx: Tx,
+  { state, ...owned }: CancelFilter,
+  owners: readonly string[] | null,
+  after: string,
+): Promise<{ jobs: (JobKey & { parcelId: string })[]; last: string | null }> {
+  const [end] = await tx<{ parcels: number; last: string | null }[]>`
+    select count(*)::int as parcels, max(id) as last
+    from (select id from carillon.parcels where id > ${after} order by id limit ${parcelsAtOnce}) p`;
+  if (end === undefined || end.last === null) return { jobs: [], last: null };
+  const jobs = await tx<(JobKey & { parcelId: string })[]>`
+    select p.id as "parcelId", j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n
+    from carillon.parcels p
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    cross join lateral (select s.* from carillon.schedules s where s.id = k.schedule_id and s.deleted_at is null offset 0) s
+    cross join lateral (
+      select j.* from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+        and j.state = 'waiting' and j.parcel_id = p.id and j.cancel_asked is not true offset 0) j
+    where p.id > ${after} and p.id <= ${end.last} ${owners === null ? tx`` : tx`and k.schedule_id = any(${[...owners]}::bigint[])`}
+      and ${isOwner(tx, owned)} ${inState(tx, state)}
+    order by p.id`;
+  return { jobs, last: end.parcels < parcelsAtOnce ? null : end.last };
+}
+
+function inState(tx: Tx, state: CancelFilter["state"]) {
+  switch (state) {
+    case undefined:
+      return tx``;
+    case "running":
+      return tx`and p.lease_until is not null`;
+    case "retrying":
+      return tx`and p.lease_until is null and j.attempt > 0`;
+    case "waiting":
+      return tx`and p.lease_until is null and j.attempt = 0`;
+  }
+}
+
+/** As the audit keeps it. */
+function sayable(filter: CancelFilter): { [name: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,0 +1,119 @@
+import type { Tx } from "../db/connect.ts";
+import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
+
+export interface DeadFilter extends JobOwners {
+  /** Why they are dead: `attempts`, `gave-up` … */
+  reason?: string | undefined;
+  /** When they died: from here … */
+  from?: Date | undefined;
+  /** … to before here. */
+  to?: Date | undefined;
+}
+
+/** Where a list of dead jobs ended. */
+export interface DeadPlace {
+  diedAt: Date;
+  key: JobKey;
+}
+
+export function deadPlaceText({ diedAt, key }: DeadPlace): string {
+  return `${diedAt.getTime()}/${jobId(key)}`;
+}
+
+/** Null for what is no place. */
+export function readDeadPlace(text: string): DeadPlace | null {
+  const [, diedAt, id = ""] = /^(0|[1-9]\d{0,12})\/(\S+)$/.exec(text) ?? [];
+  const key = parseJobId(id);
+  return diedAt === undefined || key === null ? null : { diedAt: new Date(Number(diedAt)), key };
+}
+
+export interface DeadSearch {
+  filter: DeadFilter;
+  order: "newest" | "oldest";
+  after?: DeadPlace | undefined;
+  limit: number;
+}
+
+/** So many dead jobs are looked at before an answer comes with what was found and where to go on. */
+const lookedMax = 1_000;
+const roundsMax = 5;
+
+/**
+ * The keys of dead jobs in the order in which they died. What is filtered by is looked for among the jobs of the named schedules, or
+ * among all in their order; each round is bounded, so that there may be fewer than `limit` and still a `next`.
+ */
+export async function findDead(
+  tx: Tx,
+  { filter, order, after, limit }: DeadSearch,
+): Promise<{ items: DeadPlace[]; next?: DeadPlace }> {
+  const owners = await fewOwners(tx, filter, { deleted: true });
+  if (owners?.length === 0) return { items: [] };
+  const items: DeadPlace[] = [];
+  let place = after;
+  for (let round = 0; round < roundsMax; round++) {
+    const looked = await lookAt(tx, { filter, order, after: place, limit: lookedMax }, owners);
+    for (const { fits, ...each } of looked) {
+      place = each;
+      if (fits) items.push(each);
+      if (items.length === limit) break;
+    }
+    const isLast = looked.length < lookedMax && place?.key === looked.at(-1)?.key;
+    if (isLast || looked.length === 0) return { items };
+    if (items.length === limit) break;
+  }
+  return place === undefined ? { items } : { items, next: place };
+}
+
+/** As `findDead`, with what each is. */
+export async function listDead(tx: Tx, search: DeadSearch): Promise<{ items: JobRead[]; next?: DeadPlace }> {
+  const { items, next } = await findDead(tx, search);
+  const jobs = await readJobsAt(
+    tx,
+    items.map(({ key }) => key),
+  );
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const inOrder = items.flatMap(({ key }) => byId.get(jobId(key)) ?? []);
+  return { items: inOrder, ...(next === undefined ? {} : { next }) };
+}
+
+type Looked = DeadPlace & { fits: boolean };
+
+async function lookAt(
+  tx: Tx,
+  { filter, order, after, limit }: DeadSearch,
+  owners: readonly string[] | null,
+): Promise<Looked[]> {
+  const way = order === "newest" ? tx`desc` : tx`asc`;
+  const inOrder = tx`d.died_at ${way}, d.schedule_id ${way}, d.occurrence ${way}, d.kind ${way}, d.n ${way}`;
+  const within = tx`
+    ${filter.from === undefined ? tx`` : tx`and d.died_at >= ${filter.from}`}
+    ${filter.to === undefined ? tx`` : tx`and d.died_at < ${filter.to}`}
+    ${after === undefined ? tx`` : beyond(tx, after, order)}`;
+  const dead =
+    owners === null
+      ? tx`select d.* from carillon.dead_jobs d where true ${within} order by ${inOrder} limit ${limit}`
+      : tx`
+        select d.* from unnest(${[...owners]}::bigint[]) o (id) cross join lateral (
+          select * from carillon.dead_jobs d where d.schedule_id = o.id ${within} order by ${inOrder} limit ${limit}) d
+        order by ${inOrder} limit ${limit}`;
+  const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
+    select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt",
+      ${isOwner(tx, filter)} ${filter.reason === undefined ? tx`` : tx`and ${hasReason(tx, filter.reason)}`} as fits
+    from (${dead}) d
+    cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s
+    order by ${inOrder}`;
+  return rows.map(({ diedAt, fits, ...key }) => ({ diedAt, fits, key }));
+}
+
+const hasReason = (tx: Tx, reason: string) => tx`(
+  select j.reason = ${reason} from carillon.jobs j
+  where j.occurrence = d.occurrence and j.schedule_id = d.schedule_id and j.kind = d.kind and j.n = d.n)`;
+
+function beyond(tx: Tx, { diedAt, key }: DeadPlace, order: DeadSearch["order"]) {
+  const place = tx`(${diedAt}::timestamptz, ${key.scheduleId}::bigint, ${key.occurrence}::timestamptz, ${key.kind}::carillon.job_kind, ${key.n}::int)`;
+  return order === "newest"
+    ? tx`and (d.died_at, d.schedule_id, d.occurrence, d.kind, d.n) < ${place}`
+    : tx`and (d.died_at, d.schedule_id, d.occurrence, d.kind, d.n) > ${place}`;
+}

@@ -1,0 +1,57 @@
+import type { Tx } from "../db/connect.ts";
+
+/** Whose jobs are meant. */
+export interface JobOwners {
+  key?: string | undefined;
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  /** A kind of target (`webhook`), or one target by its name (`webhook/api.example.com`). */
+  target?: string | undefined;
+}
+
+/** Of so many schedules the jobs are looked up one schedule after the other; of more, among the jobs of all. */
+const namedMax = 100;
+
+/** The ids of the schedules whose key or group is named, where they are few; null where they are many, or are told by something else. */
+export async function fewOwners(
+  tx: Tx,
+  { key, prefix, group }: JobOwners,
+  { deleted }: { deleted: boolean },
+): Promise<string[] | null> {
+  const named =
+    key !== undefined
+      ? tx`key = ${key}`
+      : group !== undefined
+        ? tx`group_key = ${group} and group_key is not null`
+        : prefix !== undefined
+          ? underPrefix(tx, prefix)
+          : null;
+  if (named === null) return null;
+  const rows = await tx<{ id: string }[]>`
+    (select id from carillon.schedules where deleted_at is null and ${named} limit ${namedMax + 1})
+    ${deleted ? tx`union all (select id from carillon.schedules where deleted_at is not null and ${named} limit ${namedMax + 1})` : tx``}`;
+  return rows.length > namedMax ? null : rows.map(({ id }) => id);
+}
+
+/** Whether a schedule `s` is one of those that are meant. */
+export function isOwner(tx: Tx, { key, prefix, group, tag, target }: JobOwners) {
+  return tx`(true
+    ${key === undefined ? tx`` : tx`and s.key = ${key}`}
+    ${prefix === undefined ? tx`` : tx`and ${underPrefix(tx, prefix)}`}
+    ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
+    ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
+    ${target === undefined ? tx`` : goesTo(tx, target)})`;
+}
+
+function goesTo(tx: Tx, target: string) {
+  return target.includes("/")
+    ? tx`and s.target_id = (select t.id from carillon.targets t where t.name = ${target})`
+    : tx`and s.target_kind = ${target}`;
+}
+
+const underPrefix = (tx: Tx, prefix: string) =>
+  tx`key >= ${prefix} and key < ${prefix}::text collate "C" || ${highestCharacter}`;
+
+/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
+const highestCharacter = "\u{10FFFF}";

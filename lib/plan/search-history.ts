@@ -1,0 +1,58 @@
+import type { Tx } from "../db/connect.ts";
+import type { JobPlace } from "../job/job-place.ts";
+import { placeBehind } from "../job/job-place.ts";
+import type { JobRead, JobState } from "../job/read-job.ts";
+import { Refusal } from "../refusal.ts";
+import { findSchedule } from "../schedule/stored-schedule.ts";
+import { jobsOf } from "./job-history.ts";
+
+export interface HistoryFilter {
+  key: string;
+  state?: JobState | undefined;
+  reason?: string | undefined;
+  /** Occurrences: from here … */
+  from?: Date | undefined;
+  /** … to before here. */
+  to?: Date | undefined;
+}
+
+export interface HistorySearch {
+  filter: HistoryFilter;
+  before?: JobPlace | undefined;
+  limit: number;
+}
+
+const roundsMax = 10;
+const perRound = 200;
+
+/**
+ * What one schedule's history holds of a state, newest first. Each call reads so much of it at most: there may be fewer than `limit`
+ * and still a `next`.
+ */
+export async function searchHistory(
+  tx: Tx,
+  { filter, before, limit }: HistorySearch,
+): Promise<{ items: JobRead[]; next?: JobPlace }> {
+  const { key, from, to } = filter;
+  const schedule = await findSchedule(tx, key);
+  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  const items: JobRead[] = [];
+  let place = before ?? (to === undefined ? undefined : { at: to.getTime(), kind: null, n: 0 });
+  for (let round = 0; round < roundsMax; round++) {
+    const page = await jobsOf(tx, schedule, { limit: perRound, before: place });
+    for (const job of page.items) {
+      if (from !== undefined && job.occurrence < from) return { items };
+      place = placeBehind(job);
+      if (fits(job, filter)) items.push(job);
+      if (items.length === limit) return { items, next: place };
+    }
+    if (page.next === undefined) return { items };
+    if (from !== undefined && page.next.at < from.getTime()) return { items };
+    place = page.next;
+  }
+  return place === undefined ? { items } : { items, next: place };
+}
+
+function fits(job: JobRead, { state, reason }: HistoryFilter): boolean {
+  return (state === undefined || job.state === state) && (reason === undefined || job.reason === reason);
+}
