@@ -221,7 +221,9 @@ create or replace view carillon.startable as
     -- The version that runs: the planned one, unless what is asked has changed since.
     greatest(j.version, s.spec_version) as version,
     s.key, s.group_key, v.body, v.target, coalesce(j.payload, v.payload) as payload,
-    s.queue, s.held_since, s.held_until, s.overlap, s.deadline_ms, s.lane, j.checks, j.forgiven, j.ready_at, s.shard, s.target_id
+    s.queue, s.held_since, s.held_until, s.overlap,
+    -- Whoever is tried again at somebody's word is late already.
+    case when j.forgiven is null then s.deadline_ms end as deadline_ms, s.lane, j.checks, j.forgiven, j.ready_at, s.shard, s.target_id
   from carillon.jobs j
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
@@ -261,19 +263,19 @@ begin
 end $$;
 
 -- Whether a claimed parcel may go on to its target now (`enter`, with how many of its jobs at once), or not: then it has given its
--- lease back and waits for its turn (`held`) or for its time (`early`).
+-- lease back and waits for its turn (`held`) or for its time (`early`). `freed`: others whose turn has come by this look.
 create function carillon.enter_target(p_parcel carillon.parcels, p_window int, p_now timestamptz)
-  returns table (outcome text, wait_ms int, slots int)
+  returns table (outcome text, wait_ms int, slots int, freed bigint, freed_queue carillon.queue_class)
   language sql volatile
   set search_path = pg_catalog, pg_temp
-  as $$ select 'enter', 0, null::int $$;
+  as $$ select 'enter', 0, null::int, null::bigint, null::carillon.queue_class $$;
 
 -- After a parcel was settled or lost its lease: those whose turn at its target has come by that.
 create function carillon.leave_target(p_parcel carillon.parcels, p_now timestamptz)
-  returns table (id bigint, queue carillon.queue_class)
+  returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language sql volatile
   set search_path = pg_catalog, pg_temp
-  as $$ select null::bigint, null::carillon.queue_class where false $$;
+  as $$ select null::bigint, null::carillon.queue_class, null::timestamptz where false $$;
 
 -- Those jobs of a claimed parcel that may not simply start: late ones, and those that pass lanes. As in 0011; of every kind.
 create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences timestamptz[], p_schedule_ids bigint[],
@@ -305,6 +307,8 @@ declare
   v_count int;
   v_passed int := 0;
   v_slots int;
+  v_limited int[];
+  v_entered record;
   v_occurrences timestamptz[];
   v_schedule_ids bigint[];
   v_kinds carillon.job_kind[];
@@ -338,12 +342,26 @@ begin
     return next;
     return;
   end if;
+  v_limited := array(select t.id from carillon.targets t where t.concurrency is not null or t.rate_count is not null);
+  if v_parcel.target_id is null and v_parcel.queue = 'slow' then
+    -- Made without a look at where its jobs go: it is the first one's, and the others will leave it.
+    update carillon.parcels p set target_id = f.target_id
+    from (select j.target_id from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+      join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
+        and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel limit 1) f
+    where p.id = p_parcel and f.target_id is not null returning p.* into v_entered;
+    if found then v_parcel := v_entered; end if;
+  end if;
   if v_parcel.target_id is not null then
-    select e.outcome, e.wait_ms, e.slots into outcome, wait_ms, v_slots from carillon.enter_target(v_parcel, p_window, v_now) e;
-    if outcome <> 'enter' then
-      return next;
-      return;
-    end if;
+    for v_entered in select e.* from carillon.enter_target(v_parcel, p_window, v_now) e loop
+      outcome := v_entered.outcome;
+      wait_ms := v_entered.wait_ms;
+      v_slots := v_entered.slots;
+      freed := v_entered.freed;
+      freed_queue := v_entered.freed_queue;
+      if outcome <> 'enter' then return next; end if;
+    end loop;
+    if outcome <> 'enter' then return; end if;
     select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
     v_now := v_parcel.claimed_at;
     wait_ms := 0;
@@ -357,6 +375,8 @@ begin
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
       and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
     where (j.held_since is null or j.held_until <= v_now or j.kind = 'manual') and j.queue = v_parcel.queue and j.lane is null
+      and case when v_parcel.target_id is not null then j.target_id is not distinct from v_parcel.target_id
+        else v_limited = '{}' or j.target_id is null or j.target_id <> all (v_limited) end
       and ((j.overlap is null and (j.deadline_ms is null or j.attempt > 0 or j.started_at is not null
         or j.due_at + j.deadline_ms * interval '1 millisecond' >= v_now)) or j.kind <> 'cadence');
   get diagnostics v_count = row_count;
@@ -366,7 +386,11 @@ begin
         null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
         null::smallint, null::int, f.id, f.queue
       from carillon.cancel_superseded(v_parcel, v_now) f;
-    perform carillon.set_aside(v_parcel, v_now);
+    return query
+      select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
+        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+        null::smallint, null::int, a.id, a.queue
+      from carillon.set_aside(v_parcel, v_now, v_limited) a;
     select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
     into v_occurrences, v_schedule_ids, v_kinds, v_ns
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
@@ -398,8 +422,8 @@ begin
     delete from carillon.parcels p where p.id = p_parcel;
     if v_parcel.target_id is not null then
       return query
-        select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-          null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+        select 'freed', (extract(epoch from f.ready_at - v_now) * 1000)::int, v_parcel.fence, v_now, null::timestamptz, null::bigint,
+          null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
           null::smallint, null::int, f.id, f.queue
         from carillon.leave_target(v_parcel, v_now) f;
     end if;
@@ -499,9 +523,10 @@ begin
       select d.schedule_id, d.version, p_now, f.failures || ' jobs in a row are dead.'
       from dead_runs d join runs f on f.schedule_id = d.schedule_id where f.failures >= d.hold_after
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, owed, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, occurrences, schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
-      p_parcel.target_id, p_parcel.priority, p_parcel.owed, p.occurrences, p.schedule_ids, p.kinds, p.ns
+      -- What never started keeps its place at the target.
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed, p.occurrences, p.schedule_ids, p.kinds, p.ns
     from packed p
     returning parcels.id, parcels.queue, parcels.ready_at;
 
@@ -526,7 +551,7 @@ declare
 begin
   -- In one order, whoever makes them: two that ask for the same instant of a schedule wait for each other.
   for v_recheck in
-    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
+    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
     from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at) r (occurrence, schedule_id, kind, n, outcome, at)
@@ -547,6 +572,9 @@ begin
       v_n := v_n + 1;
     end loop;
     insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) values (v_recheck.at, v_recheck.schedule_id, 'again', v_n);
+    insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
+    select v_recheck.lane, v_recheck.at, v_recheck.at, v_recheck.schedule_id, 'again', v_n where v_recheck.lane is not null
+    on conflict do nothing;
     return query
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
       values (v_recheck.parcel, v_recheck.shard, v_recheck.queue, v_recheck.at, greatest(p_now + interval '20 seconds', v_recheck.at - interval '150 seconds'),
@@ -621,12 +649,12 @@ begin
         p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
   end if;
 
+  if v_parcel.target_id is not null then
+    return query select true, f.id, f.queue, f.ready_at from carillon.leave_target(v_parcel, v_now) f;
+  end if;
   if v_parcel.laned then
     return query select true, f.id, f.queue, v_now
       from carillon.leave_lanes(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns, v_now) f;
-  end if;
-  if v_parcel.target_id is not null then
-    return query select true, f.id, f.queue, v_now from carillon.leave_target(v_parcel, v_now) f;
   end if;
 end $$;
 
@@ -716,7 +744,7 @@ begin
   if v_parcel.id is null then return; end if;
 
   for v_alone in
-    select j.occurrence, j.schedule_id, j.kind, j.n, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
+    select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
       j.attempt + 1 - coalesce(j.forgiven, 0) >= coalesce((v.body -> 'retry' ->> 'attempts')::int, p_attempts) as last_try
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
@@ -730,7 +758,7 @@ begin
 
   if v_count = 1 and not v_alone.last_try and v_alone.cancel_asked is not true then
     update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null,
-      ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute',
+      ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
@@ -755,7 +783,7 @@ begin
         join carillon.schedules s on s.id = j.schedule_id
       ), listed as (
         select array_agg(o.occurrence) as occurrences, array_agg(o.schedule_id) as schedule_ids, array_agg(o.kind) as kinds, array_agg(o.n) as ns,
-          array_agg(case when v_count > 1 then 'back' when v_alone.last_try then 'dead' else 'crashed' end) as outcomes,
+          array_agg(case when v_count > 1 then 'back' when v_alone.last_try and v_alone.cancel_asked is not true then 'dead' else 'crashed' end) as outcomes,
           array_agg(null::timestamptz) as ats, array_agg(0::bigint) as retries, array_agg(case when v_count = 1 then v_error end) as errors,
           array_agg(case when v_count = 1 then 'LeaseEnded' end) as classes, array_agg(null::text) as nothing, array_agg(o.version) as versions
         from own o
@@ -765,12 +793,12 @@ begin
         l.retries, l.errors, l.classes, l.nothing, l.nothing, l.nothing, l.versions, p_notify, true) w
       where l.occurrences is not null;
   end if;
+  if v_parcel.target_id is not null then
+    return query select true, f.id, f.queue, f.ready_at from carillon.leave_target(v_parcel, v_now) f;
+  end if;
   if v_parcel.laned then
     return query select true, f.id, f.queue, v_now
       from carillon.leave_lanes(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns, v_now) f;
-  end if;
-  if v_parcel.target_id is not null then
-    return query select true, f.id, f.queue, v_now from carillon.leave_target(v_parcel, v_now) f;
   end if;
 end $$;
 

@@ -36,14 +36,14 @@ export interface ClaimedParcel {
   jobs: ClaimedJob[];
   /** At most so many of them may be under way at once. */
   slots: number;
-  /** Whose turn in a lane has come by this claim. */
+  /** Whose turn in a lane or at a target has come by this claim, and what left the parcel because it goes elsewhere. */
   freed: OutgoingParcel[];
 }
 
 /**
  * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never there), `leased` (another
  * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held` (it waits for a hold to go, or for its
- * turn in a lane), `empty` (nothing in it may start).
+ * turn in a lane or at its target), `empty` (nothing in it may start).
  */
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty";
@@ -76,8 +76,8 @@ export async function claimParcel(
       due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload,
       lane, checks, forgiven, slots, freed as "freedId", freed_queue as "freedQueue"
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
-  const freed = rows.flatMap(({ freedId, freedQueue }) =>
-    freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs: 0 }],
+  const freed = rows.flatMap(({ freedId, freedQueue, waitMs }) =>
+    freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs }],
   );
   const jobs = rows.filter(({ outcome }) => outcome === "job");
   // What passed a lane comes last: it had to wait for the lane, and the whole parcel is held to have been claimed then.

@@ -22,7 +22,7 @@ export interface Swept {
  * Finds the parcels that are to be offered by now: never sent, sent but not claimed, or with a lease that has ended.
  * - Unclaimed ones are offered again, each later than the time before (1, 2, 4 … 32 minutes): a backlog is not multiplied.
  * - A parcel whose lease ended is taken from its worker (`end_lease`).
- * - What waits in a lane is offered when its turn has come, should whoever knew of it have died before it said so.
+ * - What waits in a lane or at a target is offered when its turn has come, should whoever knew of it have died before it said so.
  */
 export async function sweep(sql: Sql, log: Log, notify: Notify = notifyByDefault): Promise<Swept> {
   const travelling = await sweepTravelling(sql);
@@ -30,7 +30,7 @@ export async function sweep(sql: Sql, log: Log, notify: Notify = notifyByDefault
   const lanes = await sweepLanes(sql);
   return {
     looked: Math.max(travelling.looked, lanes.looked),
-    outgoing: [...travelling.outgoing, ...ended, ...lanes.outgoing],
+    outgoing: [...travelling.outgoing, ...ended, ...lanes.outgoing, ...(await sweepTurns(sql))],
   };
 }
 
@@ -92,6 +92,27 @@ async function sweepLanes(sql: Sql): Promise<Swept> {
   };
 }
 
+/** One target after the other: nobody has several of them locked. The targets are found by a walk from one to the next. */
+async function sweepTurns(sql: Sql): Promise<OutgoingParcel[]> {
+  const targets = await sql<{ target: number }[]>`
+    with recursive waiting as (
+      (select target_id from carillon.parcels where turn = 'waits' order by target_id limit 1)
+      union all
+      select (select p.target_id from carillon.parcels p where p.turn = 'waits' and p.target_id > w.target_id order by p.target_id limit 1)
+      from waiting w where w.target_id is not null
+    )
+    select target_id as target from waiting where target_id is not null`;
+  const outgoing: OutgoingParcel[] = [];
+  for (const { target } of targets) {
+    outgoing.push(
+      ...(await sql<OutgoingParcel[]>`
+        select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+        from carillon.next_turns(${target}) order by ready_at, id`),
+    );
+  }
+  return outgoing;
+}
+
 async function keepUntilLeaseEnds(tx: Tx, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx`update carillon.parcels set offer_at = lease_until where id = any(${ids}::bigint[])`;
@@ -100,8 +121,12 @@ async function keepUntilLeaseEnds(tx: Tx, ids: string[]): Promise<void> {
 async function offerAgain(tx: Tx, ids: string[]): Promise<OutgoingParcel[]> {
   if (ids.length === 0) return [];
   return tx<OutgoingParcel[]>`
-    update carillon.parcels set offers = least(offers + 1, 100),
-      offer_at = greatest(ready_at, carillon.clock()) + interval '1 minute' * power(2, least(offers, 5))
-    where id = any(${ids}::bigint[])
-    returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
+    with offered as (
+      update carillon.parcels set offers = least(offers + 1, 100),
+        offer_at = greatest(ready_at, carillon.clock()) + interval '1 minute' * power(2, least(offers, 5))
+      where id = any(${ids}::bigint[])
+      returning id, queue, ready_at, priority
+    )
+    select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+    from offered order by coalesce(priority, 0), ready_at, id`;
 }

@@ -63,8 +63,8 @@ async function makeJob(
     with numbered as materialized (
       select coalesce(max(n) + 1, 0) as n from carillon.jobs where occurrence = ${now} and schedule_id = ${id} and kind = 'manual'
     ), parcel as (
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns)
-      select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', array[${now}::timestamptz], array[s.id],
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
+      select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', carillon.apart_target(s.queue, s.target_id), s.priority, array[${now}::timestamptz], array[s.id],
         array['manual'::carillon.job_kind], array[numbered.n]
       from carillon.schedules s, numbered where s.id = ${id}
       returning id, queue
@@ -72,6 +72,9 @@ async function makeJob(
       insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, parcel_id, version, payload)
       select ${now}, ${id}, 'manual', numbered.n, ${now}, parcel.id, ${version}, ${payload === undefined ? null : JSON.stringify(payload)}::text::jsonb
       from numbered, parcel
+    ), in_lane as (
+      insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
+      select s.lane, ${now}, ${now}, s.id, 'manual', numbered.n from carillon.schedules s, numbered where s.id = ${id} and s.lane is not null
     ), beside as (
       insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) select ${now}, ${id}, 'manual', n from numbered
     )

@@ -1,8 +1,9 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
+import { type MadeParcel, targetLimits } from "../limit/target-limits.ts";
 import { laneEntries } from "../parcel/lanes.ts";
-import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { passedSinglyMax } from "./instants.ts";
+import { packedJobs } from "./packed-jobs.ts";
 import { passedTold } from "./passed-told.ts";
 import { missedAfterMs } from "./shard.ts";
 import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
@@ -13,7 +14,8 @@ export interface Fired {
   lastDueAt: Date | null;
   lastSchedule: string | null;
   jobs: number;
-  parcels: OutgoingParcel[];
+  /** To be sent; those that wait at their target from the beginning are not among them. */
+  parcels: MadeParcel[];
 }
 
 export interface FireParams {
@@ -27,9 +29,6 @@ export interface FireParams {
   nearUntil: Date;
   unfolded: readonly UnfoldedRow[];
 }
-
-/** Jobs in one parcel are due within this, so none waits longer than this for a neighbour. */
-const parcelSpan = "250 milliseconds";
 
 /**
  * Turns plan rows into jobs, parcels and next plan rows, in one statement: the tick for a batch of a shard, an edit for
@@ -45,10 +44,13 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
   const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);
   const firing = tx<FiredRow[]>`
     with batch as materialized (${source}),
+    ${targetLimits(tx)},
     live as materialized (
-      select b.*, s.queue, s.overlap
+      select b.*, s.queue, s.overlap, s.lane, s.target_id, s.priority
       from batch b cross join lateral (
-        select s.queue, s.overlap from carillon.schedules s
+        select s.queue, s.overlap, s.lane, s.priority,
+          case when s.queue = 'slow' or s.target_id in (select id from limits) then s.target_id end as target_id
+        from carillon.schedules s
         where s.id = b.schedule_id and s.version = b.version and s.deleted_at is null
           and (s.held_since is null or s.held_until <= b.due_at)
         offset 0) s
@@ -56,27 +58,27 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
     ${unfoldedRows(tx, unfolded)},
     ${steppedIntervals(tx, missedBefore)},
     occurrences as materialized (
-      select schedule_id, version, queue, overlap, due_at, occurrence, false as passed, null::text as reason
+      select schedule_id, version, queue, overlap, lane, target_id, priority, 'cadence'::carillon.job_kind as kind, due_at, occurrence, false as passed, null::text as reason
       from live where every_ms is null and cadence_id is null and not own
       union all
-      select schedule_id, version, queue, overlap, due_at, occurrence, false, null
+      select schedule_id, version, queue, overlap, lane, target_id, priority, 'cadence', due_at, occurrence, false, null
       from stepped where last_step = 0 and missed <= 1
       union all
-      select s.schedule_id, s.version, s.queue, s.overlap, s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1, 'missed'
+      select s.schedule_id, s.version, s.queue, s.overlap, s.lane, s.target_id, s.priority, 'cadence', s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1, 'missed'
       from stepped s cross join lateral generate_series(
         case when s.missed - 1 <= ${passedSinglyMax} then 0 else s.missed - 1 end, s.last_step) k
       where s.last_step > 0 or s.missed > 1
       union all
-      select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
+      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
       from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
       where not l.own and i.role in ('run', 'passed')
       ${ofOwn(tx`
         union all
-        select l.schedule_id, l.version, l.queue, l.overlap, i.due_at, i.at, i.role = 'passed', i.reason
+        select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
         from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
         where l.own and i.role in ('run', 'passed')`)}
     ),
-    ${ofOwn(tx`${laneEntries(tx)},`)}
+    ${laneEntries(tx)},
     ${packedJobs(tx, shard, now)},
     ${plannedNext(tx, shard, nearUntil, ofOwn)},
     ${owedLater(tx, shard, now, unfolded)}
@@ -105,8 +107,8 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
     last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
     select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
       (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
-      p.id, p.queue, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-    from (select 1) one left join inserted_parcels p on true order by p.id`;
+      p.id, p.queue, p.rated, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+    from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`;
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {
@@ -114,20 +116,22 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
     lastDueAt: first?.lastDueAt ?? null,
     lastSchedule: first?.lastSchedule ?? null,
     jobs: first?.jobs ?? 0,
-    parcels: rows.flatMap(({ id, queue, waitMs }) => (id === null ? [] : [{ id, queue, waitMs }])),
+    parcels: rows.flatMap(({ id, queue, waitMs, rated }) =>
+      id === null ? [] : [{ id, queue, waitMs, rated }],
+    ),
   };
 }
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 type Fragment = (fragment: Query) => Query;
 
-type FiredRow = Omit<Fired, "parcels"> & (OutgoingParcel | { id: null; queue: null; waitMs: null });
+type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; waitMs: null; rated: null });
 
 /** Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are missed. */
 function steppedIntervals(tx: Tx, missedBefore: Date) {
   return tx`
     stepped as materialized (
-      select l.schedule_id, l.version, l.queue, l.overlap, l.due_at, l.occurrence, l.every_ms, l.step, l.last_step,
+      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, l.due_at, l.occurrence, l.every_ms, l.step, l.last_step,
         least(l.missed, l.last_step + 1) as missed
       from (
         select l.*, l.every_ms * interval '1 millisecond' as step,
@@ -137,47 +141,6 @@ function steppedIntervals(tx: Tx, missedBefore: Date) {
             else ceil(extract(epoch from ${missedBefore}::timestamptz - l.due_at) * 1000 / l.every_ms)::bigint end as missed
         from live l where l.every_ms is not null and not l.own
       ) l
-    )`;
-}
-
-/**
- * Jobs, numbered into parcels of one queue whose jobs are due together, and taken out of the parcels' lists again: a join of
- * the two costs more than all the rest of packing. The job's primary key makes a repetition harmless.
- */
-function packedJobs(tx: Tx, shard: number, now: Date) {
-  return tx`
-    numbered as (
-      select o.*, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
-        (row_number() over (partition by o.queue, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') order by o.occurrence, o.schedule_id) - 1)
-          / case o.queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as seat
-      from occurrences o where not o.passed
-    ),
-    packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, g.* from (
-      select queue, span, seat, max(due_at) as ready_at,
-        array_agg(occurrence order by occurrence, schedule_id) as occurrences,
-        array_agg(schedule_id order by occurrence, schedule_id) as schedule_ids,
-        array_agg(due_at order by occurrence, schedule_id) as dues,
-        array_agg(version order by occurrence, schedule_id) as versions
-      from numbered group by queue, span, seat order by span) g
-    ),
-    inserted_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
-      select j.occurrence, j.schedule_id, j.due_at, p.id, j.version
-      from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.dues, p.versions) j (occurrence, schedule_id, due_at, version)
-      on conflict do nothing
-      returning schedule_id
-    ),
-    skipped_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
-      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
-      on conflict do nothing
-      returning schedule_id, occurrence, reason
-    ),
-    inserted_parcels as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, occurrences, schedule_ids)
-      select id, ${shard}::smallint, queue, ready_at, ${now}::timestamptz + interval '20 seconds', occurrences, schedule_ids from packed
-      returning id, queue, ready_at
     )`;
 }
 

@@ -38,9 +38,9 @@ export function plainChangeOf(
   holdsAfter: readonly Hold[],
   state: ShardState,
 ): PlainChange | null {
-  const { id, body, heldSince, heldUntil } = current;
+  const { id, body, lane, heldSince, heldUntil } = current;
   const made = plannedUpTo(state, id);
-  if (body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
+  if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
   const until = heldUntilOf(holdsAfter);
   if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
   if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
@@ -102,7 +102,8 @@ export async function applyPlainChanges(
     changes.flatMap(({ rows }) => rows),
   );
   const begins = changes.flatMap((each) => each.begins);
-  const parcels = begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
+  const parcels: OutgoingParcel[] =
+    begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
   const ends = Map.groupBy(
     changes.filter(({ held }) => held !== null),
     ({ held }) => held?.until?.getTime() ?? null,

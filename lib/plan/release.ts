@@ -94,13 +94,14 @@ export async function fireRelease(
       on conflict do nothing
       returning 1
     ), occurrences as (
-      select ${id}::bigint as schedule_id, due_at, at as occurrence, false as passed, s.overlap
-      from run cross join lateral (select overlap from carillon.schedules where id = ${id}) s
+      select ${id}::bigint as schedule_id, due_at, at as occurrence, false as passed, 'cadence'::carillon.job_kind as kind, s.overlap, s.lane
+      from run cross join lateral (select overlap, lane from carillon.schedules where id = ${id}) s
     ), ${laneEntries(tx)}, inserted_parcels as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, occurrences, schedule_ids)
-      select id, ${shard}::smallint, ${queue}::carillon.queue_class, ${heldUntil}, ${state.now}::timestamptz + interval '20 seconds', ${id},
-        occurrences, array_fill(${id}::bigint, array[cardinality(occurrences)])
-      from packed returning id, queue, ready_at
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, priority, occurrences, schedule_ids)
+      select p.id, ${shard}::smallint, ${queue}::carillon.queue_class, ${heldUntil}, ${state.now}::timestamptz + interval '20 seconds', ${id},
+        carillon.apart_target(${queue}::carillon.queue_class, s.target_id), s.priority,
+        p.occurrences, array_fill(${id}::bigint, array[cardinality(p.occurrences)])
+      from packed p cross join lateral (select target_id, priority from carillon.schedules where id = ${id}) s returning id, queue, ready_at
     )
     select id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs",
       (select count(*)::int from inserted_jobs) as jobs from inserted_parcels`;

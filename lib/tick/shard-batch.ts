@@ -65,7 +65,12 @@ export function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promi
       done ? greatestSchedule : fired.lastSchedule,
       horizon,
     );
-    return { ...fired, parcels: [...fired.parcels, ...released], shard, done };
+    return {
+      ...fired,
+      parcels: [...fired.parcels, ...released.map((parcel) => ({ ...parcel, rated: null }))],
+      shard,
+      done,
+    };
   });
 }
 

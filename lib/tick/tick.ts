@@ -2,6 +2,7 @@ import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import type { TellDeps } from "../lifecycle/tell-bus.ts";
+import { type MadeParcel, spreadParcels } from "../limit/target-limits.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -64,6 +65,8 @@ interface Run extends TickDeps {
   settings: TickSettings;
   timeIsUp: () => boolean;
   total: Ticked;
+  /** Made by this tick for targets with a rate. */
+  rated: MadeParcel[];
   /** Keeps a failure for the end: it does not keep the other phases and shards from theirs. */
   note: (error: unknown) => void;
 }
@@ -76,12 +79,14 @@ interface Run extends TickDeps {
 export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () => boolean): Promise<Ticked> {
   const failures: unknown[] = [];
   const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
-  const run: Run = { ...deps, settings, timeIsUp, total, note: (error) => void failures.push(error) };
+  const note = (error: unknown) => void failures.push(error);
+  const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
   // The line between near and far may only rise to days that are attached.
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
   await keepSetting(run.sql, run.settings.notify).catch(run.note);
   await fireShards(run);
+  await sendSpread(run).catch(run.note);
   await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
   await clearEndedHolds(run).catch(run.note);
@@ -123,9 +128,21 @@ async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Pro
     total.jobs += batch.jobs;
     total.parcels += batch.parcels.length;
     // Caught here: what fails while other batches are fired must not stay a rejection that nobody awaits yet.
-    sending.push(handOver(sql, queue, batch.parcels).catch(run.note));
+    sending.push(
+      handOver(
+        sql,
+        queue,
+        batch.parcels.filter(({ rated }) => rated === null),
+      ).catch(run.note),
+    );
+    run.rated.push(...batch.parcels.filter(({ rated }) => rated !== null));
     done = batch.done;
   }
+}
+
+/** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
+async function sendSpread({ sql, queue, rated }: Run): Promise<void> {
+  if (rated.length > 0) await handOver(sql, queue, await spreadParcels(sql, rated));
 }
 
 /** Every shard once, from a random one on, so that ticks side by side do not queue for the same locks. */

@@ -144,7 +144,7 @@ describe("what is not for a function is refused", () => {
     ["worker", "select carillon.drop_job_day('1 day')"],
     ["api", "select carillon.drop_job_day('1 day')"],
     ["api", "select carillon.claim_parcel(1, 1)"],
-    ["api", "select carillon.set_aside(p, carillon.clock()) from carillon.parcels p"],
+    ["api", "select carillon.set_aside(p, carillon.clock(), null) from carillon.parcels p"],
     ["api", "delete from carillon.schedules"],
     ["api", "delete from carillon.plan"],
     ["api", "update carillon.schedule_versions set payload = null"],
