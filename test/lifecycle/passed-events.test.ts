@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { at, hour, minute, second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { type BusWorld, busWorld } from "./bus-world.ts";
+
+let world: BusWorld;
+
+beforeEach(async () => {
+  world = await busWorld({ roles: functionRoles });
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+const told = async (): Promise<Record<string, unknown>[]> =>
+  (await world.arrived()).map((event) => ({ type: event["detail-type"], ...event.detail.data }));
+
+/** No tick for so long. */
+async function outage(ms: number): Promise<void> {
+  await world.tick();
+  await world.clock.advance(ms);
+}
+
+describe("occurrences that were missed", () => {
+  test("are told once for each schedule, with how many and from when to when", async () => {
+    await world.put("cron", { when: "*/5 * * * *" });
+    await world.put("steps", { when: "every 1m" });
+    await outage(hour);
+    await world.tick();
+    await world.tick();
+
+    const events = await told();
+    expect(events.map(({ type }) => type)).toEqual(["carillon.job.missed", "carillon.job.missed"]);
+    // The newest of those that were missed runs, and is no one that was passed over.
+    const last = (key: string) => events.find(({ schedule }) => Object(schedule).key === key);
+    expect(last("cron")).toMatchObject({
+      reason: "missed",
+      count: 10,
+      atLeast: false,
+      from: at("10:05:00.000").toISOString(),
+      to: at("10:50:00.000").toISOString(),
+    });
+    expect(last("steps")).toMatchObject({ reason: "missed" });
+    const [row] = await world.sql<{ count: number }[]>`
+      select (select count(*) from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id and s.key = 'steps' where j.reason = 'missed')
+        + (select coalesce(sum(p.count), 0) from carillon.passed_over p join carillon.schedules s on s.id = p.schedule_id and s.key = 'steps') as count`;
+    expect(last("steps")?.["count"]).toBe(Number(row?.count));
+  });
+
+  test("are told of a hundred schedules in requests of ten", async () => {
+    await Promise.all(Array.from({ length: 100 }, (_, i) => world.put(`s${i}`, { when: "every 10m" })));
+    let requests = 0;
+    world.bus.client.middlewareStack.add((next) => (args) => {
+      requests += 1;
+      return next(args);
+    });
+    await outage(hour);
+    await world.tick();
+    expect(new Set((await told()).map(({ schedule }) => Object(schedule).key)).size).toBe(100);
+    expect(requests).toBe(10);
+  });
+
+  test("are told where an edit came before the ticks did", async () => {
+    await world.put("a", { when: "every 10m" });
+    await outage(hour);
+    await world.patch("a", { when: "every 20m" });
+    await world.tick();
+    expect(await told()).toMatchObject([{ type: "carillon.job.missed", reason: "missed" }]);
+  });
+
+  test("are not told where that is switched off", async () => {
+    await world.put("a", { when: "every 10m" });
+    await outage(hour);
+    await world.tick({ notify: ["dead"] });
+    expect(await world.outbox()).toEqual([]);
+    await world.tick();
+    expect(await told()).toEqual([]);
+  });
+});
+
+describe("occurrences that are skipped for another reason", () => {
+  test("are told only where that is on", async () => {
+    await world.put("a", { when: "every 10m" });
+    await world.tick();
+    await world.pause("a", { until: at(hour) });
+    await world.clock.advance(2 * hour);
+    await world.tick();
+    expect(await world.sql`select from carillon.jobs where reason = 'paused'`).not.toEqual([]);
+    expect((await told()).filter(({ type }) => type === "carillon.job.skipped")).toEqual([]);
+  });
+
+  test("are told with their reason, a single one with its job", async () => {
+    const notify = ["skipped"] as const;
+    await world.tick({ notify });
+    await world.put("a", { when: "every 10m" });
+    await world.tick({ notify });
+    await world.pause("a", { until: at(25 * minute) });
+    await world.clock.advance(26 * minute);
+    await world.tick({ notify });
+    await world.tick({ notify });
+    expect(await told()).toMatchObject([
+      {
+        type: "carillon.job.skipped",
+        reason: "paused",
+        count: 1,
+        from: at("10:10:00.000").toISOString(),
+        job: { kind: "cadence", key: "a", reason: "paused", attempt: 0 },
+      },
+    ]);
+  });
+});
+
+describe("a bus that does not answer", () => {
+  const away = () => {
+    const events = world.bus.client;
+    const fails = async () => {
+      throw new Error("connect ECONNREFUSED");
+    };
+    events.middlewareStack.add(() => fails, { name: "away", step: "initialize" });
+    return () => events.middlewareStack.remove("away");
+  };
+
+  test("keeps no job from being made, fails the tick at its end, and is asked again each time later", async () => {
+    await world.put("a", { when: "every 10m" });
+    await outage(hour);
+    const comesBack = away();
+    await expect(world.tick()).rejects.toThrow("The bus default does not take events");
+    expect((await world.jobs("a")).filter(({ state }) => state === "waiting")).not.toEqual([]);
+
+    const waits: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const [event] = await world.outbox();
+      waits.push(event?.waitSeconds ?? 0);
+      await world.clock.advance((event?.waitSeconds ?? 0) * second);
+      await expect(world.tick()).rejects.toThrow("ECONNREFUSED");
+    }
+    expect(waits.map((wait) => wait / 60)).toEqual([1, 2, 4, 8, 8]);
+
+    comesBack();
+    await world.clock.advance(8 * minute);
+    await world.tick();
+    const ids = (await world.arrived()).map(({ detail }) => detail.id);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(await world.outbox()).toEqual([]);
+  });
+
+  test("for a day loses what it was to be told, and the log says so", async () => {
+    await world.put("a", { when: "in 1m" });
+    await world.sql`
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+      select 'dead', carillon.clock(), id, 'cadence', 0, 1, carillon.clock(), carillon.clock() from carillon.schedules`;
+    await world.clock.advance(25 * hour);
+    away();
+    await expect(world.tick({ notify: ["dead"] })).rejects.toThrow("does not take events");
+    expect(await world.outbox()).toEqual([]);
+    expect(world.log.lines).toContainEqual(
+      expect.objectContaining({ event: "lifecycle.given-up", fields: { events: 1, bus: "default" } }),
+    );
+  });
+
+  test("for some of them: the others are told, and those come again", async () => {
+    await Promise.all(["a", "b", "c"].map((key) => world.put(key, { when: "every 10m" })));
+    await outage(hour);
+    world.bus.client.middlewareStack.add(
+      (next) => async (args) => {
+        const answer = await next(args);
+        if ("Entries" in answer.output && answer.output.Entries !== undefined)
+          answer.output.Entries[0] = { ErrorCode: "ThrottlingException", ErrorMessage: "later" };
+        return answer;
+      },
+      { name: "refuse", step: "initialize" },
+    );
+    await expect(world.tick()).rejects.toThrow("ThrottlingException later");
+    expect(await world.outbox()).toMatchObject([{ event: "missed", tries: 1 }]);
+    world.bus.client.middlewareStack.remove("refuse");
+    await world.clock.advance(minute);
+    await world.tick();
+    expect(await world.outbox()).toEqual([]);
+  });
+});
