@@ -1,21 +1,28 @@
 import type { Tx } from "./connect.ts";
 
 /**
- * The lock order, everywhere: labels → plan lock → gate → schedule row → parcels (by id) → lanes → parcels that wait in a lane → jobs.
- * Labels (groups and tags), plan lock, gate and lanes are transaction-level advisory locks; their class ids (5, 1, 2 and 4; 3 is
- * used by carillon.attach_days) are reserved in the whole database.
+ * The lock order, everywhere: labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
+ * lanes → parcels that wait in a lane → jobs. Labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
+ * advisory locks; their class ids (5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
  * | create                       | shared    | –         | –                                |
- * | edit, pause, resume, delete  | shared    | exclusive | its own, where overlap is not `allow` |
+ * | edit, pause, resume, delete  | shared    | exclusive | its own, where overlap is not `allow`; those of its group before and after |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | settle                       | –         | –         | those that its jobs passed       |
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
  * | sweep                        | –         | –         | those of jobs that are dead by it; apart, of those that wait |
  *
- * Lanes are locked by shard and a hash, a few keys a shard, ascending. Who has them wants no parcel of others but those that
- * wait in these very lanes, and what waits in a lane is changed by nobody without its lock: so no circle can close.
+ * Lanes are locked by keys, ascending: those of schedules by shard and a hash, a few keys a shard; those of groups, which reach over
+ * shards, by a hash below zero. Who has them wants no parcel of others but those that wait in these very lanes, and what waits in a lane
+ * is changed by nobody without its lock: so no circle can close. Who passes the lane of a grouped handler brings jobs of other shards
+ * along, and takes their gates and rows only where nobody has them (`try`, `skip locked`); who settles takes the lane into which an
+ * edit has moved a job meanwhile only so, too.
+ *
+ * A claim or settle locks the one target of its parcel (6) before it lets it go on, and whoever has a target locked changes of the
+ * parcels there only those that wait, which nobody else does, and with `skip locked` those that have been given a turn. A change of
+ * limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *
  * Who creates a schedule with a group or tags, or edits one into them, locks these labels shared and then reads which holds they
  * have; so does who carries a hold to members. Who sets or releases a hold of a label locks it exclusively, and nothing after it. So
@@ -28,6 +35,7 @@ import type { Tx } from "./connect.ts";
 export const planLock = 1;
 export const gate = 2;
 export const labelLock = 5;
+export const targetLock = 6;
 
 /** In one order, whoever asks. */
 export function lockLabelsShared(tx: Tx, labels: readonly string[]): PromiseLike<unknown> {
@@ -41,9 +49,20 @@ export function lockLabel(tx: Tx, label: string): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${labelLock}::int, hashtext(${label}))`.execute();
 }
 
-/** Where something changes in a schedule's lane. */
+/** Nobody is given a turn at the target until the transaction ends. */
+export function lockTarget(tx: Tx, target: number): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${targetLock}::int, ${target}::int)`.execute();
+}
+
+/** Where something changes in a schedule's lanes: its own, and that of its group. */
 export function lockLane(tx: Tx, scheduleId: string): PromiseLike<unknown> {
   return tx`select carillon.lock_lanes(array[${scheduleId}::bigint])`.execute();
+}
+
+/** A schedule's own lane, and these of groups. */
+export function lockLanes(tx: Tx, scheduleId: string, lanes: readonly string[]): PromiseLike<unknown> {
+  const ofGroups = lanes.filter((lane) => !lane.startsWith("schedule/"));
+  return tx`select carillon.lock_lanes(array[${scheduleId}::bigint], ${ofGroups}::text[])`.execute();
 }
 
 export function lockPlan(tx: Tx, shard: number): PromiseLike<unknown> {

@@ -1,93 +1,169 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import { lockLane } from "../db/locks.ts";
+import { lockLanes } from "../db/locks.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
-
-type Overlap = ScheduleBody["overlap"];
 
 /** So many parcels are sent by the edit that lets them go; the sweep sends what is left. */
 const sentMax = 1_000;
 
+/** Which lanes the jobs of a schedule pass: its own where it forbids overlaps (cadence jobs alone), and one of its group. */
+export interface LaneRules {
+  overlap: ScheduleBody["overlap"];
+  lane: string | null;
+}
+
+interface Place {
+  id: string;
+  shard: number;
+}
+
+export function laneRules({ body, lane }: { body: ScheduleBody; lane: string | null }): LaneRules {
+  return { overlap: body.overlap, lane };
+}
+
 /**
- * For a statement that makes cadence jobs: their places in the lanes of schedules that forbid overlaps. `occurrences` there names
- * schedule_id, due_at, occurrence, whether it is only passed over (passed), and the schedule's rule (overlap; null: none).
+ * For a statement that makes jobs: their places in lanes, so that none that is due later passes before them. `occurrences` there names
+ * schedule_id, due_at, occurrence, kind, whether it is only passed over (passed), and the schedule's overlap and lane (null: none).
  */
 export function laneEntries(tx: Tx): postgres.PendingQuery<postgres.Row[]> {
   return tx`
     lane_entries_made as (
       insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
-      select carillon.lane_of(o.schedule_id), o.due_at, o.occurrence, o.schedule_id, 'cadence', 0
-      from occurrences o where o.overlap is not null and not o.passed
+      select l.lane, o.due_at, o.occurrence, o.schedule_id, o.kind, 0
+      from occurrences o cross join lateral (values
+        (case when o.overlap is not null and o.kind = 'cadence' then carillon.lane_of(o.schedule_id) end), (o.lane)) l (lane)
+      where (o.overlap is not null or o.lane is not null) and not o.passed and l.lane is not null
       on conflict do nothing
     )`;
 }
 
 /**
- * Brings the lane of a schedule into line with an edit: after its new version stands and what is not due at the cut is withdrawn,
- * before anything is planned anew. Where the rule changes, whoever waits comes to a claim again, which decides by the new one.
+ * Brings the lanes of a schedule into line with an edit: after its new version stands and what is not due at the cut is withdrawn,
+ * before anything is planned anew. Where a rule changes, whoever waits comes to a claim again, which decides by the new one.
  */
-export async function rearrangeLane(
+export async function rearrangeLanes(
   tx: Tx,
-  schedule: { id: string; shard: number },
-  { before, after, cut }: { before: Overlap; after: Overlap; cut: Date },
+  schedule: Place,
+  { before, after, cut, isHeld }: { before: LaneRules; after: LaneRules; cut: Date; isHeld: boolean },
 ): Promise<OutgoingParcel[]> {
-  if (before === "allow" && after === "allow") return [];
-  // Before the lane is locked: the lock order. Under the gate nothing more is claimed, so what runs now is all that does.
-  if (before === "allow") await markRunning(tx, schedule);
-  await lockLane(tx, schedule.id);
-  await tx`
-    delete from carillon.lane_entries e
-    where e.lane = carillon.lane_of(${schedule.id}) and (${after === "allow"} or (e.due_at > ${cut} and not exists (
-      select from carillon.jobs j where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
-        and j.state = 'waiting')))`;
-  if (before === "allow") await enterLane(tx, schedule);
-  return before === after ? [] : releaseLane(tx, schedule.id);
+  const [left, stands] = [lanesOf(schedule.id, before), lanesOf(schedule.id, after)];
+  const all = [...new Set([...left, ...stands])];
+  if (all.length === 0) return [];
+  const entered = stands.filter((lane) => !left.includes(lane));
+  // Before the lanes are locked: the lock order. Under the gate nothing more is claimed, so what runs now is all that does.
+  if (entered.length > 0) await markRunning(tx, schedule);
+  await lockLanes(tx, schedule.id, all);
+  if (entered.length > 0) await enterLanes(tx, schedule, entered, left);
+  await leaveLanes(tx, schedule, { stands, left, cut });
+  const rulesChanged = before.overlap !== after.overlap ? [ownLane(schedule.id)] : [];
+  const released = await release(tx, schedule.id, [
+    ...rulesChanged,
+    ...left.filter((lane) => !stands.includes(lane)),
+  ]);
+  if (isHeld) await holdInLanes(tx, schedule.id, stands);
+  return [...released, ...(await handOverLanes(tx, all))];
 }
 
-/** Cancels what waits in the lane of a schedule that is being deleted. */
-export async function cancelLane(tx: Tx, scheduleId: string): Promise<void> {
-  await lockLane(tx, scheduleId);
+/** Cancels what waits in the lanes of a schedule that is being deleted; what runs keeps the others waiting until it ends. */
+export async function cancelInLanes(
+  tx: Tx,
+  schedule: { id: string; body: ScheduleBody; lane: string | null },
+): Promise<OutgoingParcel[]> {
+  const lanes = lanesOf(schedule.id, laneRules(schedule));
+  if (lanes.length === 0) return [];
+  await lockLanes(tx, schedule.id, lanes);
   await tx`
     with gone as (
-      delete from carillon.parcels where lane = carillon.lane_of(${scheduleId}) returning id, occurrences, schedule_ids, kinds, ns
-    ), left_lane as (
-      delete from carillon.lane_entries where lane = carillon.lane_of(${scheduleId})
+      delete from carillon.parcels where lane = any(${lanes}::text[]) and schedule_ids[1] = ${schedule.id}
+      returning id, occurrences, schedule_ids, kinds, ns
     )
     update carillon.jobs j
     set state = 'cancelled', reason = 'deleted', parcel_id = null, ready_at = null, finished_at = carillon.clock()
     from gone g
     where j.occurrence = g.occurrences[1] and j.schedule_id = g.schedule_ids[1] and j.kind = g.kinds[1] and j.n = g.ns[1]
       and j.state = 'waiting' and j.parcel_id = g.id`;
+  await tx`
+    delete from carillon.lane_entries e
+    where e.lane = any(${lanes}::text[]) and e.schedule_id = ${schedule.id} and not exists (
+      select from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id and p.lease_until is not null
+      where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state = 'waiting')`;
+  return handOverLanes(tx, lanes);
 }
 
-/** What runs already, claimed when overlaps were allowed, hands the lane over when it is settled. */
-async function markRunning(tx: Tx, { id, shard }: { id: string; shard: number }): Promise<void> {
+function ownLane(scheduleId: string): string {
+  return `schedule/${scheduleId}`;
+}
+
+/** In the order in which a job waits for them. */
+function lanesOf(scheduleId: string, { overlap, lane }: LaneRules): string[] {
+  return [...(overlap === "allow" ? [] : [ownLane(scheduleId)]), ...(lane === null ? [] : [lane])];
+}
+
+/** What runs already, claimed when it passed no lane, hands the lane over when it is settled. */
+async function markRunning(tx: Tx, { id, shard }: Place): Promise<void> {
   await tx`
     update carillon.parcels set laned = true
     where shard = ${shard} and lease_until is not null and laned is not true and ${id}::bigint = any(schedule_ids)`;
 }
 
-/** Whatever waits of a schedule that allowed overlaps until now gets its place in the lane, and what runs is inside. */
-async function enterLane(tx: Tx, { id, shard }: { id: string; shard: number }): Promise<void> {
+/**
+ * Whatever waits gets its place in lanes that its schedule did not pass until now. Who runs is inside; and so is who was inside of
+ * another one, for nobody is inside of one and outside of another in which one follows the other. Of another shard's parcels only those of
+ * grouped handlers hold jobs of this one.
+ */
+async function enterLanes(tx: Tx, { id, shard }: Place, lanes: string[], left: string[]): Promise<void> {
   await tx`
     insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n, entered)
-    select carillon.lane_of(j.schedule_id), j.due_at, j.occurrence, j.schedule_id, j.kind, j.n, p.lease_until is not null
+    select l.lane, j.due_at, j.occurrence, j.schedule_id, j.kind, j.n, p.lease_until is not null or (l.lane not like 'grouped/%' and exists (
+      select from carillon.lane_entries e where e.lane = any(${left}::text[]) and e.due_at = j.due_at and e.occurrence = j.occurrence
+        and e.schedule_id = j.schedule_id and e.kind = j.kind and e.n = j.n and e.entered))
     from carillon.parcels p
-    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds) k (occurrence, schedule_id, kind)
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
     cross join lateral (
       select j.* from carillon.jobs j
-      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = 'cadence' and j.n = 0
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
         and j.state = 'waiting' and j.parcel_id = p.id offset 0) j
-    where p.shard = ${shard} and ${id}::bigint = any(p.schedule_ids) and k.schedule_id = ${id} and coalesce(k.kind, 'cadence') = 'cadence'
+    cross join unnest(${lanes}::text[]) l (lane)
+    where (p.shard = ${shard} or (p.laned and p.lease_until is not null)) and ${id}::bigint = any(p.schedule_ids)
+      and k.schedule_id = ${id} and (j.kind = 'cadence' or l.lane not like 'schedule/%')
     on conflict do nothing`;
 }
 
-async function releaseLane(tx: Tx, scheduleId: string): Promise<OutgoingParcel[]> {
+/** Places in lanes that are passed no more, and those of jobs that were withdrawn: they may come again with another due time. */
+async function leaveLanes(
+  tx: Tx,
+  { id }: Place,
+  { stands, left, cut }: { stands: string[]; left: string[]; cut: Date },
+): Promise<void> {
+  await tx`
+    delete from carillon.lane_entries e
+    where e.lane = any(${left}::text[]) and e.schedule_id = ${id} and (e.lane <> all(${stands}::text[]) or (e.due_at > ${cut} and not exists (
+      select from carillon.jobs j where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
+        and j.state = 'waiting')))`;
+}
+
+async function release(tx: Tx, scheduleId: string, lanes: string[]): Promise<OutgoingParcel[]> {
+  if (lanes.length === 0) return [];
   const released = await tx<OutgoingParcel[]>`
     update carillon.parcels
     set lane = null, ready_at = carillon.clock(), offer_at = carillon.clock() + interval '20 seconds', offers = 0
-    where lane = carillon.lane_of(${scheduleId})
+    where lane = any(${lanes}::text[]) and schedule_ids[1] = ${scheduleId}
     returning id, queue, 0::float8 as "waitMs"`;
   return released.slice(0, sentMax);
+}
+
+/** What waits for its turn waits for the hold from now on, which may end by itself; it keeps its place for then, and nobody waiting. */
+async function holdInLanes(tx: Tx, scheduleId: string, lanes: string[]): Promise<void> {
+  await tx`
+    update carillon.parcels set lane = null, held_schedule = ${scheduleId}
+    where lane = any(${lanes}::text[]) and schedule_ids[1] = ${scheduleId} and kinds[1] <> 'manual'`;
+}
+
+/** Who has the turn in these lanes, should that be somebody else by the edit. */
+async function handOverLanes(tx: Tx, lanes: string[]): Promise<OutgoingParcel[]> {
+  if (lanes.length === 0) return [];
+  return tx<
+    OutgoingParcel[]
+  >`select id, queue, 0::float8 as "waitMs" from carillon.hand_over_lanes(${lanes}::text[])`;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { cancelHeld, holdParked, releaseHeld } from "../parcel/held.ts";
-import { cancelLane, rearrangeLane } from "../parcel/lanes.ts";
+import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
@@ -139,11 +139,10 @@ export async function applyEdit(
   if (edit.delete === true) {
     await removeHolds(tx, current.id);
     await cancelHeld(tx, current.id);
-    if (current.body.overlap !== "allow") await cancelLane(tx, current.id);
-    return lagging;
+    return [...lagging, ...(await cancelInLanes(tx, current))];
   }
-  const lane = { before: current.body.overlap, after: body.overlap, cut };
-  const done = [...lagging, ...(await rearrangeLane(tx, current, lane))];
+  const rules = { before: laneRules(current), after: laneRules({ body, lane: raised.lane }) };
+  const done = [...lagging, ...(await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null }))];
   const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
   const timetable = timetableOf(schedule);
   const planned = {

@@ -5,6 +5,7 @@ import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { targetName } from "../schedule/target-name.ts";
 import { newScheduleId } from "../schedule/write-schedule.ts";
 import { type EditedOnce, editOnce, mayPass } from "./edit-transaction.ts";
 import { deleteSteps, putSteps } from "./schedule-edits.ts";
@@ -125,8 +126,18 @@ async function lockInOrder(
     lockSchedules(tx, ids),
   ]);
   await tx`select from carillon.parcels where id = ${parcelId} for share`;
-  await tx`select carillon.lock_lanes(${ids}::bigint[])`;
+  await lockTheirLanes(tx, edits, ids);
   return { lockedIds: new Set([...ids, ...newIds.values()]), newIds };
+}
+
+/** Those that the schedules have, and those that they will have. */
+async function lockTheirLanes(tx: Tx, edits: readonly EditInside[], ids: readonly string[]): Promise<void> {
+  const bodies = edits.flatMap((edit) => (edit.kind === "put" ? [edit.body] : []));
+  await tx`
+    select carillon.lock_lanes(${[...ids]}::bigint[], array(
+      select carillon.lane_for(b.target, b.group_key, b.serial)
+      from unnest(${bodies.map(({ target }) => targetName(target))}::text[], ${bodies.map(({ group }) => group)}::text[],
+        ${bodies.map(({ serial }) => serial)}::boolean[]) b (target, group_key, serial)))`;
 }
 
 /** A put makes a schedule where there is none, or none any more after a cancel before it. */

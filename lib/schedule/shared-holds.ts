@@ -133,7 +133,7 @@ export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: numb
   const { scope, name, owner, reason, until, releasedAt } = hold;
   if (releasedAt !== null) {
     return tx<Member[]>`
-      select s.id, s.shard, s.overlap is not null as laned, s.id::text as place
+      select s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.id::text as place
       from carillon.holds h join carillon.schedules s on s.id = h.schedule_id and s.deleted_at is null
       where h.scope = ${scope} and h.name = ${name} and h.owner = ${owner} and h.scope <> 'schedule'
         and h.schedule_id > coalesce(nullif(${after}::text, ''), '0')::bigint
@@ -143,7 +143,7 @@ export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: numb
     scope === "group" ? tx`s.group_key = ${name}` : tx`s.tags @> array[${name}::text] and s.tags <> '{}'`;
   // Asked of each member in turn (`offset 0`): what else is held does not matter.
   return tx<Member[]>`
-    select s.id, s.shard, s.overlap is not null as laned, s.key as place from carillon.schedules s
+    select s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.key as place from carillon.schedules s
     where s.deleted_at is null and ${ofLabel} and s.key > ${after}
       and not exists (
         select from carillon.holds h

@@ -24,6 +24,8 @@ export interface StoredSchedule {
   fires: number | null;
   cadence: Cadence;
   cadenceId: number | null;
+  /** The lane that all of its jobs pass, because they share a group. */
+  lane: string | null;
   body: ScheduleBody;
   createdAt: Date;
   createdBy: string;
@@ -60,7 +62,7 @@ export function fullBody(sparse: SparseBody, target: Target, payload: Json): Sch
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires,
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires, s.lane,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx)}`;
 
@@ -71,7 +73,7 @@ const withSpec = (tx: Tx) => tx`
   left join carillon.calendar_versions r on r.id = c.calendar_version`;
 
 function stored(row: StoredRow): StoredSchedule {
-  const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId } = row;
+  const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane } = row;
   const { createdAt, createdBy, updatedAt, updatedBy, sparse, target, payload } = row;
   return {
     id,
@@ -83,6 +85,7 @@ function stored(row: StoredRow): StoredSchedule {
     heldUntil,
     fires,
     cadenceId,
+    lane,
     createdAt,
     createdBy,
     updatedAt,

@@ -66,7 +66,7 @@ export async function insertSchedule(
       calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, created_at, created_by, updated_at, updated_by)
     values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${held?.since ?? null}, ${held?.until ?? null}, ${body.group}, ${body.tags},
       ${targetKind(body.target)}, carillon.target_named(${targetName(body.target)}), ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
-      ${asked.overlap}, ${asked.deadlineMs}, ${asked.lane}, ${asked.priority}, ${asked.holdAfter}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
+      ${asked.overlap}, ${asked.deadlineMs}, ${laneFor(tx, body)}, ${asked.priority}, ${asked.holdAfter}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
   await insertVersion(
     tx,
     {
@@ -97,25 +97,25 @@ export async function raiseVersion(
   current: StoredSchedule,
   raised: RaisedVersion,
   author: Author,
-): Promise<{ version: number; fires: number | null }> {
+): Promise<{ version: number; fires: number | null; lane: string | null }> {
   const version = current.version + 1;
   const specVersion = raised.spec === undefined ? current.specVersion : version;
   const body = raised.spec?.body ?? current.body;
   const asked = askedOf(body);
   const fresh = asksForElse(current, raised);
-  const [row] = await tx<{ fires: number | null }[]>`
+  const [row] = await tx<{ fires: number | null; lane: string | null }[]>`
     update carillon.schedules
     set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.held?.since ?? null},
       held_until = ${raised.held?.until ?? null}, queue = ${queueClass(body.target)},
       ${raised.spec === undefined ? tx`` : tx`calendar_id = ${raised.spec.calendar?.id ?? null},`}
       max_fires = ${body.maxFires}, fires = case when ${body.maxFires}::int is not null then coalesce(fires, 0) end,
-      overlap = ${asked.overlap}, deadline_ms = ${asked.deadlineMs}, lane = ${asked.lane}, priority = ${asked.priority},
+      overlap = ${asked.overlap}, deadline_ms = ${asked.deadlineMs}, lane = ${laneFor(tx, body)}, priority = ${asked.priority},
       hold_after = ${asked.holdAfter}, ${fresh ? tx`fresh_version = ${version},` : tx``}
       deleted_at = ${raised.deleted === true ? author.at : null},
       group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)}, target_id = carillon.target_named(${targetName(body.target)}),
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${current.id}
-    returning fires`;
+    returning fires, lane`;
   if (row === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
   const { change, spec, cadenceId, held, detail } = raised;
   await insertVersion(
@@ -132,7 +132,7 @@ export async function raiseVersion(
     },
     author,
   );
-  return { version, fires: row.fires };
+  return { version, ...row };
 }
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
@@ -210,19 +210,18 @@ function jsonText(value: unknown): string {
 
 /** What tick, claim and settle look at stands in the head; null where they need not look. */
 function askedOf(body: ScheduleBody) {
-  const { overlap, deadline, serial, group, priority, holdAfter } = body;
+  const { overlap, deadline, priority, holdAfter } = body;
   return {
     overlap: overlap === "allow" ? null : overlap,
     deadlineMs: deadline === null ? null : durationMs(deadline),
-    lane: serial && group !== null ? groupLane(group) : null,
     priority: priority === "normal" ? null : priority === "high" ? -1 : 1,
     holdAfter,
   };
 }
 
-/** The lane of a group's serial schedules. */
-export function groupLane(group: string): string {
-  return `group/${group}`;
+/** The lane that its jobs pass because they share a group: whether its handler takes a group together, the database knows. */
+function laneFor(tx: Tx, { target, group, serial }: ScheduleBody) {
+  return tx`carillon.lane_for(${targetName(target)}, ${group}, ${serial})`;
 }
 
 /**
