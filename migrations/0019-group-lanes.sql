@@ -42,6 +42,8 @@ create function carillon.lanes_of(p_schedule bigint, p_kind carillon.job_kind) r
     from carillon.schedules s cross join lateral (values
       (case when s.overlap is not null and p_kind = 'cadence' then carillon.lane_of(s.id) end, 1), (s.lane, 2)) l (lane, place)
     where s.id = p_schedule and l.lane is not null
+    -- Asked of each in turn: joined, it would be a walk through all schedules.
+    offset 0
   $$;
 
 -- One at a time decides in a lane. (Class 4: see lib/db/locks.ts. Of schedules sixteen keys a shard; of groups, which are in all
@@ -107,9 +109,10 @@ create function carillon.lane_is_busy(p_lane text, p_parcel bigint) returns bool
   language sql stable
   as $$
     select exists (
-      select from carillon.lane_entries e
-      join carillon.jobs j on j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state = 'waiting'
-      join carillon.parcels p on p.id = j.parcel_id and p.lease_until is not null and p.id is distinct from p_parcel
+      select from carillon.lane_entries e cross join lateral (
+        select from carillon.jobs j
+        join carillon.parcels p on p.id = j.parcel_id and p.lease_until is not null and p.id is distinct from p_parcel
+        where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state = 'waiting' offset 0) j
       where e.lane = p_lane and e.entered)
   $$;
 

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { sweep } from "../../lib/parcel/sweep.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
+import { type Touched, touched } from "../support/touched.ts";
+
+const many = 10_000;
+const hot = 1;
+const hotGrouped = many + 1;
+const others = 2 * many;
+
+describe.each([
+  ["whose tables nobody has analyzed", false],
+  ["whose tables are analyzed", true],
+])(
+  "with ten thousand jobs in one group's lane, as many in a grouped handler's and other groups, %s",
+  (_, analyzed) => {
+    let world: Carillon;
+    let sql: Sql;
+
+    beforeAll(async () => {
+      world = await carillon();
+      await fill(world.sql);
+      if (analyzed) await world.sql`analyze`;
+      sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+      await world.clock.setNow(at(minute));
+    });
+
+    afterAll(async () => {
+      await sql.end();
+      await world.stop();
+    });
+
+    /** No table is walked through, and no index; but what is looked at may grow with the jobs that are delivered. */
+    function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
+      const large = Object.entries(scanned).filter(([table, read]) => table !== "test_clock" && read > 500);
+      expect(large).toEqual([]);
+      expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
+    }
+
+    async function travelling(schedule: number): Promise<string> {
+      const [parcel] = await world.sql<{ id: string }[]>`
+      select id from carillon.parcels where schedule_ids[1] = ${schedule} and lane is null`;
+      if (parcel === undefined) throw new Error("No parcel travels.");
+      return parcel.id;
+    }
+
+    async function claimOf(schedule: number): Promise<{ parcel: ClaimedParcel; looked: Touched }> {
+      const id = await travelling(schedule);
+      let parcel: ClaimedParcel | undefined;
+      const looked = await touched(sql, async () => {
+        const claim = await claimParcel(sql, id, minute);
+        if (claim.outcome === "claimed") parcel = claim;
+      });
+      if (parcel === undefined) throw new Error("Nothing was claimed.");
+      return { parcel, looked };
+    }
+
+    const settle = (parcel: ClaimedParcel) =>
+      settleParcel(
+        sql,
+        parcel,
+        parcel.jobs.map(() => ({ kind: "succeeded" })),
+      );
+
+    test.each([
+      ["first in the long lane", hot],
+      ["alone in its group", others + 5],
+    ])("a job %s starts at once, and looks at a few entries", async (_name, schedule) => {
+      const { parcel, looked } = await claimOf(schedule);
+      expectProbesOnly(looked, 100);
+      const settling = await touched(sql, async () => {
+        expect((await settle(parcel)).outgoing).toHaveLength(schedule === hot ? 1 : 0);
+      });
+      expectProbesOnly(settling, 100);
+    });
+
+    test("a grouped handler gets 250 of its hot group, and looks at not many more", async () => {
+      const { parcel, looked } = await claimOf(hotGrouped);
+      expect(parcel.jobs).toHaveLength(250);
+      expectProbesOnly(looked, 3_000);
+      const settling = await touched(sql, async () => {
+        expect((await settle(parcel)).outgoing).toHaveLength(1);
+      });
+      expectProbesOnly(settling, 3_000);
+    });
+
+    test("a sweep looks once at each lane in which somebody waits", async () => {
+      await world.clock.advance(30 * minute);
+      expectProbesOnly(await touched(sql, () => sweep(sql, world.log)), 3_500);
+    });
+  },
+);
+
+/**
+ * So many schedules of one serial group, so many of one group of a grouped handler, each with a job of which all but the first
+ * wait in the lane; and so many groups of one schedule, whose job nobody has claimed yet.
+ */
+async function fill(sql: Sql): Promise<void> {
+  const start = at(0);
+  await sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
+  await sql`
+    insert into carillon.schedules (id, shard, queue, group_key, lane, key, target_kind, target_id, created_at, created_by, updated_at, updated_by)
+    select n, n % 16, case when l.grouped then 'slow' else 'fast' end::carillon.queue_class, l.name, case when l.grouped then 'grouped/digest/' else 'group/' end || l.name,
+      'k' || n, case when l.grouped then 'handler' else 'queue' end, case when l.grouped then t.id end, ${start}, 't', ${start}, 't'
+    from generate_series(1, ${3 * many}::int) n cross join carillon.targets t cross join lateral (
+      select n > ${many}::int and n <= ${2 * many}::int as grouped, case when n <= ${2 * many}::int then 'hot' else 'cold' || n end as name) l`;
+  await sql`
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target, payload)
+    select id, 1, 'created', ${start}, 't', 1, false, ${start}, '{"when": "-"}',
+      case when target_kind = 'handler' then '{"handler": "digest"}' else '{"queue": "demo"}' end::jsonb, '1' from carillon.schedules`;
+  await sql`
+    with places as (
+      select nextval('carillon.parcels_id_seq') as id, s.id as schedule_id, s.shard, s.queue, s.lane, s.target_id,
+        s.group_key = 'hot' and s.id not in (${hot}, ${hotGrouped}) as waits, ${start}::timestamptz + s.id * interval '1 ms' as at
+      from carillon.schedules s
+    ), parcels as (
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, lane, target_id, occurrences, schedule_ids, kinds, ns)
+      select id, shard, queue, case when waits then 'infinity' else at end,
+        ${start}::timestamptz + case when waits then interval '20 minutes' else interval '1 day' end,
+        case when waits then lane end, target_id, array[at], array[schedule_id], array['cadence'::carillon.job_kind], array[0] from places
+    ), entries as (
+      insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
+      select lane, at, at, schedule_id, 'cadence', 0 from places
+    )
+    insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
+    select at, schedule_id, at, id, 1 from places`;
+}
