@@ -5,6 +5,7 @@ import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Database } from "./database.ts";
 import { JobQueue } from "./job-queue.ts";
+import { LifecycleBus } from "./lifecycle-bus.ts";
 import { Migration } from "./migration.ts";
 import { Network } from "./network.ts";
 import type { Settings } from "./settings.ts";
@@ -60,6 +61,10 @@ export class CarillonStack extends Stack {
       requestsPerSecond: settings.apiRequestsPerSecond,
       requestBurst: settings.apiRequestBurst,
     });
+    const lifecycle = new LifecycleBus(this, {
+      events: settings.lifecycleEvents,
+      busName: settings.lifecycleBus,
+    });
     const tick = new Tick(this, "Tick", { ...shared, alarms });
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
@@ -86,6 +91,8 @@ export class CarillonStack extends Stack {
     });
     targets.admitInvoker(slowWorker.fn);
     webhooks.admitSender(slowWorker.fn);
+
+    for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, tick, fastWorker, slowWorker]) querying.node.addDependency(migration);

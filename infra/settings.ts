@@ -1,5 +1,10 @@
 import type { Node } from "constructs";
 import { z } from "zod";
+import {
+  type LifecycleEvent,
+  lifecycleDefaults,
+  parseLifecycleEvents,
+} from "../lib/config/lifecycle-events.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -39,6 +44,13 @@ const settings = z.strictObject({
   targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
   /** Public networks that webhooks may not reach, such as those of one's own offices. Private ones they never reach. */
   webhookDenyNetworks: networks(),
+  /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
+  lifecycleEvents: events().default([...lifecycleDefaults]),
+  /** The event bus of this account and region that is told. */
+  lifecycleBus: z
+    .string()
+    .regex(/^[\w./-]{1,256}$/, "it takes the name of an event bus")
+    .default("default"),
   /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
   alarmTopicArn: z
     .string()
@@ -84,6 +96,19 @@ function yesOrNo() {
   return z
     .union([z.boolean(), z.enum(["true", "false"])], "it takes true or false")
     .transform((value) => value === true || value === "true");
+}
+
+function events() {
+  return z
+    .union([z.array(z.string()).transform((names) => names.join(",")), z.string()])
+    .transform((text, context): LifecycleEvent[] => {
+      try {
+        return [...parseLifecycleEvents(text)];
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+        return z.NEVER;
+      }
+    });
 }
 
 /** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */

@@ -28,6 +28,8 @@ const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
 
 /** Turns what is due into jobs, each minute. A tick that fails is not tried again: the next minute's does its work as well. */
 export class Tick extends Construct {
+  readonly fn: CarillonFunction;
+
   constructor(scope: Construct, id: string, props: TickProps) {
     super(scope, id);
 
@@ -39,6 +41,7 @@ export class Tick extends Construct {
       memoryMiB: 1_024,
       logRetention: props.logRetention,
     });
+    this.fn = fn;
     props.database.admit(fn, "carillon_tick");
     for (const queue of props.queues) queue.admitSender(fn);
 

@@ -75,9 +75,10 @@ describe("functions", () => {
     const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
     expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList].sort());
-    expect(variablesOf("SlowWorkerFunction").sort()).toEqual([...querying, "WEBHOOK_FUNCTION"].sort());
+    const telling = [...querying, "CARILLON_EVENTS_BUS", "LIFECYCLE_EVENTS"];
+    expect(variablesOf("SlowWorkerFunction").sort()).toEqual([...telling, "WEBHOOK_FUNCTION"].sort());
     for (const path of ["TickFunction", "FastWorkerFunction"]) {
-      expect(variablesOf(path).sort()).toEqual(querying);
+      expect(variablesOf(path).sort()).toEqual(telling.toSorted());
     }
     expect(variablesOf("WebhookSenderFunction")).toEqual([]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(

@@ -8,6 +8,7 @@ const statement = z.object({
   Effect: z.enum(["Allow", "Deny"]),
   Action: z.union([z.array(z.string()), z.string().transform((one) => [one])]),
   Resource: list,
+  Condition: z.unknown().optional(),
 });
 type Statement = z.infer<typeof statement>;
 const document = z.object({ Statement: z.array(statement) });
@@ -38,10 +39,10 @@ function granted(from: Synthesised): { to: string; statement: Statement }[] {
   }));
 }
 
-/** To whom this action is granted, and on what. */
+/** To whom this action is granted without a condition, and on what. */
 function holders(from: Synthesised, action: string): [string, string][] {
   return granted(from)
-    .filter(({ statement: { Action } }) => Action.includes(action))
+    .filter(({ statement: { Action, Condition } }) => Action.includes(action) && Condition === undefined)
     .map(({ to, statement: { Resource } }): [string, string] => [to, JSON.stringify(Resource)])
     .sort();
 }
@@ -95,6 +96,23 @@ test("by default schedules send to queues named carillon-target-… and to the d
   expect(holders(stack, "events:PutEvents")).toEqual([
     ["FastWorker", expect.stringMatching(/AWS::AccountId.*":event-bus\/default"/)],
   ]);
+});
+
+test("the bus is told of jobs by the tick and the workers, in Carillon's name and of what is on alone", () => {
+  const lifecycleBus = "shared";
+  const told = (settings: Record<string, unknown>) =>
+    granted(synthesised({ lifecycleBus, ...settings }))
+      .filter(({ statement: { Action, Condition } }) => Action.includes("events:PutEvents") && Condition)
+      .map(({ to, statement: { Resource, Condition } }) => ({ to, on: JSON.stringify(Resource), Condition }));
+  const types = ["carillon.job.dead", "carillon.job.missed"];
+  expect(told({})).toEqual(
+    ["Tick", "FastWorker", "SlowWorker"].map((to) => ({
+      to,
+      on: expect.stringMatching(/AWS::AccountId.*":event-bus\/shared"/),
+      Condition: { StringEquals: { "events:source": "carillon", "events:detail-type": types } },
+    })),
+  );
+  expect(told({ lifecycleEvents: "none" })).toEqual([]);
 });
 
 test("by default schedules invoke functions named carillon-target-…, through the slow worker, which alone sends webhooks", () => {

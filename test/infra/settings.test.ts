@@ -109,3 +109,13 @@ test("high availability is a standby of the database and endpoints in both zones
   expect(subnetsOf(one)).toEqual([1, 1, 1, 1]);
   expect(subnetsOf(two)).toEqual([2, 2, 2, 2]);
 });
+
+test("what the bus is told is a list of events, or none", () => {
+  expect(read({}).lifecycleEvents).toEqual(["dead", "missed"]);
+  expect(read({ "carillon:lifecycleEvents": "failed, dead" }).lifecycleEvents).toEqual(["failed", "dead"]);
+  expect(read({ "carillon:lifecycleEvents": ["skipped"] }).lifecycleEvents).toEqual(["skipped"]);
+  expect(read({ "carillon:lifecycleEvents": "none" }).lifecycleEvents).toEqual([]);
+  expect(() => read({ "carillon:lifecycleEvents": "dead,late", "carillon:lifecycleBus": "my bus" })).toThrow(
+    /lifecycleEvents: it takes some of started, .* or none, not late[\s\S]*lifecycleBus: it takes the name of an event bus/,
+  );
+});
