@@ -3,10 +3,18 @@ import type { JobRead } from "../job/read-job.ts";
 import { holdersText, standingBy } from "./explain-holds.ts";
 import { latenessOf, spanText } from "./explain-late.ts";
 import { explainSkipped } from "./explain-skipped.ts";
+import { wishText } from "./explain-wish.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
 
 /** What became of an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
+  const verdict = verdictOn(facts, job, version);
+  const { retried } = facts.wishes;
+  if (retried === null) return verdict;
+  return { ...verdict, sentence: `${verdict.sentence} ${wishText(retried, "had it tried again")}.` };
+}
+
+function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   switch (job.state) {
     case "succeeded":
       return withStart(facts, job, version, {
@@ -18,7 +26,7 @@ export function explainJob(facts: Facts, job: JobRead, version: VersionFact | un
       return withStart(facts, job, version, {
         outcome: "running",
         lead: "Is running",
-        end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}`,
+        end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}${stopText(facts)}`,
       });
     case "dead":
       return {
@@ -155,7 +163,11 @@ const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"
 
 const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
 
-function explainCancelled({ versions, now }: Facts, job: JobRead): Verdict {
+function stopText({ wishes: { cancelled } }: Facts): string {
+  return cancelled === null ? "" : `; ${wishText(cancelled, "asked for it to be stopped")}`;
+}
+
+function explainCancelled({ versions, now, wishes }: Facts, job: JobRead): Verdict {
   const deleted = versions.findLast(({ change }) => change === "deleted");
   const reason = job.reason ?? "cancelled";
   if (job.reason === "deleted" && deleted !== undefined) {
@@ -176,7 +188,14 @@ function explainCancelled({ versions, now }: Facts, job: JobRead): Verdict {
       sentence: `Was cancelled: ${by} asked for something else before it came.`,
     };
   }
-  return { outcome: "cancelled", reason, sentence: `Was cancelled at ${instantText(job.finishedAt)}.` };
+  const by = wishes.cancelled === null ? "" : `: ${wishText(wishes.cancelled, "asked for that")}`;
+  const started =
+    job.attempt === 0 ? "" : ` It had been tried ${job.attempt === 1 ? "once" : `${job.attempt} times`}.`;
+  return {
+    outcome: "cancelled",
+    reason,
+    sentence: `Was cancelled at ${instantText(job.finishedAt)}${by}.${started}`,
+  };
 }
 
 export function instantText(instant: Date | null): string {

@@ -30,6 +30,7 @@ import {
   versionBy,
 } from "./explain-place.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./explain-recheck.ts";
+import { noWishes, wishesFor } from "./explain-wish.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
 import { rechecksOfRun } from "./rechecks.ts";
 
@@ -97,6 +98,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     beside,
     travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
     chain: root === null ? [] : await rechecksOfRun(tx, root),
+    wishes: subjectJob === null ? noWishes : await wishesFor(tx, subjectJob),
     passed,
     passedBefore,
     owedBefore: await owedBefore(tx, id, at),

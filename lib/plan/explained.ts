@@ -4,6 +4,7 @@ import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { Wishes } from "./explain-wish.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */
 export interface VersionFact {
@@ -49,6 +50,7 @@ export interface Facts {
   travel: TravelFact | null;
   /** The rechecks of the same run, the first one first. */
   chain: readonly JobRead[];
+  wishes: Wishes;
   passed: PassedFact | null;
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */

@@ -72,7 +72,7 @@ async function owedUnderWay(tx: Tx): Promise<number> {
 
 /** What dies after the first call began is not tried again by it, nor by those that go on: or a job that always fails would come again and again. */
 async function beginning(tx: Tx, filter: RetryFilter): Promise<string> {
-  return filter.state === "cancelled" ? "" : `${(await databaseClock(tx)).getTime()}`;
+  return filter.state === "cancelled" ? "" : String((await databaseClock(tx)).getTime() + 1);
 }
 
 /** Whether a call for these jobs may go on from there: for dead ones `1772445600000`, or `1772445600000/1772445590000/7-1772445590000-c0`. */

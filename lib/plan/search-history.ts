@@ -33,21 +33,20 @@ export async function searchHistory(
   tx: Tx,
   { filter, before, limit }: HistorySearch,
 ): Promise<{ items: JobRead[]; next?: JobPlace }> {
-  const { key, from, to } = filter;
+  const { key, from = new Date(0), to } = filter;
   const schedule = await findSchedule(tx, key);
   if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
   const items: JobRead[] = [];
   let place = before ?? (to === undefined ? undefined : { at: to.getTime(), kind: null, n: 0 });
   for (let round = 0; round < roundsMax; round++) {
     const page = await jobsOf(tx, schedule, { limit: perRound, before: place });
-    for (const job of page.items) {
-      if (from !== undefined && job.occurrence < from) return { items };
-      place = placeBehind(job);
-      if (fits(job, filter)) items.push(job);
-      if (items.length === limit) return { items, next: place };
-    }
-    if (page.next === undefined) return { items };
-    if (from !== undefined && page.next.at < from.getTime()) return { items };
+    const inTime = page.items.filter(({ occurrence }) => occurrence >= from);
+    const found = inTime.filter((job) => fits(job, filter)).slice(0, limit - items.length);
+    items.push(...found);
+    const last = found.at(-1);
+    if (items.length === limit && last !== undefined) return { items, next: placeBehind(last) };
+    if (inTime.length < page.items.length || page.next === undefined || page.next.at < from.getTime())
+      return { items };
     place = page.next;
   }
   return place === undefined ? { items } : { items, next: place };

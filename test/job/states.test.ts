@@ -18,7 +18,8 @@ const traits = ["in a parcel", "finished", "started", "an attempt", "a reason"] 
 
 /** The table of the page: for each stored state, whether it has each trait always, never or maybe. */
 function tableOfPage(): Map<string, string[]> {
-  const rows = page.split("\n").filter((line) => line.startsWith("| "));
+  const [top = ""] = page.split("\n## ");
+  const rows = top.split("\n").filter((line) => line.startsWith("| "));
   const cells = rows.map((line) =>
     line
       .split("|")

@@ -79,6 +79,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     beside: [],
     travel: null,
     chain: [],
+    wishes: { cancelled: null, retried: null },
     passed: null,
     passedBefore: null,
     owedBefore: null,

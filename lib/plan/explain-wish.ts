@@ -1,0 +1,47 @@
+import { isoInstant } from "../cadence/civil.ts";
+import type { Tx } from "../db/connect.ts";
+import type { JobRead } from "../job/read-job.ts";
+
+/** Somebody asked for a job to be cancelled, or tried again. */
+export interface WishFact {
+  by: string;
+  at: Date;
+  reason: string | null;
+}
+
+export interface Wishes {
+  cancelled: WishFact | null;
+  retried: WishFact | null;
+}
+
+export const noWishes: Wishes = { cancelled: null, retried: null };
+
+/** A cancel is written down just after the job, and long before it where that runs. */
+const noteMs = 5_000;
+
+/** Who had a job cancelled and who had it tried again, the last time. A wish for many is one entry per schedule. */
+export async function wishesFor(tx: Tx, job: JobRead): Promise<Wishes> {
+  const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
+  const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
+  const rows = await tx<(WishFact & { action: string })[]>`
+    select a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
+    from (values ('jobs.cancelled', ${isCancelled}::boolean), ('jobs.retried', exists (
+      select from carillon.jobs
+      where occurrence = ${occurrence} and schedule_id = ${scheduleId} and kind = ${kind} and n = ${n} and forgiven is not null))) w (action, sought)
+    cross join lateral (
+      select * from carillon.audit a
+      where w.sought and a.schedule_id = ${scheduleId} and a.action in ('jobs.cancelled', 'jobs.retried') and a.action = w.action
+        and a.at <= coalesce(${finishedAt}::timestamptz, carillon.clock()) + ${noteMs} * interval '1 millisecond'
+        and coalesce(a.detail ->> 'job', ${id}) = ${id}
+      order by a.at desc, a.id desc limit 1) a`;
+  const wish = (action: string) => {
+    const { by, at, reason } = rows.find((row) => row.action === action) ?? {};
+    return by === undefined || at === undefined ? null : { by, at, reason: reason ?? null };
+  };
+  return { cancelled: wish("jobs.cancelled"), retried: wish("jobs.retried") };
+}
+
+/** `ann asked for that at … ("…")`. */
+export function wishText({ by, at, reason }: WishFact, what: string): string {
+  return `${by} ${what} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
+}

@@ -1,0 +1,294 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+});
+
+afterAll(() => api.stop());
+
+interface Job {
+  id: string;
+  key: string;
+  state: string;
+}
+
+/** A job of a schedule that is fired now. */
+async function fired(key: string, body: object = {}): Promise<Job> {
+  await api.send("PUT", `/v1/schedules/${key}`, {
+    body: { when: "every 1d", target: { queue: "demo" }, ...body },
+  });
+  return (await api.send("POST", `/v1/schedules/${key}/fire`)).json as Job;
+}
+
+async function claimed(id: string) {
+  const [row] = await api.sql<{ id: string }[]>`
+    select p.id from carillon.parcels p join carillon.jobs j on j.parcel_id = p.id
+    where j.schedule_id || '-' || (extract(epoch from j.occurrence) * 1000)::bigint || '-m' || j.n = ${id}`;
+  const parcel = await claimParcel(api.sql, row?.id ?? "0", 30_000);
+  if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+  return parcel;
+}
+
+async function settled(id: string, settlement: Settlement): Promise<void> {
+  await settleParcel(api.sql, await claimed(id), [settlement]);
+}
+
+const dead: Settlement = {
+  kind: "dead",
+  error: "Error: no",
+  errorClass: "Error",
+  stack: "Error: no\n    at x",
+};
+const itemsOf = (answer: { json: unknown }) => (answer.json as { items: Job[] }).items;
+const detailOf = (answer: { json: unknown }) => (answer.json as { detail: string }).detail;
+
+describe("POST /v1/jobs/{id}/cancel", () => {
+  test("answers 200 with the cancelled job, and 409 when asked again", async () => {
+    const { id } = await fired("cancel-waiting");
+    const cancel = () => api.send("POST", `/v1/jobs/${id}/cancel`, { as: "write", body: { reason: "no" } });
+    expect(await cancel()).toMatchObject({
+      status: 200,
+      json: { id, state: "cancelled", reason: "requested", cancelling: false, durationMs: null, checks: 0 },
+    });
+    expect(await api.send("GET", `/v1/jobs/${id}`)).toMatchObject({
+      status: 200,
+      json: { state: "cancelled" },
+    });
+    expect(await cancel()).toMatchObject({
+      status: 409,
+      json: { detail: `The job ${id} is cancelled already.` },
+    });
+  });
+
+  test("answers 202 for one that runs, which shows that it is to be stopped", async () => {
+    const { id } = await fired("cancel-running");
+    const parcel = await claimed(id);
+    expect(await api.send("POST", `/v1/jobs/${id}/cancel`)).toMatchObject({
+      status: 202,
+      json: { state: "running", cancelling: true },
+    });
+    await settleParcel(api.sql, parcel, [{ kind: "cancelled" }]);
+    expect(await api.send("GET", `/v1/jobs/${id}`)).toMatchObject({
+      json: { state: "cancelled", cancelling: false, attempts: [{ outcome: "cancelled" }] },
+    });
+  });
+
+  test("is 404 for a job that is not there, 403 for who may only read, 400 for what it does not know", async () => {
+    expect((await api.send("POST", "/v1/jobs/7-1-c0/cancel")).status).toBe(404);
+    expect((await api.send("POST", "/v1/jobs/nothing/cancel")).status).toBe(404);
+    expect((await api.send("POST", "/v1/jobs/7-1-c0/cancel", { as: "read" })).status).toBe(403);
+    expect((await api.send("POST", "/v1/jobs/7-1-c0/cancel", { body: { why: 1 } })).status).toBe(400);
+  });
+});
+
+describe("POST /v1/jobs/{id}/retry", () => {
+  test("answers 202 with the job, which waits again with its attempts kept", async () => {
+    const { id } = await fired("retried");
+    await settled(id, dead);
+    expect(await api.send("POST", `/v1/jobs/${id}/retry`, { as: "write" })).toMatchObject({
+      status: 202,
+      json: {
+        id,
+        state: "retrying",
+        reason: null,
+        attempt: 1,
+        attempts: [
+          {
+            attempt: 1,
+            outcome: "failed",
+            errorClass: "Error",
+            stack: dead.stack,
+            durationMs: expect.any(Number),
+          },
+        ],
+      },
+    });
+    expect(await api.send("POST", `/v1/jobs/${id}/retry`)).toMatchObject({
+      status: 409,
+      json: { detail: `The job ${id} is retrying: only what is dead or cancelled is tried again.` },
+    });
+  });
+
+  test("is 409 where the schedule is deleted, and 404 for a job that is not there", async () => {
+    const { id } = await fired("retried-late");
+    await settled(id, dead);
+    await api.send("DELETE", "/v1/schedules/retried-late");
+    expect((await api.send("POST", `/v1/jobs/${id}/retry`)).status).toBe(409);
+    expect((await api.send("POST", "/v1/jobs/7-1-c0/retry")).status).toBe(404);
+  });
+});
+
+describe("GET /v1/jobs", () => {
+  test("lists the dead ones, newest first, in pages, without stacks", async () => {
+    const jobs = [];
+    for (const key of ["dead:a", "dead:b", "dead:c"]) jobs.push(await fired(key, { group: "dead-group" }));
+    for (const { id } of jobs) await settled(id, dead);
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const more: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const page = await api.send("GET", "/v1/jobs", {
+        query: `state=dead&group=dead-group&limit=2${more}`,
+        as: "read",
+      });
+      expect(page.status).toBe(200);
+      expect(JSON.stringify(page.json)).not.toContain("stack");
+      seen.push(...itemsOf(page).map(({ key }) => key));
+      cursor = (page.json as { cursor?: string }).cursor;
+    }
+    expect(seen).toEqual(["dead:c", "dead:b", "dead:a"]);
+    const byPrefix = await api.send("GET", "/v1/jobs", {
+      query: "state=dead&prefix=dead:&target=queue/demo",
+    });
+    expect(itemsOf(byPrefix).map(({ state }) => state)).toEqual(["dead", "dead", "dead"]);
+    const later = await api.send("GET", "/v1/jobs", {
+      query: "state=dead&group=dead-group&from=2190-01-01T00:00:00Z",
+    });
+    expect(itemsOf(later)).toEqual([]);
+  });
+
+  test("lists the others of one schedule, and says so where no key is named", async () => {
+    const { id } = await fired("history");
+    await fired("history");
+    await settled(id, { kind: "cancelled" });
+    const list = (query: string) => api.send("GET", "/v1/jobs", { query });
+    expect(itemsOf(await list("key=history&state=cancelled"))).toMatchObject([{ id, state: "cancelled" }]);
+    expect(itemsOf(await list("key=history"))).toHaveLength(2);
+    expect(itemsOf(await list("key=history&state=succeeded"))).toEqual([]);
+    expect((await list("key=nobody")).status).toBe(404);
+    for (const query of ["", "state=waiting", "state=running&group=g", "key=history&tag=x"])
+      expect((await list(query)).status, query).toBe(422);
+    expect(detailOf(await list("state=waiting&group=g"))).toBe(
+      "Jobs that are waiting are found by the `key` of their schedule, with `reason`, `from` and `to` (of occurrences); dead ones by everything else too: set `state` to `dead`.",
+    );
+    for (const query of [
+      "state=odd",
+      "state=dead&target=odd",
+      "state=dead&cursor=x",
+      "limit=0",
+      "state=dead&from=now",
+    ])
+      expect((await list(query)).status, query).toBe(400);
+  });
+
+  test("does not take the cursor of another list", async () => {
+    const cursor = (list: string, place: string) =>
+      Buffer.from(JSON.stringify([list, place])).toString("base64url");
+    const list = (query: string) => api.send("GET", "/v1/jobs", { query });
+    expect((await list(`state=dead&cursor=${cursor("jobs", "1772445600000")}`)).status).toBe(400);
+    expect((await list(`key=history&cursor=${cursor("dead-jobs", "1/7-1-c0")}`)).status).toBe(400);
+    expect((await list(`state=dead&cursor=${cursor("dead-jobs", "1/7-1-c0")}`)).status).toBe(200);
+  });
+});
+
+describe("POST /v1/jobs:retry and :cancel", () => {
+  test("retry those that fit, and go on with the cursor", async () => {
+    for (const key of ["many:a", "many:b", "many:c"]) await settled((await fired(key)).id, dead);
+    const retry = (query = "") =>
+      api.send("POST", "/v1/jobs:retry", {
+        body: { filter: { prefix: "many:" }, limit: 2 },
+        query,
+        as: "write",
+      });
+    const first = await retry();
+    expect(first).toMatchObject({ status: 202, json: { done: 2, leftOut: 0, cursor: expect.any(String) } });
+    const { cursor } = first.json as { cursor: string };
+    expect(await retry(`cursor=${cursor}`)).toMatchObject({ status: 202, json: { done: 1, leftOut: 0 } });
+    expect((await retry(`cursor=${cursor}x`)).status).toBe(400);
+    const left = await api.send("GET", "/v1/jobs", { query: "state=dead&prefix=many:" });
+    expect(itemsOf(left)).toEqual([]);
+  });
+
+  test("cancel those that fit", async () => {
+    await fired("stop:a");
+    const { id } = await fired("stop:b");
+    await claimed(id);
+    const cancel = (filter: object) => api.send("POST", "/v1/jobs:cancel", { body: { filter }, as: "write" });
+    expect(await cancel({ prefix: "stop:" })).toMatchObject({ status: 202, json: { done: 2, running: 1 } });
+    expect(await cancel({ prefix: "stop:", state: "waiting" })).toMatchObject({
+      json: { done: 0, running: 0 },
+    });
+    for (const filter of [{}, { state: "waiting" }, { state: "dead", key: "k" }, { key: "" }])
+      expect((await cancel(filter)).status).toBe(400);
+    expect((await api.send("POST", "/v1/jobs:cancel")).status).toBe(400);
+    expect(
+      (await api.send("POST", "/v1/jobs:cancel", { body: { filter: { key: "k" } }, as: "read" })).status,
+    ).toBe(403);
+  });
+
+  test("find cancelled jobs by key alone", async () => {
+    const { id } = await fired("by-key");
+    await api.send("POST", `/v1/jobs/${id}/cancel`);
+    const retry = (filter: object) => api.send("POST", "/v1/jobs:retry", { body: { filter } });
+    expect(await retry({ state: "cancelled", group: "g" })).toMatchObject({
+      status: 422,
+      json: { errors: [{ path: "filter.group" }, { path: "filter.key" }] },
+    });
+    expect(await retry({ state: "cancelled", key: "by-key" })).toMatchObject({
+      status: 202,
+      json: { done: 1 },
+    });
+    expect(await api.send("GET", `/v1/jobs/${id}`)).toMatchObject({ json: { state: "waiting" } });
+  });
+});
+
+describe("whatever is sent", () => {
+  test("the answer is never a 5xx", async () => {
+    const instants = fc.oneof(
+      fc.constantFrom("2026-03-02T10:00:00Z", "now", "9999-12-31T23:59:59Z"),
+      fc.string(),
+    );
+    const texts = fc.oneof(fc.constantFrom("dead", "cancelled", "waiting", "fuzz", "handler/x"), fc.string());
+    const filters = fc.record(
+      {
+        state: texts,
+        key: texts,
+        prefix: texts,
+        group: texts,
+        tag: texts,
+        target: texts,
+        reason: texts,
+        from: instants,
+        to: instants,
+      },
+      { requiredKeys: [] },
+    );
+    const lists = fc.constantFrom("retries", "cancels", "dead-jobs", "jobs");
+    const places = fc.oneof(
+      fc.constantFrom(
+        "0",
+        "99999999999999",
+        "1/7-1-c0",
+        "99999999999999/9999999999999/7-253402300799999-m1",
+        "999999999999999999",
+      ),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        filters,
+        fc.constantFrom("retry", "cancel"),
+        lists,
+        places,
+        async (filter, verb, list, place) => {
+          const cursor = Buffer.from(JSON.stringify([list, place])).toString("base64url");
+          for (const query of ["", `cursor=${cursor}`]) {
+            const answer = await api.send("POST", `/v1/jobs:${verb}`, { body: { filter, limit: 5 }, query });
+            expect(answer.status, JSON.stringify(answer.json)).toBeLessThan(500);
+            const search = new URLSearchParams(query);
+            for (const [name, value] of Object.entries(filter))
+              if (value !== undefined) search.set(name, value);
+            const listed = await api.send("GET", "/v1/jobs", { query: search.toString() });
+            expect(listed.status, JSON.stringify(listed.json)).toBeLessThan(500);
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});
