@@ -324,9 +324,14 @@ begin
     delete from carillon.lane_entries e using late l cross join lateral carillon.lanes_of(l.schedule_id, 'cadence') o
     where e.lane = o.lane and e.due_at = l.due_at and e.occurrence = l.occurrence
       and e.schedule_id = l.schedule_id and e.kind = 'cadence' and e.n = 0
+  ), skipped as (
+    update carillon.jobs j set state = 'skipped', reason = 'late', parcel_id = null, ready_at = null, finished_at = v_now
+    from late l where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = 'cadence' and j.n = 0
+    returning j.occurrence, j.schedule_id, j.kind, j.n
   )
-  update carillon.jobs j set state = 'skipped', reason = 'late', parcel_id = null, ready_at = null, finished_at = v_now
-  from late l where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = 'cadence' and j.n = 0;
+  insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
+  select 'skipped', s.occurrence, s.schedule_id, s.kind, s.n, 0, v_now, v_now, carillon.passed_alone(s.occurrence, 'late')
+  from skipped s where (select carillon.tells('skipped'));
   if v_schedules is null and v_lanes is null then return; end if;
 
   insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
@@ -386,6 +391,11 @@ begin
   ), skipped as (
     update carillon.jobs j set state = 'skipped', reason = 'overlap', parcel_id = null, ready_at = null, finished_at = v_now from own o
     where not o.passes and o.skippable and j.occurrence = o.occurrence and j.schedule_id = o.schedule_id and j.kind = o.kind and j.n = o.n
+    returning j.occurrence, j.schedule_id, j.kind, j.n
+  ), told as (
+    insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
+    select 'skipped', s.occurrence, s.schedule_id, s.kind, s.n, 0, v_now, v_now, carillon.passed_alone(s.occurrence, 'overlap')
+    from skipped s where (select carillon.tells('skipped'))
   ), gone as (
     delete from carillon.lane_entries e using own o join places p using (due_at, occurrence, schedule_id, kind, n)
     where not o.passes and o.skippable and e.lane = p.lane and e.due_at = o.due_at and e.occurrence = o.occurrence

@@ -57,16 +57,12 @@ begin
     order by c.id;
 end $$;
 
--- Notes jobs that were skipped when they were to start, where the bus is told of such.
-create function carillon.tell_skipped(p_occurrences timestamptz[], p_schedule_ids bigint[], p_reasons text[], p_now timestamptz) returns void
-  language sql volatile
+-- What the bus is told of a single occurrence that was passed over.
+create function carillon.passed_alone(p_occurrence timestamptz, p_reason text) returns jsonb
+  language sql stable
   set search_path = pg_catalog, pg_temp
   as $$
-    insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
-    select 'skipped', k.occurrence, k.schedule_id, 'cadence', 0, 0, p_now, p_now,
-      jsonb_build_object('reason', k.reason, 'from', k.occurrence, 'to', k.occurrence, 'count', 1, 'more', false)
-    from unnest(p_occurrences, p_schedule_ids, p_reasons) k (occurrence, schedule_id, reason)
-    where carillon.tells('skipped')
+    select jsonb_build_object('reason', p_reason, 'from', p_occurrence, 'to', p_occurrence, 'count', 1, 'more', false)
   $$;
 
 -- Whatever was wanted of a schedule because of failures is over: somebody has edited or resumed it.
@@ -79,7 +75,7 @@ create function carillon.forget_failures(p_schedule bigint) returns void
   $$;
 
 revoke execute on function carillon.tells(text), carillon.claim_events(int, boolean),
-  carillon.tell_skipped(timestamptz[], bigint[], text[], timestamptz), carillon.forget_failures(bigint) from public;
+  carillon.passed_alone(timestamptz, text), carillon.forget_failures(bigint) from public;
 grant select on carillon.lifecycle to carillon_tick, carillon_worker, carillon_api, carillon_handler;
 grant update on carillon.lifecycle to carillon_tick;
 grant execute on function carillon.tells(text) to carillon_tick, carillon_worker, carillon_api, carillon_handler;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { failed } from "../../lib/target/delivery.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { type BusWorld, busWorld } from "./bus-world.ts";
@@ -177,6 +178,38 @@ describe("a bus that does not answer", () => {
     world.bus.client.middlewareStack.remove("refuse");
     await world.clock.advance(minute);
     await world.tick();
+    expect(await world.outbox()).toEqual([]);
+  });
+});
+
+describe("jobs that are skipped when they were to start", () => {
+  test("are told as overlapping or late, in the version and with the times of the job", async () => {
+    const notify = ["skipped"] as const;
+    await world.tick({ notify });
+    await world.put("late", { when: "in 1s", deadline: "5s" });
+    await world.put("overlapping", { when: "every 1m", overlap: "skip", retry: { attempts: 2, base: "1h" } });
+    await world.tick({ notify });
+    await world.clock.advance(minute);
+    world.outcome = () => failed("no");
+    await world.work();
+    await world.tick({ notify });
+    await world.clock.advance(minute);
+    await world.work();
+    await world.tick({ notify });
+    expect(
+      (await told()).map(({ type, reason, count, job }) => ({ type, reason, count, key: Object(job).key })),
+    ).toEqual([
+      { type: "carillon.job.skipped", reason: "late", count: 1, key: "late" },
+      { type: "carillon.job.skipped", reason: "overlap", count: 1, key: "overlapping" },
+    ]);
+  });
+
+  test("are told to nobody by default", async () => {
+    await world.put("late", { when: "in 1s", deadline: "5s" });
+    await world.tick();
+    await world.clock.advance(minute);
+    await world.work();
+    expect(await world.jobs("late")).toMatchObject([{ state: "skipped", reason: "late" }]);
     expect(await world.outbox()).toEqual([]);
   });
 });
