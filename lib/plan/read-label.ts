@@ -1,12 +1,14 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { type Label, type SharedHold, sharedHoldsOf } from "../schedule/shared-holds.ts";
+import { type OpenJobs, openJobsOf } from "./open-jobs.ts";
 import { listSchedules, type ScheduleRead } from "./read-schedule.ts";
 
-/** A group or a tag: the holds that stand on it or are being let go, and a page of its schedules. */
+/** A group or a tag: the holds that stand on it or are being let go, a page of its schedules, and the open jobs of these. */
 export interface LabelRead {
   holds: SharedHold[];
   schedules: ScheduleRead[];
+  jobs: OpenJobs;
   next?: string;
 }
 
@@ -20,5 +22,9 @@ export async function readLabel(
   const holds = (await sharedHoldsOf(tx, label)).filter(({ until }) => until === null || until > now);
   const { items, next } = await listSchedules(tx, { [label.scope]: label.name, ...page });
   if (holds.length === 0 && items.length === 0 && page.after === undefined) return null;
-  return { holds, schedules: items, ...(next === undefined ? {} : { next }) };
+  const jobs = await openJobsOf(
+    tx,
+    items.map(({ id }) => id),
+  );
+  return { holds, schedules: items, jobs, ...(next === undefined ? {} : { next }) };
 }

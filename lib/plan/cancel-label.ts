@@ -1,0 +1,171 @@
+import type { Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
+import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { afterEndedHold, applyEdit } from "./edit.ts";
+import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
+import { readShard } from "./shard.ts";
+
+export interface CancelLabelWish {
+  label: Label;
+  caller: { name: string };
+  reason?: string | undefined;
+  /** The key at which the call before ended. */
+  after?: string | undefined;
+}
+
+export interface LabelCancelled {
+  /** Schedules deleted by this call. */
+  done: number;
+  /** Of their jobs those that run: whoever works them has been told to stop. */
+  running: number;
+  /** Members are left: from where to go on. */
+  next?: string;
+}
+
+export interface CancelBounds {
+  most: number;
+  timeIsUp: () => boolean;
+}
+
+/** What one call does before it answers. */
+const atOnce = { most: 10_000, ms: 8_000 };
+const pageMax = 1_000;
+/** Claims of a shard wait while schedules of it are deleted. */
+const batchMax = 25;
+
+/**
+ * Deletes the schedules of a group or a tag, one shard's after the other's; what waits of them or is to be tried again is cancelled by
+ * that, and what runs is asked to stop. It may be killed anywhere: who asks again finds what is left. Holds of the label stay.
+ */
+export async function cancelLabel(
+  deps: EditDeps,
+  wish: CancelLabelWish,
+  bounds: CancelBounds = boundsOfCall(),
+): Promise<LabelCancelled> {
+  if (wish.after === undefined) await noteCancel(deps.sql, wish);
+  const counts = { done: 0, running: 0 };
+  let after = wish.after ?? "";
+  for (;;) {
+    const page = await membersBehind(
+      deps.sql,
+      wish.label,
+      after,
+      Math.min(pageMax, bounds.most - counts.done),
+    );
+    for (const batch of batches(page)) {
+      // Nobody of the page is passed over: what is deleted already is a member no more.
+      if (bounds.timeIsUp()) return { ...counts, next: after };
+      const { deleted, running } = await deleteBatch(deps, wish, batch);
+      counts.done += deleted;
+      counts.running += running;
+    }
+    const last = page.at(-1);
+    if (last === undefined) return counts;
+    after = last.key;
+    if (counts.done >= bounds.most) return { ...counts, next: after };
+  }
+}
+
+function boundsOfCall(): CancelBounds {
+  const until = performance.now() + atOnce.ms;
+  return { most: atOnce.most, timeIsUp: () => performance.now() > until };
+}
+
+interface Member {
+  id: string;
+  key: string;
+  shard: number;
+}
+
+function membersBehind(tx: Tx, { scope, name }: Label, after: string, limit: number): PromiseLike<Member[]> {
+  const ofLabel =
+    scope === "group" ? tx`group_key = ${name}` : tx`tags @> array[${name}::text] and tags <> '{}'`;
+  return tx<Member[]>`
+    select id, key, shard from carillon.schedules
+    where deleted_at is null and ${ofLabel} and key > ${after} order by key limit ${limit}`;
+}
+
+function batches(page: readonly Member[]): Member[][] {
+  return [...Map.groupBy(page, ({ shard }) => shard).values()].flatMap((ofShard) =>
+    Array.from({ length: Math.ceil(ofShard.length / batchMax) }, (_, n) =>
+      ofShard.slice(n * batchMax, (n + 1) * batchMax),
+    ),
+  );
+}
+
+async function deleteBatch(
+  { sql, queue }: EditDeps,
+  wish: CancelLabelWish,
+  members: readonly Member[],
+): Promise<{ deleted: number; running: number }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { parcels, ...done } = await sql.begin((tx) => deleteTogether(tx, wish, members));
+      await handOver(sql, queue, parcels);
+      return done;
+    } catch (error) {
+      if (!mayPass(error) || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+/** An edit of each, under locks that they share; who has left the label meanwhile is left alone. */
+async function deleteTogether(
+  tx: Tx,
+  { label, caller, reason }: CancelLabelWish,
+  members: readonly Member[],
+): Promise<{ deleted: number; running: number; parcels: OutgoingParcel[] }> {
+  const shard = members[0]?.shard ?? 0;
+  // Statements with a snapshot each, sent in this order.
+  const [, , schedules, state] = await Promise.all([
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard),
+    lockSchedules(
+      tx,
+      members.map(({ id }) => id),
+    ),
+    readShard(tx, shard),
+  ]);
+  const found = schedules.filter(({ body }) => labelsBesides([label], labelsOf(body)).length === 0);
+  const running = await askToStop(
+    tx,
+    shard,
+    found.map(({ id }) => id),
+  );
+  const detail = { [label.scope]: label.name, ...(reason === undefined ? {} : { reason }) };
+  const parcels: OutgoingParcel[] = [];
+  for (const each of found) {
+    const current = await afterEndedHold(tx, each, state);
+    const edit = { change: "deleted", delete: true, detail } as const;
+    parcels.push(...(await applyEdit(tx, { current, state }, edit, [], caller.name)));
+  }
+  return { deleted: found.length, running, parcels };
+}
+
+/** Before any lane is locked, and the parcels before their jobs: the lock order. */
+async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> {
+  // Of another shard's parcels only those that passed a lane hold jobs of this one.
+  const parcels = await tx<{ id: string }[]>`
+    select id from carillon.parcels
+    where lease_until is not null and (shard = ${shard} or laned) and schedule_ids && ${ids}::bigint[]
+    order by id for update`;
+  if (parcels.length === 0) return 0;
+  const asked = await tx`
+    update carillon.jobs j set cancel_asked = true
+    from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    where p.id = any(${parcels.map(({ id }) => id)}::bigint[]) and p.lease_until is not null and k.schedule_id = any(${ids}::bigint[])
+      and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+      and j.state = 'waiting' and j.parcel_id = p.id
+    returning 1`;
+  return asked.length;
+}
+
+async function noteCancel(tx: Tx, { label, caller, reason }: CancelLabelWish): Promise<void> {
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, detail)
+    values (carillon.clock(), ${caller.name}, ${`${label.scope}.cancelled`}, ${label.name},
+      ${reason === undefined ? null : JSON.stringify({ reason })}::text::jsonb)`;
+}
