@@ -38,13 +38,14 @@ begin
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.state = 'waiting'
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.parcels p on p.id = j.parcel_id;
-  -- Lanes are locked after parcels, and before those parcels that wait in them.
+  -- Lanes are locked after parcels, and before those parcels that wait in them. (Not `is null`: for a small table that nobody has
+  -- analyzed, the planner would rather walk the index of what is to be offered.)
   select array_agg(l.id) into v_locked
-  from (select p.id from carillon.parcels p where p.id = any(v_parcels) and p.lane is null order by p.id for update) l;
+  from (select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id where coalesce(p.lane, '') = '' order by p.id for update of p) l;
   if v_laned is not null or v_groups is not null then
     perform carillon.lock_lanes(v_laned, v_groups);
     select array_agg(l.id) into v_waiting
-    from (select p.id from carillon.parcels p where p.id = any(v_parcels) and p.lane is not null order by p.id for update) l;
+    from (select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id where coalesce(p.lane, '') <> '' order by p.id for update of p) l;
   end if;
   v_locked := v_locked || v_waiting;
   v_now := carillon.clock();
@@ -139,7 +140,7 @@ begin
 
   return query
     with due as (
-      select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, s.queue, s.priority, case when s.queue = 'slow' then s.target_id end as target_id, s.spec_version as version,
+      select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, s.queue, s.priority, carillon.apart_target(s.queue, s.target_id) as target_id, s.spec_version as version,
         w.place,
         greatest(j.due_at, v_now + coalesce(w.after_ms, 0) * interval '1 millisecond') as ready_at
       from unnest(v_occurrences, v_schedule_ids, v_kinds, v_ns) k (occurrence, schedule_id, kind, n)

@@ -13,7 +13,8 @@ export async function noteJobs(
   await tx`
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
     select carillon.clock(), ${caller.name}, ${action}, s.key, s.id, s.version,
-      jsonb_build_object('jobs', count(*)) || ${JSON.stringify(detail)}::text::jsonb
-    from unnest(${jobs.map(({ scheduleId }) => scheduleId)}::bigint[]) j (schedule_id) join carillon.schedules s on s.id = j.schedule_id
-    group by s.id order by s.id`;
+      jsonb_build_object('jobs', j.jobs) || ${JSON.stringify(detail)}::text::jsonb
+    from (
+      select schedule_id, count(*) as jobs from unnest(${jobs.map(({ scheduleId }) => scheduleId)}::bigint[]) j (schedule_id) group by 1 order by 1) j
+    cross join lateral (select s.key, s.id, s.version from carillon.schedules s where s.id = j.schedule_id offset 0) s`;
 }

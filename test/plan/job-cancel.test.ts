@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
-import { settleParcel } from "../../lib/parcel/settle.ts";
+import { notifyByDefault, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { cancelJob } from "../../lib/plan/cancel-jobs.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { failed } from "../../lib/target/delivery.ts";
+import { type Delivery, failed } from "../../lib/target/delivery.ts";
+import { type WorkerDeps, workParcel } from "../../lib/worker/work-parcel.ts";
+import { aborted } from "../support/aborted.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
@@ -161,6 +163,30 @@ describe("a job that runs", () => {
       state: "cancelled",
       reason: "requested",
       cancelling: false,
+      attempts: [{ outcome: "cancelled" }],
+    });
+  });
+
+  test("aborts within its handler's next second, worked by a real worker", async () => {
+    const parcel = await oneParcel(world, 1, { target: { handler: "h" } });
+    const id = await idOf("job-0");
+    const seen: unknown[] = [];
+    const deliver: WorkerDeps["deliver"] = async (jobs, { signalOf }) => {
+      await cancel(id);
+      return Promise.all(
+        jobs.map(async (job): Promise<Delivery> => {
+          await aborted(signalOf(job));
+          seen.push(signalOf(job).reason);
+          return { kind: "cancelled" };
+        }),
+      );
+    };
+    const clock = { now: world.clock.now, sleep: async () => {} };
+    const worker = { random: () => 1, notify: notifyByDefault, window: null, log: world.log };
+    await workParcel({ ...deps(), ...worker, clock, deliver }, parcel, "slow", () => 60_000);
+    expect(seen).toMatchObject([{ why: "cancelled" }]);
+    expect(await readJob(world.sql, id)).toMatchObject({
+      state: "cancelled",
       attempts: [{ outcome: "cancelled" }],
     });
   });
