@@ -7,6 +7,7 @@ import { systemClock } from "../lib/clock.ts";
 import type { Environment } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { connect } from "../lib/db/connect.ts";
+import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { findToken } from "../lib/token/token.ts";
@@ -17,14 +18,18 @@ export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, Ht
   const log = logFrom(env, "api");
   const sql = connect(env, { applicationName: "carillon-api" });
   const queue = parcelQueueFrom(env, log);
-  const handler = makeApi({
+  const limitsDefined = definedOnce(sql, log, handlers);
+  const answer = makeApi({
     operations: makeOperations({ sql, queue, handlers, targets: allowedTargetsFrom(env) }),
     findToken: (bearer) => findToken(sql, bearer),
     clock: systemClock,
     log,
   });
   return {
-    handler,
+    handler: async (event, invocation) => {
+      await limitsDefined();
+      return answer(event, invocation);
+    },
     close: async () => {
       queue.sqs.destroy();
       await sql.end();

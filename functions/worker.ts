@@ -3,11 +3,12 @@ import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
-import { type Environment, required } from "../lib/config/environment.ts";
+import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
+import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { applyWantedHolds } from "../lib/plan/wanted-holds.ts";
@@ -62,11 +63,15 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     notify,
     events: parcelEvents({ sql, events, bus, log }, notify),
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
-    window: null,
+    window: targetWindowFrom(env),
   };
+  // Only the worker that runs handlers is told of a window.
+  const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, handlers);
   return {
-    handler: (event, invocation) =>
-      workMessages(deps, event.Records, () => invocation.getRemainingTimeInMillis()),
+    handler: async (event, invocation) => {
+      await limitsDefined();
+      return workMessages(deps, event.Records, () => invocation.getRemainingTimeInMillis());
+    },
     close: async () => {
       queue.sqs.destroy();
       events.destroy();
@@ -74,6 +79,11 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
       await Promise.all([sql.end(), transactions.end()]);
     },
   };
+}
+
+function targetWindowFrom(env: Environment): number | null {
+  const bounds = { min: 1, max: 1_000 };
+  return env["TARGET_WINDOW"] === undefined ? null : integer(env, "TARGET_WINDOW", bounds.max, bounds);
 }
 
 export const handler = onDemand(assemble);

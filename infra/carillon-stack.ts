@@ -1,6 +1,6 @@
 import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { functionTimeoutSeconds, workerBatchSize } from "../lib/config/function-limits.ts";
+import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Database } from "./database.ts";
@@ -89,6 +89,7 @@ export class CarillonStack extends Stack {
       batchSize: workerBatchSize.slow,
       maxConcurrency: settings.slowConcurrency,
     });
+    slowWorker.fn.addEnvironment("TARGET_WINDOW", String(targetWindow(settings.slowConcurrency)));
     targets.admitInvoker(slowWorker.fn);
     webhooks.admitSender(slowWorker.fn);
 

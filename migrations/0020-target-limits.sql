@@ -11,7 +11,9 @@ alter table carillon.targets
   add column set_by text,
   -- Of its parcels so many may be under way at once, as the slow workers last said; null where nobody has said so.
   add column share int,
-  -- When its next job may start by its rate, had nobody ever come late to a start of their own; and by how much they did.
+  -- Where it has a rate. Until when the last that started keeps the next one waiting.
+  add column busy_until timestamptz(3),
+  -- Behind the last start that was given away; all of them, and this, are later by what slipped since.
   add column next_at timestamptz(3),
   add column slipped_ms bigint not null default 0,
   -- Up to when the tick has spread the parcels of a target with a rate.
@@ -57,6 +59,16 @@ create function carillon.lock_target(p_target int) returns void
   set search_path = pg_catalog, pg_temp
   as $$ begin perform pg_advisory_xact_lock(6, p_target); end $$;
 
+-- How long the next start waits after so many jobs started together, and how much of that is no matter: messages do not come to the
+-- millisecond.
+create function carillon.rate_time(p_target carillon.targets, p_jobs int) returns interval
+  language sql immutable parallel safe
+  as $$ select p_jobs * p_target.rate_ms::float8 / p_target.rate_count * interval '1 millisecond' $$;
+
+create function carillon.rate_slack(p_time interval) returns interval
+  language sql immutable parallel safe
+  as $$ select least(p_time / 4, interval '1 second') $$;
+
 -- Gives those that wait at a target what room there is, in order, each with the time at which it may start; at a rate no further ahead
 -- than two minutes, so that who comes later may still come before others. The target is locked. Returns the parcels to be sent.
 create function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
@@ -79,7 +91,7 @@ begin
   v_parcels := least(p_max, v_target.share - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
-  v_from := greatest(p_now, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
+  v_from := greatest(p_now, v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
   if v_parcels <= 0 or v_slots <= 0 then return; end if;
 
   return query
@@ -150,6 +162,7 @@ declare
   v_size int;
   v_jobs int := cardinality(p_parcel.occurrences);
   v_start_at timestamptz;
+  v_took interval;
   v_slots int;
   v_turn record;
 begin
@@ -167,8 +180,14 @@ begin
   if p_parcel.turn = 'granted' then
     v_slots := p_parcel.slots;
     v_start_at := p_parcel.slot_at + v_target.slipped_ms * interval '1 millisecond';
-    -- Who comes late to a start takes it all the same, and all behind start as much later: together they would be too many at once.
-    if v_start_at < v_now - interval '1 second' then
+    v_took := carillon.rate_time(v_target, least(v_jobs, v_size));
+    -- Whoever comes late to a start takes the next there is, and all behind are later by that: else they would overtake, or be too many at
+    -- once.
+    if v_start_at <= v_now and v_target.busy_until > v_now + carillon.rate_slack(v_took) then
+      update carillon.targets t set slipped_ms = t.slipped_ms + (extract(epoch from t.busy_until - v_start_at) * 1000)::bigint
+      where t.id = p_parcel.target_id;
+      v_start_at := v_target.busy_until;
+    elsif v_start_at < v_now - carillon.rate_slack(v_took) then
       update carillon.targets t set slipped_ms = t.slipped_ms + (extract(epoch from v_now - v_start_at) * 1000)::bigint
       where t.id = p_parcel.target_id;
     end if;
@@ -207,6 +226,8 @@ begin
   if v_jobs > least(v_size, case p_parcel.queue when 'fast' then v_slots end) then
     perform carillon.split_parcel(p_parcel, least(v_size, case p_parcel.queue when 'fast' then v_slots end), v_size);
   end if;
+  update carillon.targets t set busy_until = greatest(t.busy_until, v_now) + carillon.rate_time(t, least(v_jobs, v_size, case p_parcel.queue when 'fast' then v_slots end))
+  where t.id = p_parcel.target_id and t.rate_count is not null;
   update carillon.parcels p set turn = null, slots = v_slots, slot_at = null, claimed_at = v_now,
     turn_at = coalesce(p.turn_at, carillon.turn_place(p_parcel.ready_at, p.priority)),
     lease_until = p_parcel.lease_until + (v_now - p_parcel.claimed_at), offer_at = p_parcel.lease_until + (v_now - p_parcel.claimed_at)
@@ -215,7 +236,7 @@ begin
 end $$;
 
 -- For a parcel that finds room and nobody before it: so many of its jobs may be under way at once, and its start counts at the target's
--- rate. Null where it must wait. A quarter of the time to the next start is no matter: messages do not come to the millisecond.
+-- rate. Null where it must wait.
 create function carillon.direct_slots(p_target int, p_jobs int, p_now timestamptz) returns int
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -236,9 +257,9 @@ begin
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
   if v_parcels >= v_target.share or v_slots >= v_target.concurrency then return null; end if;
   if v_target.rate_count is not null then
-    v_took := p_jobs * v_target.rate_ms::float8 / v_target.rate_count * interval '1 millisecond';
-    v_next_at := coalesce(v_target.next_at + v_target.slipped_ms * interval '1 millisecond', p_now);
-    if v_next_at > p_now + least(v_took / 4, interval '1 second') then return null; end if;
+    v_took := carillon.rate_time(v_target, p_jobs);
+    v_next_at := coalesce(greatest(v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond'), p_now);
+    if v_next_at > p_now + carillon.rate_slack(v_took) then return null; end if;
     update carillon.targets t set next_at = greatest(v_next_at, p_now) + v_took - t.slipped_ms * interval '1 millisecond' where t.id = p_target;
   end if;
   return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));
@@ -267,21 +288,32 @@ begin
   return query select * from carillon.grant_turns(p_target, carillon.clock(), 200);
 end $$;
 
--- After a target's limits have changed: whoever was given a turn and has not taken it yet waits again, and turns are given by the new
--- limits. Those that come for theirs at this very moment keep it. Returns the parcels to be sent.
+-- After a target's limits have changed: whoever was given a turn and has not taken it yet waits again, what was spread by the old rate is
+-- ready when it is due, and turns are given by the new limits. Those that come for theirs at this very moment keep it. Returns the parcels
+-- to be sent.
 create function carillon.renew_turns(p_target int)
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   as $$
 #variable_conflict use_column
+declare
+  v_now timestamptz;
 begin
   perform carillon.lock_target(p_target);
+  v_now := carillon.clock();
   update carillon.parcels p set turn = 'waits', slots = null, slot_at = null, ready_at = 'infinity', offer_at = 'infinity'
   where p.id in (select g.id from carillon.parcels g
     where g.target_id = p_target and g.slots is not null and g.turn = 'granted' and g.lease_until is null for update skip locked);
-  update carillon.targets t set next_at = null, slipped_ms = 0, spread_to = null where t.id = p_target;
-  return query select * from carillon.grant_turns(p_target, carillon.clock(), 200);
+  update carillon.parcels p set turn = case when d.due_at <= v_now then 'waits'::carillon.parcel_turn end,
+    ready_at = case when d.due_at <= v_now then 'infinity' else d.due_at end,
+    offer_at = case when d.due_at <= v_now then 'infinity' else greatest(v_now + interval '20 seconds', d.due_at - interval '150 seconds') end
+  from (select g.id, g.turn_at - coalesce(g.priority, 0) * interval '10 minutes' as due_at from carillon.parcels g
+    where g.target_id = p_target and g.turn is null and g.turn_at is not null and g.lease_until is null and g.held_schedule is null and g.lane is null
+    for update skip locked) d
+  where p.id = d.id;
+  update carillon.targets t set busy_until = null, next_at = null, slipped_ms = 0, spread_to = null where t.id = p_target;
+  return query select * from carillon.grant_turns(p_target, v_now, 200);
 end $$;
 
 -- Spreads new parcels of a target with a rate, which are not sent yet, over the time that its jobs will take: in order, behind those spread
@@ -319,7 +351,7 @@ begin
       from (select max(s.start_at + s.took_ms * interval '1 millisecond') as until from spread s where s.priority >= 0) l
       where t.id = p_target and l.until is not null
     )
-    update carillon.parcels p set ready_at = coalesce(s.start_at, s.ready_at),
+    update carillon.parcels p set ready_at = coalesce(s.start_at, s.ready_at), turn_at = carillon.turn_place(s.ready_at, p.priority),
       offer_at = greatest(v_now + interval '20 seconds', coalesce(s.start_at, s.ready_at) - interval '150 seconds')
     from spread s where p.id = s.id
     returning p.id, p.queue, p.ready_at;
@@ -388,12 +420,13 @@ begin
     ), seated as (
       select a.*, (row_number() over (partition by a.queue, a.target_id, a.held order by a.occurrence, a.schedule_id, a.kind, a.n) - 1) / 10 as seat from aside a
     ), packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, queue, target_id, held, seat, max(ready_at) as ready_at,
-        array_agg(occurrence order by occurrence, schedule_id, kind, n) as occurrences,
-        array_agg(schedule_id order by occurrence, schedule_id, kind, n) as schedule_ids,
-        array_agg(kind order by occurrence, schedule_id, kind, n) as kinds,
-        array_agg(n order by occurrence, schedule_id, kind, n) as ns
-      from seated group by queue, target_id, held, seat
+      select nextval('carillon.parcels_id_seq') as id, g.* from (
+        select queue, target_id, held, seat, max(ready_at) as ready_at,
+          array_agg(occurrence order by occurrence, schedule_id, kind, n) as occurrences,
+          array_agg(schedule_id order by occurrence, schedule_id, kind, n) as schedule_ids,
+          array_agg(kind order by occurrence, schedule_id, kind, n) as kinds,
+          array_agg(n order by occurrence, schedule_id, kind, n) as ns
+        from seated group by queue, target_id, held, seat order by seat) g
     ), inserted as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, occurrences, schedule_ids, kinds, ns)
       -- In time for a message to come when it is ready: so long, and a sweep's minute, the queue lets it wait.
@@ -406,11 +439,12 @@ begin
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
     )
-    select p.id, p.queue from packed p where p.ready_at <= p_now;
+    select p.id, p.queue from packed p where p.ready_at <= p_now order by p.id;
 end $$;
 
 revoke execute on function carillon.parcel_jobs(carillon.queue_class, int, int, int), carillon.apart_target(carillon.queue_class, int),
   carillon.turn_place(timestamptz, smallint), carillon.lock_target(int), carillon.grant_turns(int, timestamptz, int),
+  carillon.rate_time(carillon.targets, int), carillon.rate_slack(interval),
   carillon.split_parcel(carillon.parcels, int, int), carillon.direct_slots(int, int, timestamptz), carillon.next_turns(int),
   carillon.renew_turns(int), carillon.spread_parcels(int, bigint[]), carillon.define_limits(text[], int[], int[], int[]),
   carillon.set_aside(carillon.parcels, timestamptz, int[])

@@ -7,10 +7,12 @@ export type ListName =
   | "versions"
   | "calendars"
   | "holds"
+  | "limits"
   | "zone-moves"
   | "dead-jobs"
   | "retries"
-  | "cancels";
+  | "cancels"
+  | "group-cancels";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

@@ -10,6 +10,7 @@ import { calendarRoutes } from "./calendar-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
+import { limitRoutes } from "./limit-routes.ts";
 import type { Operations } from "./operations.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
@@ -49,6 +50,7 @@ export function makeApi(
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
     ...jobRoutes(operations),
+    ...limitRoutes(operations),
     ...zoneRoutes(operations),
   ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {

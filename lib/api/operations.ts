@@ -2,6 +2,15 @@ import type { Sql } from "../db/connect.ts";
 import type { JobPlace } from "../job/job-place.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/payload-faults.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
+import {
+  clearLimits,
+  type Limits,
+  type LimitsRead,
+  type LimitsWish,
+  listLimits,
+  readLimits,
+  setLimits,
+} from "../limit/limits.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
 import {
@@ -14,6 +23,7 @@ import {
   removeCalendar,
 } from "../plan/calendar-edits.ts";
 import { cancelJob, type JobWish } from "../plan/cancel-jobs.ts";
+import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../plan/cancel-label.ts";
 import { type CancelledMany, type CancelManyWish, cancelMany } from "../plan/cancel-many.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../plan/dead-jobs.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
@@ -108,6 +118,12 @@ export interface Operations {
   pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
   resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
   readLabel(label: Label, page: { limit: number; after?: string | undefined }): Promise<LabelRead | null>;
+  cancelLabel(wish: CancelLabelWish): Promise<LabelCancelled>;
+  setLimits(wish: LimitsWish & { limits: Limits }): Promise<LimitsRead>;
+  clearLimits(wish: LimitsWish): Promise<void>;
+  readLimits(target: string): Promise<LimitsRead | null>;
+  /** In the order of targets' names; `after` is the name at which the page before ended. */
+  listLimits(wish: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
   readZoneData(): Promise<ZoneDataRead>;
   /** Newest first; `before` is the move at which the page before ended. Null for a release that was never in force. */
   zoneMoves(wish: {
@@ -188,6 +204,11 @@ export function makeOperations(deps: OperationDeps): Operations {
     pauseLabel: (wish) => pauseLabel(deps, wish),
     resumeLabel: (wish) => resumeLabel(deps, wish),
     readLabel: (label, page) => readLabel(sql, label, page),
+    cancelLabel: (wish) => cancelLabel(deps, wish),
+    setLimits: (wish) => setLimits(deps, wish),
+    clearLimits: (wish) => clearLimits(deps, wish),
+    readLimits: (target) => readLimits(sql, target),
+    listLimits: (wish) => listLimits(sql, wish),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     health: async () => {

@@ -7,9 +7,9 @@ import type { ApiRequest } from "./request.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
-/** The names in braces of a path such as `/v1/schedules/{key}/jobs`. */
+/** The names in braces of a path such as `/v1/schedules/{key}/jobs`; a last one with `+` takes the rest of the path. */
 type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParameterOf<Rest>
+  ? (Name extends `${infer Base}+` ? Base : Name) | ParameterOf<Rest>
   : never;
 
 /** One request to one route, everything outside the body read and checked. */

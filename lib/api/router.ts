@@ -38,6 +38,8 @@ function matched(
   pattern: readonly string[],
   segments: readonly string[],
 ): ReadonlyMap<string, string> | null {
+  const rest = /^\{(\w+)\+\}$/.exec(pattern.at(-1) ?? "")?.[1];
+  if (rest !== undefined) return matchedWithRest(pattern.slice(0, -1), segments, rest);
   if (pattern.length !== segments.length) return null;
   const parameters = new Map<string, string>();
   for (const [index, part] of pattern.entries()) {
@@ -47,4 +49,15 @@ function matched(
     if (name !== undefined) parameters.set(name, segment);
   }
   return parameters;
+}
+
+/** A last parameter such as `{target+}` takes all that is left of the path, with its slashes. */
+function matchedWithRest(
+  pattern: readonly string[],
+  segments: readonly string[],
+  name: string,
+): ReadonlyMap<string, string> | null {
+  const before = matched(pattern, segments.slice(0, pattern.length));
+  const rest = segments.slice(pattern.length).join("/");
+  return before === null || rest === "" ? null : new Map([...before, [name, rest]]);
 }

@@ -14,6 +14,11 @@ export const functionTimeoutSeconds = {
 /** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */
 export const workerBatchSize = { fast: 10, slow: 1 } as const;
 
+/** So many of the slow workers one target may have at once: one that hangs leaves the others theirs. */
+export function targetWindow(slowConcurrency: number): number {
+  return Math.max(1, Math.floor(slowConcurrency / 2));
+}
+
 /** AWS's own rule for event sources: with less, a message comes back while its first batch is still being retried. */
 export const visibilityInTimeouts = 6;
 

@@ -1,4 +1,5 @@
 import { durationMs } from "../cadence/duration.ts";
+import { parseRate, type Rate, rateForm } from "../limit/rate.ts";
 
 /** What the way to a handler must know of it. */
 export interface HandlerTraits {
@@ -8,7 +9,7 @@ export interface HandlerTraits {
   /** So many of its runs at once, over all workers; null for any number. */
   concurrency: number | null;
   /** So many of its runs may start in a time; null for any number. */
-  rate: { count: number; perMs: number } | null;
+  rate: Rate | null;
 }
 
 export interface HandlerSettings {
@@ -32,7 +33,6 @@ export interface RecheckBounds {
 const nameForm = /^[a-z][a-z0-9-]{0,63}$/;
 const maxChecksMost = 1_000;
 const maxAheadMostMs = 366 * 86_400_000;
-const rateUnits = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 /** Throws, when the program starts, for settings that make no sense. */
 export function handlerTraits(settings: HandlerSettings & { grouped?: boolean }): HandlerTraits {
@@ -43,7 +43,7 @@ export function handlerTraits(settings: HandlerSettings & { grouped?: boolean })
     );
   if (concurrency !== null && !isCount(concurrency, 1))
     throw new TypeError(`The handler ${name}: concurrency takes a whole number from 1.`);
-  return { name, grouped, concurrency, rate: rate === undefined ? null : parseRate(name, rate) };
+  return { name, grouped, concurrency, rate: rate === undefined ? null : readRate(name, rate) };
 }
 
 export function recheckBounds({ name, maxChecks = 5, maxAhead = "30d" }: HandlerSettings): RecheckBounds {
@@ -55,12 +55,10 @@ export function recheckBounds({ name, maxChecks = 5, maxAhead = "30d" }: Handler
   return { maxChecks, maxAheadMs };
 }
 
-function parseRate(name: string, rate: string): { count: number; perMs: number } {
-  const [, count = "", unit = ""] = /^([1-9]\d{0,8})\/([smh])$/.exec(rate) ?? [];
-  const perMs = unit === "s" || unit === "m" || unit === "h" ? rateUnits[unit] : undefined;
-  if (perMs === undefined)
-    throw new TypeError(`The handler ${name}: rate is written like "10/s", "100/m" or "1000/h".`);
-  return { count: Number(count), perMs };
+function readRate(name: string, text: string): Rate {
+  const rate = parseRate(text);
+  if (rate === null) throw new TypeError(`The handler ${name}: rate is written ${rateForm}.`);
+  return rate;
 }
 
 function isCount(value: number, min: number): boolean {

@@ -18,8 +18,11 @@ export const wording = {
     "{events} events were not told: bus {bus} has not taken them for a day, and they are dropped",
   "lifecycle.hold-failed": "schedule {schedule} could not be held now, and will be by a later tick: {error}",
   "lifecycle.held": "schedule {key} is held by Carillon: {reason}",
+  "lifecycle.holds-left": "schedules that are to be held wait for the tick: {error}",
   "lifecycle.left": "events stay in the outbox for the tick: {error}",
   "lifecycle.untold": "bus {bus} did not take {events} events, which will be told again: {error}",
+  "limits.defined": "the limits that handlers define changed for {targets} targets",
+  "limits.not-defined": "the limits that handlers define could not be taken over, and will be later: {error}",
   "local.batch-failed":
     "{function} failed on {messages} messages of {queue}, which stay there for now: {error}",
   "local.broken": "the stack cannot go on: {reason}",

@@ -52,6 +52,11 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     pauseLabel: operation("pauseLabel"),
     resumeLabel: operation("resumeLabel"),
     readLabel: operation("readLabel"),
+    cancelLabel: operation("cancelLabel"),
+    setLimits: operation("setLimits"),
+    clearLimits: operation("clearLimits"),
+    readLimits: operation("readLimits"),
+    listLimits: operation("listLimits"),
     readZoneData: async () => operation("readZoneData")({}),
     zoneMoves: operation("zoneMoves"),
     health: async () => {

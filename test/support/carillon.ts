@@ -62,6 +62,8 @@ export interface Carillon {
   work(timeLeftMs?: number): Promise<string[]>;
   /** How deliveries end; a test replaces it. */
   outcome: (job: ClaimedJob) => Delivery | Promise<Delivery>;
+  /** Of the parcels of one slow target so many may be worked at once; a test replaces it. */
+  window: number | null;
   delivered: Delivered[];
   /** As they are stored, in the order of occurrences. */
   jobs(key?: string): Promise<StoredJob[]>;
@@ -108,6 +110,7 @@ export async function carillon({
       tick({ sql: as.tick, queue, log, ...world.more.tick }, { ...tickDefaults, ...settings }, () => false),
     work: (timeLeftMs = 60_000) => work(world, as.worker, timeLeftMs),
     outcome: () => done,
+    window: null,
     delivered: [],
     jobs: (key) => storedJobs(sql, key),
     stop: async () => {
@@ -154,7 +157,7 @@ async function work(world: Carillon, sql: Sql, timeLeftMs: number): Promise<stri
     log,
     random: () => 1,
     notify: notifyByDefault,
-    window: null,
+    window: world.window,
     ...world.more.worker,
   };
   const stay: string[] = [];

@@ -1,0 +1,34 @@
+import type { Sql } from "../db/connect.ts";
+import type { HandlerTraits } from "../job/handler-traits.ts";
+import type { Log } from "../log/log.ts";
+
+type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
+
+/** Takes over the limits that the deployed handlers define, where they are news. What the API has set stays in force. */
+export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Promise<number> {
+  const [defined] = await sql<{ changed: number }[]>`
+    select carillon.define_limits(${handlers.map(({ name }) => `handler/${name}`)}::text[],
+      ${handlers.map(({ concurrency }) => concurrency)}::int[], ${handlers.map(({ rate }) => rate?.count ?? null)}::int[],
+      ${handlers.map(({ rate }) => rate?.perMs ?? null)}::int[]) as changed`;
+  return defined?.changed ?? 0;
+}
+
+/**
+ * For a function that has just started: takes them over ahead of its first event. Where that fails the event is served all the same, by
+ * the limits of before, and the next one tries again.
+ */
+export function definedOnce(sql: Sql, log: Log, handlers: readonly Limited[]): () => Promise<void> {
+  let defined: Promise<void> | undefined;
+  return () => {
+    defined ??= defineLimits(sql, handlers).then(
+      (changed) => {
+        if (changed > 0) log.info("limits.defined", { targets: changed });
+      },
+      (error: unknown) => {
+        defined = undefined;
+        log.warn("limits.not-defined", { error: String(error) });
+      },
+    );
+    return defined;
+  };
+}

@@ -1,0 +1,148 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { lockTarget } from "../db/locks.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
+import { Refusal } from "../refusal.ts";
+import { type Rate, rateText } from "./rate.ts";
+
+/** Null for no limit. */
+export interface Limits {
+  concurrency: number | null;
+  rate: Rate | null;
+}
+
+export interface LimitsRead extends Limits {
+  target: string;
+  /** What the handler's own definition says, whatever is in force. */
+  defined: Limits;
+  /** Who set what is in force through the API; null where it is the definition's. */
+  set: { at: Date; by: string } | null;
+  /** Jobs that have a place under way at this moment. */
+  running: number;
+  /** Jobs that are due and wait for a place. */
+  waiting: number;
+}
+
+interface LimitsRow {
+  target: string;
+  concurrency: number | null;
+  count: number | null;
+  perMs: number | null;
+  definedConcurrency: number | null;
+  definedCount: number | null;
+  definedPerMs: number | null;
+  setAt: Date | null;
+  setBy: string | null;
+  running: number;
+  waiting: number;
+}
+
+export interface LimitsWish {
+  target: string;
+  caller: { name: string };
+}
+
+interface LimitDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+}
+
+/** Sets both limits of a target, which no schedule need name yet. They hold at once, for what waits already as well. */
+export async function setLimits(deps: LimitDeps, wish: LimitsWish & { limits: Limits }): Promise<LimitsRead> {
+  const { concurrency, rate } = wish.limits;
+  const detail = { concurrency, rate: rate === null ? null : rateText(rate) };
+  await change(deps, wish, { action: "limits.set", detail }, async (tx, id) => {
+    await tx`
+      update carillon.targets set concurrency = ${concurrency}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
+        set_at = carillon.clock(), set_by = ${wish.caller.name} where id = ${id}`;
+  });
+  return orMissing(await readLimits(deps.sql, wish.target), wish.target);
+}
+
+/** What the handler's definition says is in force again; there is no limit where it says nothing. */
+export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<void> {
+  const found = await readLimits(deps.sql, wish.target);
+  if (found?.set == null) throw missing(wish.target);
+  await change(deps, wish, { action: "limits.cleared", detail: null }, async (tx, id) => {
+    await tx`
+      update carillon.targets set concurrency = defined_concurrency, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
+        set_at = null, set_by = null where id = ${id}`;
+  });
+}
+
+async function change(
+  { sql, queue }: LimitDeps,
+  { target, caller }: LimitsWish,
+  { action, detail }: { action: string; detail: { concurrency: number | null; rate: string | null } | null },
+  write: (tx: Tx, id: number) => Promise<void>,
+): Promise<void> {
+  const outgoing = await sql.begin(async (tx) => {
+    const [named] = await tx<{ id: number }[]>`select carillon.target_named(${target}) as id`;
+    if (named === undefined) throw new Error(`The target ${target} was made and is not there.`);
+    await lockTarget(tx, named.id);
+    await write(tx, named.id);
+    await tx`
+      insert into carillon.audit (at, actor, action, subject, detail)
+      values (carillon.clock(), ${caller.name}, ${action}, ${target}, ${detail === null ? null : JSON.stringify(detail)}::text::jsonb)`;
+    return tx<OutgoingParcel[]>`
+      select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+      from carillon.renew_turns(${named.id}) order by ready_at, id`;
+  });
+  await handOver(sql, queue, outgoing);
+}
+
+/** Null for a target that nobody has named. */
+export async function readLimits(tx: Tx, target: string): Promise<LimitsRead | null> {
+  const [row] = await tx<LimitsRow[]>`${limitRows(tx)} where t.name = ${target}`;
+  return row === undefined ? null : limitsOf(row);
+}
+
+/** The targets that have limits, in the order of their names; `after` is the name at which the page before ended. */
+export async function listLimits(
+  tx: Tx,
+  { limit, after }: { limit: number; after?: string | undefined },
+): Promise<{ items: LimitsRead[]; next?: string }> {
+  const rows = await tx<LimitsRow[]>`
+    ${limitRows(tx)}
+    where (t.concurrency is not null or t.rate_count is not null or t.set_at is not null) ${after === undefined ? tx`` : tx`and t.name > ${after}`}
+    order by t.name limit ${limit + 1}`;
+  const items = rows.slice(0, limit).map(limitsOf);
+  const last = items.at(-1);
+  return { items, ...(rows.length <= limit || last === undefined ? {} : { next: last.target }) };
+}
+
+const limitRows = (tx: Tx) => tx`
+  select t.name as target, t.concurrency, t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
+    t.defined_rate_count as "definedCount", t.defined_rate_ms as "definedPerMs", t.set_at as "setAt", t.set_by as "setBy",
+    (select coalesce(sum(least(p.slots, cardinality(p.occurrences))), 0)::int from carillon.parcels p
+      where p.target_id = t.id and p.slots is not null and p.lease_until is not null) as running,
+    (select coalesce(sum(cardinality(p.occurrences)), 0)::int from carillon.parcels p
+      where p.target_id = t.id and (p.turn = 'waits' and p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' <= carillon.clock()
+        or p.slots is not null and p.lease_until is null)) as waiting
+  from carillon.targets t`;
+
+function limitsOf(row: LimitsRow): LimitsRead {
+  const { target, concurrency, setAt, setBy, running, waiting } = row;
+  return {
+    target,
+    concurrency,
+    rate: rateOf(row.count, row.perMs),
+    defined: { concurrency: row.definedConcurrency, rate: rateOf(row.definedCount, row.definedPerMs) },
+    set: setAt === null || setBy === null ? null : { at: setAt, by: setBy },
+    running,
+    waiting,
+  };
+}
+
+function rateOf(count: number | null, perMs: number | null): Rate | null {
+  return count === null || perMs === null ? null : { count, perMs };
+}
+
+function orMissing(read: LimitsRead | null, target: string): LimitsRead {
+  if (read === null) throw missing(target);
+  return read;
+}
+
+function missing(target: string): Refusal {
+  return new Refusal("missing", `No limits were set for the target ${JSON.stringify(target)}.`);
+}

@@ -1,0 +1,22 @@
+/** So many starts in so long. */
+export interface Rate {
+  count: number;
+  perMs: number;
+}
+
+const units = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** How a rate is written, for messages. */
+export const rateForm = 'like "10/s", "100/m" or "1000/h"';
+
+/** `10/s`, `100/m`, `1000/h`; null for anything else. */
+export function parseRate(text: string): Rate | null {
+  const [, count = "", unit = ""] = /^([1-9]\d{0,8})\/([smh])$/.exec(text) ?? [];
+  return unit === "s" || unit === "m" || unit === "h" ? { count: Number(count), perMs: units[unit] } : null;
+}
+
+export function rateText({ count, perMs }: Rate): string {
+  const unit = Object.entries(units).find(([, ms]) => ms === perMs)?.[0];
+  if (unit === undefined) throw new Error(`No unit of a rate takes ${perMs} ms.`);
+  return `${count}/${unit}`;
+}

@@ -1,0 +1,103 @@
+import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { handOver } from "../../lib/parcel/hand-over.ts";
+import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
+import { sweep } from "../../lib/parcel/sweep.ts";
+import type { Carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+export const due = at(minute);
+export const lease = 30 * second;
+
+/** So many schedules of this body and name (`a-000` …), each due once. They stand where the tick has not been yet. */
+export async function dueOnce(
+  world: Carillon,
+  name: string,
+  count: number,
+  body: object = { target: { handler: name } },
+  when = due,
+): Promise<void> {
+  await world.put(`${name}-000`, { when: `at ${when.toISOString()}`, ...body });
+  if (count > 1) await copies(world, name, count);
+}
+
+/** The first one over again: a hundred edits take longer than what they are made for. */
+async function copies({ sql }: Carillon, name: string, count: number): Promise<void> {
+  await sql`
+    with first as (select * from carillon.schedules where key = ${`${name}-000`}), made as (
+      insert into carillon.schedules (key, shard, queue, target_kind, target_id, tags, overlap, deadline_ms, lane, priority, created_at, created_by,
+        updated_at, updated_by)
+      select ${name} || '-' || lpad(i::text, 3, '0'), f.shard, f.queue, f.target_kind, f.target_id, f.tags, f.overlap, f.deadline_ms, f.lane, f.priority,
+        f.created_at, f.created_by, f.updated_at, f.updated_by
+      from first f, generate_series(1, ${count - 1}) i
+      returning id
+    ), versions as (
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target, payload)
+      select m.id, 1, 'created', v.changed_at, v.changed_by, 1, false, v.once_at, v.body, v.target, v.payload
+      from made m, first f join carillon.schedule_versions v on v.schedule_id = f.id
+    )
+    insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
+    select p.due_at, p.occurrence, m.id, p.every_ms, 1, p.cadence_id, p.governed, p.shard
+    from made m, first f join carillon.plan p on p.schedule_id = f.id`;
+}
+
+export interface StoredParcel {
+  id: string;
+  turn: string | null;
+  slots: number | null;
+  jobs: number;
+  readyAt: Date | null;
+  leased: boolean;
+  priority: number | null;
+  owed: boolean | null;
+}
+
+/** In the order in which they wait. */
+export async function parcels({ sql }: Carillon, target?: string): Promise<StoredParcel[]> {
+  return sql<StoredParcel[]>`
+    select p.id, p.turn, p.slots, cardinality(p.occurrences) as jobs, nullif(p.ready_at, 'infinity') as "readyAt",
+      p.lease_until is not null as leased, p.priority, p.owed
+    from carillon.parcels p left join carillon.targets t on t.id = p.target_id
+    ${target === undefined ? sql`` : sql`where t.name = ${target}`}
+    order by coalesce(p.turn_at, p.ready_at), p.id`;
+}
+
+export async function ids(world: Carillon, target?: string): Promise<string[]> {
+  return (await parcels(world, target)).map(({ id }) => id);
+}
+
+export interface Worker {
+  claim(id: string): Promise<ClaimedParcel | NotClaimed>;
+  claimed(id: string): Promise<ClaimedParcel>;
+  settle(parcel: ClaimedParcel, settlement?: Settlement): Promise<string[]>;
+}
+
+/** Whoever takes parcels by hand, with this window. */
+export function workerOf({ sql }: Carillon, window: number | null = null): Worker {
+  const claim = (id: string) => claimParcel(sql, id, lease, window);
+  return {
+    claim,
+    claimed: async (id) => {
+      const parcel = await claim(id);
+      if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+      return parcel;
+    },
+    settle: async (parcel, settlement = { kind: "succeeded" }) => {
+      const { outgoing } = await settleParcel(
+        sql,
+        parcel,
+        parcel.jobs.map(() => settlement),
+      );
+      return outgoing.map(({ id }) => id);
+    },
+  };
+}
+
+/** What a tick does of it: who is to be sent. */
+export async function swept({ sql, log, queue }: Carillon): Promise<string[]> {
+  const { outgoing } = await sweep(sql, log);
+  await handOver(sql, queue, outgoing);
+  return outgoing.map(({ id }) => id);
+}
+
+export const attemptsOf = ({ sql }: Carillon) =>
+  sql<{ attempt: number }[]>`select distinct attempt from carillon.jobs order by attempt`;
