@@ -6,7 +6,8 @@ import { type Hold, heldUntilOf } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
-import { type Held, raiseHeldVersions } from "../schedule/write-schedule.ts";
+import { raiseHeldVersions } from "../schedule/write-many.ts";
+import type { Held } from "../schedule/write-schedule.ts";
 import { wakeBacklog } from "./backlog.ts";
 import { owedAfterHold } from "./edit.ts";
 import {

@@ -88,7 +88,7 @@ export async function listSchedules(
   return { items, ...(after === undefined ? {} : { next: after }) };
 }
 
-async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
+export async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
   const now = await databaseClock(tx);
   const ids = stored.map(({ id }) => id);

@@ -49,7 +49,8 @@ export interface ScheduleBody {
   /** So many jobs in a row that are dead put it on hold. */
   holdAfter: number | null;
   delivery: "ledger";
-  deleteOnEnd: false;
+  /** It goes by itself when it has ended. */
+  deleteOnEnd: boolean;
   /** True sets the caller's own hold, left out touches none; a wish of this request, never stored. */
   paused?: boolean;
 }
@@ -57,7 +58,6 @@ export interface ScheduleBody {
 /** The default, and so far the only value, of what later versions bring. */
 const onlyValue = {
   delivery: "ledger",
-  deleteOnEnd: false,
 } as const;
 
 /** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
@@ -116,7 +116,7 @@ export const scheduleShape = z.strictObject({
   ),
   holdAfter: z.int().min(1).max(1_000).nullable().default(null),
   delivery: later(onlyValue.delivery),
-  deleteOnEnd: later(onlyValue.deleteOnEnd),
+  deleteOnEnd: z.boolean().default(false),
   paused: z.boolean().optional(),
 });
 

@@ -63,10 +63,10 @@ export async function insertSchedule(
   const asked = askedOf(body);
   await tx`
     insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
-      calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, created_at, created_by, updated_at, updated_by)
+      calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at, created_at, created_by, updated_at, updated_by)
     values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${held?.since ?? null}, ${held?.until ?? null}, ${body.group}, ${body.tags},
       ${targetKind(body.target)}, carillon.target_named(${targetName(body.target)}), ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
-      ${asked.overlap}, ${asked.deadlineMs}, ${laneFor(tx, body)}, ${asked.priority}, ${asked.holdAfter}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
+      ${asked.overlap}, ${asked.deadlineMs}, ${laneFor(tx, body)}, ${asked.priority}, ${asked.holdAfter}, ${body.deleteOnEnd ? author.at : null}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
   await insertVersion(
     tx,
     {
@@ -110,7 +110,7 @@ export async function raiseVersion(
       ${raised.spec === undefined ? tx`` : tx`calendar_id = ${raised.spec.calendar?.id ?? null},`}
       max_fires = ${body.maxFires}, fires = case when ${body.maxFires}::int is not null then coalesce(fires, 0) end,
       overlap = ${asked.overlap}, deadline_ms = ${asked.deadlineMs}, lane = ${laneFor(tx, body)}, priority = ${asked.priority},
-      hold_after = ${asked.holdAfter}, ${fresh ? tx`fresh_version = ${version},` : tx``}
+      hold_after = ${asked.holdAfter}, end_look_at = ${body.deleteOnEnd && raised.deleted !== true ? author.at : null}, ${fresh ? tx`fresh_version = ${version},` : tx``}
       deleted_at = ${raised.deleted === true ? author.at : null},
       group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)}, target_id = carillon.target_named(${targetName(body.target)}),
       updated_at = ${author.at}, updated_by = ${author.name}
@@ -133,34 +133,6 @@ export async function raiseVersion(
     author,
   );
   return { version, ...row };
-}
-
-/** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
-export async function raiseHeldVersions(
-  tx: Tx,
-  schedules: readonly { id: string; held: Held | null }[],
-  { change, detail }: { change: ScheduleChange; detail: Json },
-  author: Author,
-): Promise<void> {
-  const instants = (of: (held: Held) => Date | null) =>
-    schedules.map(({ held }) => (held === null ? null : (of(held)?.toISOString() ?? null)));
-  await tx`
-    with wanted as (
-      select * from unnest(${schedules.map(({ id }) => id)}::bigint[], ${instants(({ since }) => since)}::text[],
-        ${instants(({ until }) => until)}::text[]) w (id, since, until)
-    ), raised as (
-      update carillon.schedules s
-      set version = s.version + 1, held_since = w.since::timestamptz, held_until = w.until::timestamptz,
-        updated_at = ${author.at}, updated_by = ${author.name}
-      from wanted w where s.id = w.id
-      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until
-    ), versions as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until)
-      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until
-      from raised
-    )
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb from raised`;
 }
 
 /** A hold that has ended by itself is taken off; the version stays, since nothing was edited. */
@@ -204,7 +176,7 @@ async function insertVersion(
     from carillon.schedules s where s.id = ${scheduleId}`;
 }
 
-function jsonText(value: unknown): string {
+export function jsonText(value: unknown): string {
   return JSON.stringify(value);
 }
 

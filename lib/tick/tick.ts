@@ -8,6 +8,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type Notify, notifyByDefault } from "../parcel/settle.ts";
 import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
+import { deleteEnded } from "../plan/delete-ended.ts";
 import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
 import { shardCount } from "../plan/shard.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
@@ -93,6 +94,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await applyWantedHolds(run, run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
+  await deleteEnded(run.sql, run.timeIsUp).catch(run.note);
   await tellAll(run).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
   await replanCalendars(run, run).catch(run.note);

@@ -163,7 +163,6 @@ describe("a schedule body", () => {
 
   test.each<[Record<string, unknown>, string[]]>([
     [{ delivery: "pulse" }, ["delivery"]],
-    [{ deleteOnEnd: true }, ["deleteOnEnd"]],
   ])("says of %j that it is not available yet", (later, paths) => {
     expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");
     expect(pathsOf({ ...least, ...later }).sort()).toEqual(paths);

@@ -1,0 +1,130 @@
+import { previousRunBefore } from "../cadence/cadence.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { deleteEndedVersions } from "../schedule/write-many.ts";
+import { readStored, type ScheduleRead } from "./read-schedule.ts";
+import { readShard } from "./shard.ts";
+
+/** So many of one shard are looked at in one transaction, during which claims of the shard wait. */
+const lookedMax = 100;
+
+interface Look {
+  shard: number;
+  ids: string[];
+}
+
+/**
+ * Deletes the schedules with `deleteOnEnd` that have ended. One is looked at when it is new or edited, and from then on whenever it may
+ * have ended: when its next occurrence has come. One whose last job is dead stays, so that somebody can look at it and have it tried again.
+ * Returns how many were deleted.
+ */
+export async function deleteEnded(sql: Sql, timeIsUp: () => boolean): Promise<number> {
+  let deleted = 0;
+  while (!timeIsUp()) {
+    const looks = await dueLooks(sql);
+    for (const look of looks) {
+      if (timeIsUp()) return deleted;
+      deleted += await sql.begin((tx) => lookAtShard(tx, look));
+    }
+    if (looks.length === 0) return deleted;
+  }
+  return deleted;
+}
+
+function dueLooks(sql: Sql): PromiseLike<Look[]> {
+  return sql<Look[]>`
+    select shard, (array_agg(id order by id))[1:${lookedMax}] as ids from (
+      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) order by end_look_at limit 1000) due
+    group by shard order by shard`;
+}
+
+/** Under the gate nothing of these schedules starts and nobody edits them. */
+async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
+  const [, , found, state] = await Promise.all([
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard),
+    lockSchedules(tx, ids),
+    readShard(tx, shard),
+  ]);
+  const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
+  const over = found.filter(({ id }) => read.get(id)?.state === "ended");
+  const standing = await standings(tx, over, state.now);
+  const gone = over.filter(({ id }) => standing.get(id) === "settled");
+  await deleteEndedVersions(tx, gone, { name: "carillon", at: state.now });
+  const kept = found.filter((schedule) => !gone.includes(schedule));
+  await lookAgain(
+    tx,
+    kept.map((schedule) => ({
+      id: schedule.id,
+      at: nextLook(schedule, read.get(schedule.id), standing.get(schedule.id), state.now),
+    })),
+  );
+  return gone.length;
+}
+
+type Standing = "unsettled" | "dead" | "settled";
+
+/** How many of a schedule's last jobs are looked at for one that is not settled. */
+const jobsLookedAt = 30;
+
+/** How the last jobs of ended schedules stand, those beside the cadence too. */
+async function standings(
+  tx: Tx,
+  schedules: readonly StoredSchedule[],
+  now: Date,
+): Promise<Map<string, Standing>> {
+  const cadenced = schedules.flatMap((schedule) => lastRuns(schedule, now));
+  const beside = await tx<{ scheduleId: string; occurrence: Date; kind: JobRead["kind"]; n: number }[]>`
+    select b.schedule_id as "scheduleId", b.occurrence, b.kind, b.n
+    from unnest(${schedules.map(({ id }) => id)}::bigint[]) s (id) cross join lateral (
+      select * from carillon.jobs_beside b where b.schedule_id = s.id order by b.occurrence desc, b.kind desc, b.n desc limit ${jobsLookedAt}) b`;
+  const jobs = Map.groupBy(await readJobsAt(tx, [...cadenced, ...beside]), ({ scheduleId }) => scheduleId);
+  return new Map(schedules.map(({ id }) => [id, standingOf(jobs.get(id) ?? [])]));
+}
+
+function lastRuns(schedule: StoredSchedule, now: Date): { scheduleId: string; occurrence: Date }[] {
+  const timetable = timetableOf(schedule);
+  const runs: { scheduleId: string; occurrence: Date }[] = [];
+  let at = previousRunBefore(timetable.cadence, occurrenceDueBy(timetable, now.getTime()) + 1);
+  for (; at !== null && runs.length < jobsLookedAt; at = previousRunBefore(timetable.cadence, at))
+    runs.push({ scheduleId: schedule.id, occurrence: new Date(at) });
+  return runs;
+}
+
+function standingOf(jobs: readonly JobRead[]): Standing {
+  if (jobs.some(({ state }) => state === "waiting" || state === "running" || state === "retrying"))
+    return "unsettled";
+  const newest = jobs.reduce<JobRead | null>(
+    (last, job) => (last === null || job.occurrence > last.occurrence ? job : last),
+    null,
+  );
+  return newest?.state === "dead" ? "dead" : "settled";
+}
+
+const soonMs = 60_000;
+const rarelyMs = 6 * 3_600_000;
+
+/** It cannot have ended before its next occurrence, nor while it is held. */
+function nextLook(
+  { heldUntil }: StoredSchedule,
+  read: ScheduleRead | undefined,
+  standing: Standing | undefined,
+  now: Date,
+): Date {
+  const soon = new Date(now.getTime() + soonMs);
+  const rarely = new Date(now.getTime() + rarelyMs);
+  if (read?.state === "paused") return heldUntil !== null && heldUntil > soon ? heldUntil : rarely;
+  if (standing === "dead") return rarely;
+  return read?.nextAt != null && read.nextAt > soon ? read.nextAt : soon;
+}
+
+async function lookAgain(tx: Tx, looks: readonly { id: string; at: Date }[]): Promise<void> {
+  if (looks.length === 0) return;
+  await tx`
+    update carillon.schedules s set end_look_at = l.at
+    from unnest(${looks.map(({ id }) => id)}::bigint[], ${tx.array(looks.map(({ at }) => at))}::timestamptz[]) l (id, at)
+    where s.id = l.id`;
+}

@@ -1,0 +1,52 @@
+import type { Tx } from "../db/connect.ts";
+import type { Json } from "./json.ts";
+import { type Author, type Held, jsonText, type ScheduleChange } from "./write-schedule.ts";
+
+/** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
+export async function raiseHeldVersions(
+  tx: Tx,
+  schedules: readonly { id: string; held: Held | null }[],
+  { change, detail }: { change: ScheduleChange; detail: Json },
+  author: Author,
+): Promise<void> {
+  const instants = (of: (held: Held) => Date | null) =>
+    schedules.map(({ held }) => (held === null ? null : (of(held)?.toISOString() ?? null)));
+  await tx`
+    with wanted as (
+      select * from unnest(${schedules.map(({ id }) => id)}::bigint[], ${instants(({ since }) => since)}::text[],
+        ${instants(({ until }) => until)}::text[]) w (id, since, until)
+    ), raised as (
+      update carillon.schedules s
+      set version = s.version + 1, held_since = w.since::timestamptz, held_until = w.until::timestamptz,
+        updated_at = ${author.at}, updated_by = ${author.name}
+      from wanted w where s.id = w.id
+      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until
+    ), versions as (
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until
+      from raised
+    )
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb from raised`;
+}
+
+/** Schedules that have ended and go by themselves. */
+export async function deleteEndedVersions(
+  tx: Tx,
+  schedules: readonly { id: string }[],
+  author: Author,
+): Promise<void> {
+  if (schedules.length === 0) return;
+  await tx`
+    with raised as (
+      update carillon.schedules
+      set version = version + 1, deleted_at = ${author.at}, end_look_at = null, updated_at = ${author.at}, updated_by = ${author.name}
+      where id = any(${schedules.map(({ id }) => id)}::bigint[])
+      returning id, key, version, spec_version
+    ), versions as (
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held)
+      select id, version, 'deleted', ${author.at}, ${author.name}, spec_version, false from raised
+    )
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
+}

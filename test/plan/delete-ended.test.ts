@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+const exists = async (key: string) => (await readSchedule(world.sql, key)) !== null;
+
+/** A minute of work: the tick, and whatever it hands over. */
+async function minutes(count: number): Promise<void> {
+  for (let each = 0; each < count; each++) {
+    await world.tick();
+    await world.work();
+    await world.clock.advance(minute);
+    await world.work();
+  }
+  await world.tick();
+}
+
+describe("a schedule with deleteOnEnd", () => {
+  test("goes when its only run is over, and its key is free", async () => {
+    await world.put("welcome:ann", { when: "in 90s", deleteOnEnd: true });
+    await world.put("stays", { when: "in 90s" });
+    await minutes(1);
+    expect(await exists("welcome:ann")).toBe(true);
+    await minutes(3);
+    expect(await exists("welcome:ann")).toBe(false);
+    expect(await readSchedule(world.sql, "stays")).toMatchObject({ state: "ended" });
+    expect(await world.jobs("welcome:ann")).toMatchObject([{ state: "succeeded" }]);
+    expect(
+      await world.sql`select actor, detail from carillon.audit where action = 'schedule.deleted'`,
+    ).toEqual([{ actor: "carillon", detail: { reason: "ended" } }]);
+    expect((await world.put("welcome:ann", { when: "in 90s", deleteOnEnd: true })).change).toBe("created");
+  });
+
+  test("stays while it waits, runs or is to be tried again, and goes afterwards", async () => {
+    world.outcome = ({ attempt }) => (attempt < 2 ? failed("no") : { kind: "done" });
+    await world.put("tries", { when: "in 30s", deleteOnEnd: true, retry: { backoff: "fixed", base: "5m" } });
+    await minutes(7);
+    expect(await world.jobs("tries")).toMatchObject([{ state: "waiting", attempt: 2 }]);
+    expect(await exists("tries")).toBe(true);
+    await minutes(9);
+    expect(await world.jobs("tries")).toMatchObject([{ state: "succeeded" }]);
+    expect(await exists("tries")).toBe(false);
+  });
+
+  test("stays where its last job is dead, for somebody to look at", async () => {
+    world.outcome = () => failed("never", true);
+    await world.put("dies", { when: "in 30s", deleteOnEnd: true });
+    await minutes(10);
+    expect(await exists("dies")).toBe(true);
+  });
+
+  test("stays while a recheck waits", async () => {
+    const later = at(20 * minute);
+    world.outcome = ({ kind }) => (kind === "again" ? { kind: "done" } : { kind: "again", at: later });
+    await world.put("checks", { when: "in 30s", deleteOnEnd: true, target: { handler: "greet" } });
+    await minutes(15);
+    expect(await readSchedule(world.sql, "checks")).toMatchObject({ state: "active", nextAt: later });
+    await minutes(10);
+    expect(await exists("checks")).toBe(false);
+  });
+
+  test("that has several runs goes after the last of them, and is looked at no oftener than they come", async () => {
+    await world.put("thrice", { when: "every 10m", maxFires: 3, deleteOnEnd: true });
+    await minutes(9);
+    const [look] = await world.sql`select end_look_at from carillon.schedules where key = 'thrice'`;
+    expect(look).toEqual({ end_look_at: at(10 * minute) });
+    await minutes(20);
+    expect(await exists("thrice")).toBe(true);
+    await minutes(5);
+    expect(await exists("thrice")).toBe(false);
+    expect(await world.jobs("thrice")).toHaveLength(3);
+  });
+
+  test("goes though its run was only missed, and stays while it is held", async () => {
+    await world.put("missed", { when: "in 30s", deleteOnEnd: true, catchUp: { policy: "skip" } });
+    await world.put("held", { when: "in 30s", deleteOnEnd: true });
+    await world.pause("held");
+    await world.clock.advance(20 * minute);
+    await minutes(3);
+    expect(await exists("missed")).toBe(false);
+    expect(await exists("held")).toBe(true);
+    await world.resume("held");
+    await minutes(3);
+    expect(await exists("held")).toBe(false);
+  });
+
+  test("that an edit takes it from stays, and one that an edit gives it goes", async () => {
+    await world.put("keeps", { when: "in 30s", deleteOnEnd: true });
+    await world.put("loses", { when: "in 30s" });
+    await world.patch("keeps", { deleteOnEnd: false });
+    await minutes(3);
+    await world.patch("loses", { deleteOnEnd: true });
+    await minutes(1);
+    expect(await exists("keeps")).toBe(true);
+    expect(await exists("loses")).toBe(false);
+  });
+
+  test("goes with many others in one tick", async () => {
+    for (let each = 0; each < 120; each++)
+      await world.put(`one:${each}`, { when: "in 30s", deleteOnEnd: true });
+    await world.sql`update carillon.schedules set shard = 3`;
+    await world.sql`update carillon.plan set shard = 3`;
+    await world.sql`update carillon.parcels set shard = 3`;
+    await minutes(3);
+    await world.clock.advance(5 * second);
+    await world.tick();
+    expect(await world.sql`select from carillon.schedules where deleted_at is null`).toEqual([]);
+  });
+});
