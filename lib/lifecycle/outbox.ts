@@ -1,7 +1,7 @@
 import type { LifecycleEvent } from "../config/lifecycle-events.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
 
 /** What the bus is to be told, with what is known of it now. */
 export interface OutboxEvent extends JobKey {
@@ -49,11 +49,14 @@ export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<vo
 const leftToTick = "30 seconds";
 
 /** The attempts that begin with a claim, for the bus to be told of them. */
-export async function noteStarted(sql: Sql, jobs: readonly ClaimedJob[]): Promise<void> {
+export async function noteStarted(
+  sql: Sql,
+  { jobs, claimedAt }: Pick<ClaimedParcel, "jobs" | "claimedAt">,
+): Promise<void> {
   const column = <Value>(of: (job: ClaimedJob) => Value) => jobs.map(of);
   await sql`
     insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
-    select 'started', k.occurrence, k.schedule_id, k.kind, k.n, k.attempt, carillon.clock(), carillon.clock() + ${leftToTick}::interval
+    select 'started', k.occurrence, k.schedule_id, k.kind, k.n, k.attempt, ${claimedAt}, carillon.clock() + ${leftToTick}::interval
     from unnest(${sql.array(column(({ occurrence }) => occurrence))}::timestamptz[], ${column(({ scheduleId }) => scheduleId)}::bigint[],
       ${column(({ kind }) => kind)}::text[]::carillon.job_kind[], ${column(({ n }) => n)}::int[],
       ${column(({ attempt }) => attempt + 1)}::int[]) k (occurrence, schedule_id, kind, n, attempt)`;

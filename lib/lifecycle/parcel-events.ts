@@ -28,11 +28,11 @@ export function parcelEvents(deps: TellDeps, notify: readonly LifecycleEvent[]):
     }
   };
   return {
-    started: async ({ jobs }) => {
+    started: async (parcel) => {
       if (!on("started")) return;
       await quietly(async () => {
-        await noteStarted(deps.sql, jobs);
-        await tell(jobs.length);
+        await noteStarted(deps.sql, parcel);
+        await tell(parcel.jobs.length);
       });
     },
     settled: async (settlements) => {

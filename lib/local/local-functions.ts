@@ -48,6 +48,8 @@ export interface FunctionsParts {
   eventsUrl: string;
   lambdaUrl: string;
   webhookAllow: string | undefined;
+  /** Which events are told to which bus. */
+  lifecycle: Environment;
   clock: Clock;
   log: Log;
 }
@@ -64,6 +66,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
     AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
     CARILLON_LOG: "text",
+    ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });
   const webhookAllow = { CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
@@ -102,7 +105,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "slow",
         assemble: assembleWorker,
-        env: { ...as("worker"), WEBHOOK_FUNCTION: webhookFunctionName },
+        env: { ...as("handler"), WEBHOOK_FUNCTION: webhookFunctionName },
         timeoutMs: seconds(limits.slowWorker),
         concurrency: 10,
       },

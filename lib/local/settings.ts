@@ -1,5 +1,6 @@
 import path from "node:path";
 import { type Environment, integer } from "../config/environment.ts";
+import { lifecycleFrom } from "../config/lifecycle.ts";
 import { reachFrom } from "../webhook/reach.ts";
 
 /** What `npm start` reads from its environment. */
@@ -12,6 +13,8 @@ export interface LocalSettings {
   databaseUrl: string | undefined;
   /** `host:port` of whatever webhooks may reach although it is private, with commas between them. */
   webhookAllow: string | undefined;
+  /** Of which events the local bus is told: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the functions read them. */
+  lifecycle: Environment;
   /** An emulator of Lambda, for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
 }
@@ -36,6 +39,7 @@ export function readSettings(env: Environment): LocalSettings {
     token: readToken(given(env, "CARILLON_TOKEN")),
     databaseUrl: given(env, "DATABASE_URL"),
     webhookAllow: readWebhookAllow(env),
+    lifecycle: readLifecycle(env),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
   };
 }
@@ -52,6 +56,12 @@ function readWebhookAllow(env: Environment): string | undefined {
   const value = given(env, "CARILLON_WEBHOOK_ALLOW");
   reachFrom({ CARILLON_WEBHOOK_ALLOW: value });
   return value;
+}
+
+/** As with webhooks: what is wrong with it is said at the start. */
+function readLifecycle(env: Environment): Environment {
+  const { notify, bus } = lifecycleFrom(env);
+  return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };
 }
 
 function readLambdaUrl(url: string | undefined): string | undefined {

@@ -78,6 +78,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       eventsUrl: events.url,
       lambdaUrl: lambda.url,
       webhookAllow: settings.webhookAllow,
+      lifecycle: settings.lifecycle,
       clock,
       log,
     });

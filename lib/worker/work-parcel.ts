@@ -23,7 +23,7 @@ export interface WorkerDeps {
   notify: Notify;
   /** Who tells the bus at once; without, the tick does. */
   events?: ParcelEvents | undefined;
-  /** Holds schedules at once that a slow parcel's settle wants held, and never fails; without, the tick does. */
+  /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
   holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
   window: number | null;
@@ -120,14 +120,19 @@ async function deliverAndSettle(
   await deps.events?.settled(settlements);
 }
 
-/** Jobs that are dead may be a reason to hold their schedules. */
+/** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
 async function holdWanted(
   deps: WorkerDeps,
   { jobs }: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
 ): Promise<void> {
   const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
-  if (dead.length > 0) await deps.holdWanted?.([...new Set(dead.map(({ scheduleId }) => scheduleId))]);
+  if (dead.length === 0) return;
+  try {
+    await deps.holdWanted?.([...new Set(dead.map(({ scheduleId }) => scheduleId))]);
+  } catch (error) {
+    deps.log.warn("lifecycle.holds-left", { error: String(error) });
+  }
 }
 
 async function settle(

@@ -124,6 +124,18 @@ describe("a target that wants no more", () => {
     expect(world.log.lines.map(({ event }) => event)).toEqual(["job.dead", "lifecycle.held"]);
   });
 
+  test("has its schedule held by the next tick where its worker came to nothing, and its job is done with", async () => {
+    world.tellAtOnce();
+    await each("a", { target: { handler: "greet" } });
+    world.outcome = () => gone;
+    await world.tick();
+    await world.clock.advance(minute);
+    expect(await world.work()).toEqual([]);
+    expect(world.log.lines.map(({ event }) => event)).toContain("lifecycle.holds-left");
+    await world.tick();
+    expect(await holds("a")).toHaveLength(1);
+  });
+
   test("has one that was meanwhile sent elsewhere left as it is", async () => {
     await each("a");
     await world.tick();
