@@ -29,7 +29,7 @@ alter table carillon.parcels
   add column slot_at timestamptz(3);
 
 -- Read by claims and settles: who waits at a target, in order; and who takes room there. Only of parcels that a target limits.
-create index parcels_turns on carillon.parcels (target_id, turn_at, id) where turn = 'waits';
+create index parcels_turns on carillon.parcels (target_id, (coalesce(priority, 0)), turn_at, id) where turn = 'waits';
 create index parcels_slots on carillon.parcels (target_id) include (slots) where slots is not null;
 
 -- So many jobs of a target travel together.
@@ -58,6 +58,20 @@ create function carillon.lock_target(p_target int) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
   as $$ begin perform pg_advisory_xact_lock(6, p_target); end $$;
+
+-- Who waits at a target for nothing but a turn, the first of them: many may wait that are not due yet.
+create function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint) returns table (id bigint, jobs int, turn_at timestamptz)
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+  as $$
+    select f.id, f.jobs, f.turn_at
+    from (values (-1), (0), (1)) l (priority) cross join lateral (
+      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
+      where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
+      order by p.turn_at, p.id limit p_max) f
+    order by f.turn_at, f.id limit p_max
+  $$;
 
 -- How long the next start waits after so many jobs started together, and how much of that is no matter: messages do not come to the
 -- millisecond.
@@ -96,9 +110,7 @@ begin
 
   return query
     with first as materialized (
-      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
-      where p.target_id = p_target and p.turn = 'waits' and p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' <= p_now
-      order by p.turn_at, p.id limit v_parcels
+      select d.* from carillon.due_turns(p_target, p_now, v_parcels) d
     ), placed as materialized (
       select f.id, f.jobs, sum(f.jobs) over (order by f.turn_at, f.id) - f.jobs as ahead from first f
     ), starting as materialized (
@@ -250,8 +262,7 @@ declare
   v_next_at timestamptz;
   v_took interval;
 begin
-  perform from carillon.parcels p where p.target_id = p_target and p.turn = 'waits' and p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' <= p_now
-  order by p.turn_at, p.id limit 1;
+  perform from carillon.due_turns(p_target, p_now, 1);
   if found then return null; end if;
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
@@ -444,6 +455,7 @@ end $$;
 
 revoke execute on function carillon.parcel_jobs(carillon.queue_class, int, int, int), carillon.apart_target(carillon.queue_class, int),
   carillon.turn_place(timestamptz, smallint), carillon.lock_target(int), carillon.grant_turns(int, timestamptz, int),
+  carillon.due_turns(int, timestamptz, bigint),
   carillon.rate_time(carillon.targets, int), carillon.rate_slack(interval),
   carillon.split_parcel(carillon.parcels, int, int), carillon.direct_slots(int, int, timestamptz), carillon.next_turns(int),
   carillon.renew_turns(int), carillon.spread_parcels(int, bigint[]), carillon.define_limits(text[], int[], int[], int[]),

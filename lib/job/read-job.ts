@@ -170,7 +170,8 @@ const jobColumns = (tx: Tx) => tx`
   case when j.state = 'waiting'
       and (s.held_since is null or s.held_until <= greatest(carillon.clock(), coalesce(j.ready_at, j.due_at)) or j.kind = 'manual')
       and s.deleted_at is null and not ${isSuperseded(tx)} and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'
-    then coalesce(j.ready_at, j.due_at) end as "readyAt",
+      and (p.turn is distinct from 'waits' or j.due_at > carillon.clock())
+    then greatest(coalesce(j.ready_at, j.due_at), case when p.turn_at is not null and p.ready_at < 'infinity' then p.ready_at end) end as "readyAt",
   coalesce(j.started_at, case when p.lease_until >= carillon.clock() then p.claimed_at end) as "startedAt",
   j.finished_at as "finishedAt", j.error`;
 

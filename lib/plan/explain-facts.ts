@@ -122,8 +122,10 @@ export async function travelOf(
   { scheduleId, occurrence, kind, n }: JobKey,
 ): Promise<TravelFact | null> {
   const [row] = await tx<TravelFact[]>`
-    select p.lane is not null as "inLane", p.owed is true as owed, p.offers
-    from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id
+    select p.lane is not null as "inLane", p.owed is true as owed, p.offers,
+      case when p.turn is not null or p.turn_at is not null and p.ready_at > carillon.clock() then t.name end as "atTarget",
+      case when p.ready_at < 'infinity' then p.ready_at end as "startsAt"
+    from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id left join carillon.targets t on t.id = p.target_id
     where j.occurrence = ${occurrence} and j.schedule_id = ${scheduleId} and j.kind = ${kind}::carillon.job_kind and j.n = ${n}`;
   return row ?? null;
 }

@@ -4,7 +4,7 @@ import { holdersText, standingBy } from "./explain-holds.ts";
 import { latenessOf, spanText } from "./explain-late.ts";
 import { explainSkipped } from "./explain-skipped.ts";
 import { wishText } from "./explain-wish.ts";
-import type { Facts, Verdict, VersionFact } from "./explained.ts";
+import type { Facts, TravelFact, Verdict, VersionFact } from "./explained.ts";
 
 /** What became of an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -123,6 +123,7 @@ function explainWaiting(facts: Facts, job: JobRead): Verdict {
   if (due > now)
     return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
   if (travel?.inLane === true) return inLane(facts, job);
+  if (travel != null && travel.atTarget !== null) return atTarget(travel, due, now);
   const ready = job.readyAt?.getTime() ?? due;
   return ready > now ? letInLater(facts, due, ready) : waitsForWorker(facts, due);
 }
@@ -135,6 +136,16 @@ function inLane({ around }: Facts, { dueAt, occurrence }: JobRead): Verdict {
     reason: "lane",
     sentence: `Was due at ${instantText(dueAt)} and waits in its lane for ${which} to end.`,
     ...(ahead === undefined ? {} : { behind: ahead.occurrence }),
+  };
+}
+
+function atTarget({ atTarget: target, startsAt }: TravelFact, due: number, now: number): Verdict {
+  const start =
+    startsAt !== null && startsAt.getTime() > now ? `, and starts at ${instantText(startsAt)}` : "";
+  return {
+    outcome: "waiting",
+    reason: "target",
+    sentence: `Was due at ${isoInstant(due)} and waits for its turn at ${target}, whose limits or share of the workers are used up${start}.`,
   };
 }
 

@@ -31,6 +31,10 @@ export interface PassedFact {
 
 export interface TravelFact {
   inLane: boolean;
+  /** The target whose limits, or whose share of the workers, keep it waiting. */
+  atTarget: string | null;
+  /** Null where that is not known yet. */
+  startsAt: Date | null;
   owed: boolean;
   offers: number;
 }

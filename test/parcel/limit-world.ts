@@ -26,7 +26,7 @@ async function copies({ sql }: Carillon, name: string, count: number): Promise<v
     with first as (select * from carillon.schedules where key = ${`${name}-000`}), made as (
       insert into carillon.schedules (key, shard, queue, target_kind, target_id, tags, overlap, deadline_ms, lane, priority, created_at, created_by,
         updated_at, updated_by)
-      select ${name} || '-' || lpad(i::text, 3, '0'), f.shard, f.queue, f.target_kind, f.target_id, f.tags, f.overlap, f.deadline_ms, f.lane, f.priority,
+      select ${name} || '-' || lpad(i::text, greatest(3, length(i::text)), '0'), f.shard, f.queue, f.target_kind, f.target_id, f.tags, f.overlap, f.deadline_ms, f.lane, f.priority,
         f.created_at, f.created_by, f.updated_at, f.updated_by
       from first f, generate_series(1, ${count - 1}) i
       returning id

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { clearLimits, setLimits } from "../../lib/limit/limits.ts";
+import { clearLimits, readLimits, setLimits } from "../../lib/limit/limits.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { endLease } from "../../lib/parcel/end-lease.ts";
+import { explain } from "../../lib/plan/explain.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
+import { jobsOf } from "../../lib/plan/job-history.ts";
+import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
@@ -257,6 +260,16 @@ describe("a limit of concurrency", () => {
     expect((await parcels(world)).map(({ jobs }) => jobs).sort()).toEqual([3, 4, 6, 7]);
   });
 
+  test("what was let in from the backlog stays counted as that, however it is cut", async () => {
+    const [id = ""] = await slowJobs(20, { target: { queue: "demo" } });
+    await world.sql`update carillon.parcels set owed = true`;
+    await limit("queue/demo", 4);
+    expect(await workerOf(world).claim(id)).toMatchObject({ outcome: "empty" });
+    const [first = ""] = await ids(world);
+    expect((await workerOf(world).claimed(first)).jobs).toHaveLength(4);
+    expect((await parcels(world)).map(({ owed }) => owed)).toEqual([true, true, true, true]);
+  });
+
   test("a job that comes later does not overtake those that wait", async () => {
     await limit("handler/a", 10);
     const [one = "", two = ""] = await slowJobs(20);
@@ -287,6 +300,37 @@ describe("a limit of concurrency", () => {
     expect(await claim(back)).toMatchObject({ outcome: "held" });
     expect(await ids(world)).toEqual([back, two]);
   });
+});
+
+describe("whoever asks why a job waits", () => {
+  test("is told the target, and when it starts as soon as that is known", async () => {
+    await limit("handler/a", 1);
+    await dueOnce(world, "later", 1, { target: { handler: "a" } }, at(minute + second));
+    const [one = "", two = ""] = await slowJobs(1);
+    await world.clock.setNow(at(minute + second));
+    const { claim, claimed, settle } = workerOf(world, 5);
+    const first = await claimed(one);
+    await claim(two);
+    const wish = { key: "later-000", at: at(minute + second) };
+    expect(await explain(world.sql, wish)).toMatchObject({
+      outcome: "waiting",
+      reason: "target",
+      sentence: expect.stringContaining("handler/a"),
+    });
+    const [job] = (await jobsOf(world.sql, await schedule("later-000"), { limit: 1 })).items;
+    expect(job).toMatchObject({ state: "waiting", readyAt: null });
+    expect(await readLimits(world.sql, "handler/a")).toMatchObject({ running: 1, waiting: 1 });
+    await settle(first);
+    expect((await jobsOf(world.sql, await schedule("later-000"), { limit: 1 })).items).toMatchObject([
+      { readyAt: at(minute + second) },
+    ]);
+  });
+
+  async function schedule(key: string) {
+    const found = await findSchedule(world.sql, key);
+    if (found === null) throw new Error(`There is no schedule ${key}.`);
+    return found;
+  }
 });
 
 describe("priority", () => {

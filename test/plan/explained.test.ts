@@ -143,13 +143,25 @@ describe("an occurrence whose job waits", () => {
   test.each<[string, Partial<Facts>, string, string]>([
     [
       "in the pace of the backlog",
-      { travel: { inLane: false, owed: true, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
       "backlog",
       "has been let in from the backlog",
     ],
     [
+      "for its turn at a target",
+      { travel: { inLane: false, atTarget: "handler/a", startsAt: null, owed: false, offers: 0 } },
+      "target",
+      "waits for its turn at handler/a, whose limits or share of the workers are used up.",
+    ],
+    [
+      "for its time at a target's rate",
+      { travel: { inLane: false, atTarget: "queue/a", startsAt: at("11:00:30"), owed: false, offers: 0 } },
+      "target",
+      "used up, and starts at 2026-03-02T11:00:30Z.",
+    ],
+    [
       "until it is ready",
-      { travel: { inLane: false, owed: false, offers: 0 } },
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0 } },
       "ready",
       "waits and starts at",
     ],
@@ -162,7 +174,7 @@ describe("an occurrence whose job waits", () => {
   });
 
   test("behind runs that are not known says so", () => {
-    const travel = { inLane: true, owed: false, offers: 0 };
+    const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0 };
     expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
       reason: "lane",
       sentence: expect.stringContaining("for earlier runs to end"),

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Clock } from "../../lib/clock.ts";
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import { type Deliver, type Delivery, done, failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { runWorkers } from "../support/workers.ts";
+import { due, dueOnce } from "./limit-world.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+/** What was delivered when, by the name of the family. */
+let deliveries: { family: string; lateMs: number }[];
+
+beforeEach(() => {
+  deliveries = [];
+});
+
+/** Runs the jobs of a parcel side by side, as many as it has slots; each takes its family's time, and then ends as that says. */
+function takes(times: Readonly<Record<string, number>>, ends: (job: ClaimedJob) => Delivery = () => done) {
+  return (clock: Clock): Deliver =>
+    async (jobs, { slots }) => {
+      const outcomes = new Map<ClaimedJob, Delivery>();
+      const waiting = jobs.values();
+      const next = async () => {
+        for (const job of waiting) {
+          const family = job.key.slice(0, job.key.indexOf("-"));
+          deliveries.push({ family, lateMs: clock.now().getTime() - job.dueAt.getTime() });
+          await clock.sleep(times[family] ?? 0);
+          outcomes.set(job, ends(job));
+        }
+      };
+      await Promise.all(Array.from({ length: slots }, next));
+      return jobs.map((job) => outcomes.get(job) ?? { kind: "back" });
+    };
+}
+
+const count = (family: string) => deliveries.filter((each) => each.family === family).length;
+const worst = (family: string) =>
+  Math.max(...deliveries.filter((each) => each.family === family).map(({ lateMs }) => lateMs));
+
+describe("others are not kept waiting by", () => {
+  test("a burst of thousands of slow jobs of one family", async () => {
+    await dueOnce(world, "burst", 2_000);
+    await dueOnce(world, "other", 20, undefined, at(minute + 2 * second));
+    await world.tick();
+    expect(world.queue.messages.length).toBeLessThan(10);
+    await world.clock.setNow(due);
+    const deliver = takes({ burst: 50, other: 50 });
+    await runWorkers(world, { slow: 10, window: 5, stepMs: 50, deliver }, () => count("other") === 20);
+    expect(worst("other")).toBeLessThanOrEqual(200);
+    expect(count("burst")).toBeLessThan(2_000);
+    await runWorkers(world, { slow: 10, window: 5, stepMs: 50, deliver }, () => count("burst") === 2_000);
+    // Two hundred parcels, one after the other on each of five workers, ten jobs side by side in each.
+    expect(worst("burst")).toBeLessThanOrEqual(40 * 2 * 50 + 500);
+  });
+
+  test("a handler that always runs into its timeout", async () => {
+    await dueOnce(world, "stuck", 300, { target: { handler: "stuck" }, retry: { attempts: 3, base: "1s" } });
+    await dueOnce(world, "other", 40, undefined, at(minute + 10 * second));
+    await world.tick();
+    await world.clock.setNow(due);
+    const deliver = takes({ stuck: minute, other: second }, ({ key }) =>
+      key.startsWith("stuck") ? failed(new Error("It took longer than 60s.")) : done,
+    );
+    await runWorkers(
+      world,
+      { slow: 10, window: 5, stepMs: 250, ticks: true, deliver },
+      () => count("other") === 40,
+    );
+    expect(count("stuck")).toBeLessThanOrEqual(50);
+    expect(worst("other")).toBeLessThanOrEqual(500);
+  });
+
+  test("a host that hangs, though its jobs come before theirs for minutes", async () => {
+    const webhook = (host: string) => ({ target: { webhook: { url: `https://${host}/in` } } });
+    await dueOnce(world, "hung", 500, webhook("hangs.example.com"));
+    await dueOnce(world, "other", 30, webhook("api.example.com"), at(minute + second));
+    await world.tick();
+    await world.clock.setNow(due);
+    const deliver = takes({ hung: 10 * minute, other: second });
+    await runWorkers(
+      world,
+      { slow: 4, window: 2, stepMs: 250, ticks: true, deliver },
+      () => count("other") === 30,
+    );
+    expect(count("hung")).toBe(20);
+    // Two workers are left for three parcels.
+    expect(worst("other")).toBeLessThanOrEqual(2 * second + 500);
+  });
+
+  test("a burst of fast jobs: parcels go out of the queue as they came in, and none waits for a batch that is not its own", async () => {
+    await dueOnce(world, "burst", 4_000, { target: { queue: "demo" } });
+    await dueOnce(world, "other", 20, { target: { queue: "other" } });
+    await world.sql`update carillon.schedules set shard = id % 16`;
+    await world.sql`update carillon.plan set shard = schedule_id % 16`;
+    await world.tick();
+    await world.clock.setNow(due);
+    const deliver = takes({ burst: 500, other: 500 });
+    await runWorkers(
+      world,
+      { fast: 1, stepMs: 100, deliver },
+      () => count("burst") === 4_000 && count("other") === 20,
+    );
+    // Those of one instant share their parcels: nobody's jobs come first.
+    expect(worst("other")).toBeLessThanOrEqual(worst("burst"));
+    expect(worst("burst")).toBeLessThanOrEqual(1_500);
+  });
+
+  test("a limit of a fast target: those over it wait in the database", async () => {
+    await world.sql`select carillon.define_limits('{}', '{}', '{}', '{}')`;
+    await world.sql`select carillon.target_named('queue/demo')`;
+    await world.sql`update carillon.targets set concurrency = 50 where name = 'queue/demo'`;
+    await dueOnce(world, "burst", 2_000, { target: { queue: "demo" } });
+    await dueOnce(world, "other", 20, { target: { queue: "other" } }, at(minute + second));
+    await world.tick();
+    await world.clock.setNow(due);
+    const deliver = takes({ burst: second, other: 0 });
+    await runWorkers(world, { fast: 2, stepMs: 100, deliver }, () => count("other") === 20);
+    expect(count("burst")).toBeLessThanOrEqual(150);
+    expect(worst("other")).toBeLessThanOrEqual(1_200);
+  });
+});
