@@ -66,29 +66,37 @@ export function fuse(moment?: Moment): Fuse {
   const process = (): FusedProcess => {
     let name = "";
     let dead = false;
+    const lines = new Map<Line, () => void>();
     const closing: Promise<void>[] = [];
     const die = () => {
       dead = true;
       blown = true;
     };
+    const hangUp = () => {
+      for (const [line, onLost] of lines) {
+        lines.delete(line);
+        // What is under way ends first; then the server sees the connection go.
+        closing.push(line.close());
+        onLost();
+      }
+    };
     const operation = async <T>(label: string, act: () => Promise<T>): Promise<T> => {
       if (dead) throw new Killed();
       const counted = count(`${name}: ${label}`, true);
       if (isNow(counted, "before")) die();
-      if (dead) throw new Killed();
+      if (dead) {
+        hangUp();
+        throw new Killed();
+      }
       if (isNow(counted, "after")) {
         die();
+        hangUp();
         await act();
       } else {
         const result = await act();
         if (!dead) return result;
       }
       throw new Killed();
-    };
-    const hangUp = (line: Line, onLost: () => void) => {
-      // What is under way ends first; then the server sees the connection go.
-      closing.push(line.close());
-      onLost();
     };
     const runOn = (line: Line, scope: Scope, statement: Statement) => {
       if (dead) return statement.reject(new Killed());
@@ -110,11 +118,12 @@ export function fuse(moment?: Moment): Fuse {
       isDead: () => dead,
       wrap: (line, onLost) => {
         const scope = scopeOf();
+        lines.set(line, onLost);
         return {
           run: (statement) => {
             scope.enter(statement);
             runOn(line, scope, statement);
-            if (dead) hangUp(line, onLost);
+            if (dead) hangUp();
           },
           isLost: () => dead || line.isLost(),
           close: line.close,

@@ -23,7 +23,8 @@ function put(
   rules: { overlap?: "skip" | "queue" } = {},
 ) {
   const retry = { attempts: 100, base: "5s", max: "5s" };
-  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry, ...rules });
+  const timeout = "10s";
+  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry, timeout, ...rules });
   return world.edit(`put ${key}`, (deps) => putSchedule(deps, { key, caller, body }));
 }
 
@@ -118,7 +119,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "edits of every kind",
-    oneOf: 5,
+    oneOf: 7,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "doomed", "every 15s", slow);
@@ -147,7 +148,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "edits while no tick has come for minutes",
-    oneOf: 5,
+    oneOf: 7,
     prepare: async (world) => {
       await put(world, "steps", "every 40s");
       await put(world, "cron", "* * * * *", slow);
@@ -168,6 +169,57 @@ export const scenarios: readonly Scenario[] = [
         patchSchedule(deps, { key: "steps", caller, patch: { payload: { edit: ++edits } } }),
       );
       await pause(world, "cron");
+      await world.work();
+    },
+  },
+  {
+    name: "workers whose jobs are to be checked again",
+    oneOf: 10,
+    prepare: async (world) => {
+      await put(world, "checked", "in 5s", { handler: "checked" });
+      await put(world, "plain", "in 5s", slow);
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(20_000);
+      await world.work();
+      await world.edit("tag checked", (deps) =>
+        patchSchedule(deps, { key: "checked", caller, patch: { tags: ["late"] } }),
+      );
+      await world.clock.advance(20_000);
+      await put(world, "checked", "in 10s", { handler: "checked" });
+      await world.work();
+    },
+  },
+  {
+    name: "workers whose jobs take too long, or are cancelled while they run",
+    oneOf: 3,
+    prepare: async (world) => {
+      await put(world, "slow", "in 5s", { handler: "slow" });
+      await put(world, "stopped", "in 5s", { handler: "stopped" });
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(13_000);
+      await world.work();
+    },
+  },
+  {
+    name: "handlers that write in the transaction of their job's success",
+    oneOf: 6,
+    prepare: async (world) => {
+      await put(world, "effects", "in 5s", { handler: "effects" });
+      await put(world, "beside", "in 5s", { handler: "effects" });
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(21_000);
       await world.work();
     },
   },

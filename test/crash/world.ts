@@ -1,9 +1,10 @@
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
+import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { type ClaimRecorder, claimRecorder, nameOf } from "../race/claims.ts";
@@ -14,6 +15,8 @@ import { type MemoryQueues, memoryQueues, recordOf } from "../race/memory-queues
 import { aborted } from "../support/aborted.ts";
 import { testDatabase } from "../support/database.ts";
 import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
+import { answerOf, writesItself } from "./answers.ts";
+import { judgeBeside, makeEffects } from "./beside.ts";
 import { type Fuse, type FusedProcess, fuse, type Moment } from "./fuse.ts";
 
 /** The shard of every schedule here; the other fifteen are planned far ahead, so that a tick passes them by. */
@@ -46,6 +49,8 @@ export interface CrashWorld {
 
 interface Process extends FusedProcess {
   sql: Sql;
+  /** For the handlers' own. */
+  transactions: Sql;
   sender: ParcelQueue;
 }
 
@@ -54,6 +59,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
   const side = connect({ DATABASE_URL: database.url });
   const clock = await databaseClock(side, start);
   await onlyOneShard(side);
+  await makeEffects(side);
   const queues = memoryQueues(clock, 30_000);
   const recorder = claimRecorder(clock);
   const acknowledged: Acknowledged[] = [];
@@ -65,7 +71,8 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
   const process = (of: Fuse): Process => {
     const fused = of.process();
     const wrap: WrapLine = (line, onLost) => recorder.wrap(fused.wrap(line, onLost), onLost);
-    return { ...fused, sql: connectThrough(database.url, wrap), sender: fused.queue(queues.sender()) };
+    const [sql, transactions] = [connectThrough(database.url, wrap), connectThrough(database.url, wrap)];
+    return { ...fused, sql, transactions, sender: fused.queue(queues.sender()) };
   };
   let living = process(unlit);
 
@@ -77,7 +84,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
       if (!living.isDead()) throw error;
     }
     if (!living.isDead()) return;
-    await Promise.all([living.sql.end(), living.closed()]);
+    await Promise.all([living.sql.end(), living.transactions.end(), living.closed()]);
     // What died is followed by another, which knows nothing of it.
     living = process(lit);
   };
@@ -88,7 +95,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
     queues,
     fuse: lit,
     light: async () => {
-      await living.sql.end();
+      await Promise.all([living.sql.end(), living.transactions.end()]);
       living = process(lit);
     },
     edit: (name, change) =>
@@ -102,7 +109,7 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
         const settings = { ...tickDefaults, batchMax: 3, lanes: 1 };
         await tick({ sql, queue: sender, log: silentLog }, settings, () => false);
       }),
-    work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals }, worker),
+    work: (worker = {}) => workAll(inProcess, { clock, queues, recorder, effects, refusals, side }, worker),
     heal: () => {
       // What falls due while healing goes on need not be done when it ends.
       end = clock.now();
@@ -117,10 +124,10 @@ export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
         if (state === "succeeded" && count === 0) violations.push(`succeeded without an effect: ${name}`);
         if (count > 1 && !effectMayRepeat) violations.push(`${count} effects: ${name}`);
       }
-      return violations;
+      return [...violations, ...(await judgeBeside(side))];
     },
     close: async () => {
-      await Promise.all([living.sql.end(), side.end()]);
+      await Promise.all([living.sql.end(), living.transactions.end(), side.end()]);
       await database.drop();
     },
   };
@@ -140,40 +147,37 @@ interface WorkParts {
   recorder: ClaimRecorder;
   effects: Map<string, number>;
   refusals: Map<string, number>;
+  side: Sql;
 }
 
 /** One invocation per message, as long as there are any. */
 async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): Promise<void> {
-  const { clock, queues, recorder, effects, refusals } = parts;
+  const { clock, queues } = parts;
   for (let [message] = queues.receive(1); message !== undefined; [message] = queues.receive(1)) {
     const received = message;
-    await inProcess("worker", async ({ sql, sender, deliver, operation, isDead }) => {
+    await inProcess("worker", async (process) => {
+      const { sql, transactions, sender, deliver, operation, isDead } = process;
+      // Time goes on while it waits.
+      const waiting = {
+        now: clock.now,
+        sleep: (ms: number, signal?: AbortSignal) =>
+          signal === undefined ? clock.advance(ms) : aborted(signal),
+      };
+      const target = { sql, transactions, queue: sender, clock: waiting, side: parts.side };
+      const answer = (job: ClaimedJob, context: DeliveryContext) =>
+        answerAsTold(job, parts, worker, () => answerOf(job, context, target));
       const deps = {
         sql,
         queue: sender,
         log: silentLog,
         random: () => 0,
-        // Time goes on while it waits.
-        clock: {
-          now: clock.now,
-          sleep: (ms: number, signal?: AbortSignal) =>
-            signal === undefined ? clock.advance(ms) : aborted(signal),
-        },
+        clock: waiting,
         notify: notifyByDefault,
         window: null,
-        deliver: deliver(async (jobs) => {
+        deliver: deliver((jobs, context) => {
           if (worker.dies === true) throw new Error("This worker dies.");
-          return jobs.map((job) => {
-            const refused = refusals.get(job.key) ?? 0;
-            if (refused < (worker.refuses?.get(job.key) ?? 0)) {
-              refusals.set(job.key, refused + 1);
-              return failed("The target refused.");
-            }
-            recorder.tookDelivery(job);
-            const name = nameOf(job.scheduleId, job.occurrence.getTime());
-            effects.set(name, (effects.get(name) ?? 0) + 1);
-            return done;
-          });
+          const each = (job: ClaimedJob) => answer(job, context);
+          return Promise.all(jobs.map(each));
         }),
       };
       const { batchItemFailures } = await workMessages(deps, [recordOf(received)], () => timeLeftMs);
@@ -183,6 +187,28 @@ async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): 
       });
     });
   }
+}
+
+/** What the target says of a job, and what that means for the world outside. */
+async function answerAsTold(
+  job: ClaimedJob,
+  { recorder, effects, refusals }: WorkParts,
+  { refuses }: Worker,
+  answered: () => Promise<Delivery | null>,
+): Promise<Delivery> {
+  const refused = refusals.get(job.key) ?? 0;
+  if (refused < (refuses?.get(job.key) ?? 0)) {
+    refusals.set(job.key, refused + 1);
+    return failed("The target refused.");
+  }
+  const name = nameOf(job.scheduleId, job.occurrence.getTime());
+  if (writesItself(job)) effects.set(name, 1);
+  const answer = (await answered()) ?? done;
+  if (answer.kind === "failed" || answer.kind === "cancelled" || answer.kind === "back") return answer;
+  recorder.tookDelivery(job);
+  // Rechecks have rules of their own.
+  if (job.kind === "cadence" && !writesItself(job)) effects.set(name, (effects.get(name) ?? 0) + 1);
+  return answer;
 }
 
 const healStepMs = 15_000;

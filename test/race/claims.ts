@@ -7,6 +7,8 @@ import { textOf, valuesOf, type WrapLine } from "./lines.ts";
 export interface ClaimedMark {
   scheduleId: string;
   occurrence: number;
+  kind: string;
+  n: number;
   dueAt: number;
   edit: number;
 }
@@ -36,6 +38,8 @@ const claimRows = z.array(
       claimedAt: z.date(),
       occurrence: z.date(),
       scheduleId: z.string(),
+      kind: z.string(),
+      n: z.number(),
       dueAt: z.date(),
       payload: z.object({ edit: z.number() }),
     }),
@@ -48,11 +52,21 @@ export interface ClaimRecorder {
   claims: Claim[];
   wrap: WrapLine;
   /** What the target has to say of a job that is being delivered. */
-  tookDelivery(job: { scheduleId: string; occurrence: Date }): void;
+  tookDelivery(job: { scheduleId: string; occurrence: Date; kind: string; n: number }): void;
 }
 
-export function nameOf(scheduleId: string, occurrence: number): string {
-  return `${scheduleId}@${new Date(occurrence).toISOString()}`;
+/** Of a job of the cadence, unless it says otherwise. */
+export function nameOf(
+  scheduleId: string,
+  occurrence: number,
+  { kind, n }: { kind: string; n: number } = { kind: "cadence", n: 0 },
+): string {
+  const beside = kind === "cadence" ? "" : ` (${kind} ${n})`;
+  return `${scheduleId}@${new Date(occurrence).toISOString()}${beside}`;
+}
+
+export function nameOfMark({ scheduleId, occurrence, ...place }: ClaimedMark): string {
+  return nameOf(scheduleId, occurrence, place);
 }
 
 /** What workers claimed and settled, as their connections saw it: also of workers that died right after. */
@@ -74,9 +88,11 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
           fence: last.fence,
           claimedAt: last.claimedAt.getTime(),
           leaseUntil: last.claimedAt.getTime() + Number(leaseMs),
-          jobs: jobs.map(({ scheduleId, occurrence, dueAt, payload: { edit } }) => ({
+          jobs: jobs.map(({ scheduleId, occurrence, kind, n, dueAt, payload: { edit } }) => ({
             scheduleId,
             occurrence: occurrence.getTime(),
+            kind,
+            n,
             dueAt: dueAt.getTime(),
             edit,
           })),
@@ -113,14 +129,11 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
       line.run(statement);
     },
   });
-  const tookDelivery: ClaimRecorder["tookDelivery"] = ({ scheduleId, occurrence }) => {
-    const at = occurrence.getTime();
-    const claim = claims.findLast(({ jobs }) =>
-      jobs.some((job) => job.scheduleId === scheduleId && job.occurrence === at),
-    );
-    if (claim === undefined)
-      throw new Error(`${nameOf(scheduleId, at)} was delivered without having been claimed.`);
-    claim.done.add(nameOf(scheduleId, at));
+  const tookDelivery: ClaimRecorder["tookDelivery"] = ({ scheduleId, occurrence, ...place }) => {
+    const name = nameOf(scheduleId, occurrence.getTime(), place);
+    const claim = claims.findLast(({ jobs }) => jobs.some((job) => nameOfMark(job) === name));
+    if (claim === undefined) throw new Error(`${name} was delivered without having been claimed.`);
+    claim.done.add(name);
   };
   return { claims, wrap, tookDelivery };
 }

@@ -1,4 +1,4 @@
-import { type Claim, type ClaimedMark, nameOf } from "./claims.ts";
+import { type Claim, type ClaimedMark, nameOfMark } from "./claims.ts";
 import { noteOwner, type Owners, type Segment, type VersionRead } from "./owed.ts";
 
 export interface Known {
@@ -21,17 +21,16 @@ export function judgeClaims(claims: readonly Claim[], known: Known): string[] {
   ];
 }
 
-function judgeStart(
-  { scheduleId, occurrence, dueAt, edit }: ClaimedMark,
-  at: number,
-  known: Known,
-): string[] {
+function judgeStart(job: ClaimedMark, at: number, known: Known): string[] {
+  const { scheduleId, occurrence, kind, dueAt, edit } = job;
   const violations: string[] = [];
-  const name = nameOf(scheduleId, occurrence);
+  const name = nameOfMark(job);
   const versions = known.versions.get(scheduleId) ?? [];
   const segments = known.segments.get(scheduleId) ?? [];
   if (at < dueAt) violations.push(`early: ${name} by ${dueAt - at} ms`);
-  const isOwed = segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
+  // What lies beside the cadence is owed to nobody but whoever asked for it.
+  const isOwed =
+    kind !== "cadence" || segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
   if (occurrence <= known.end && !isOwed) violations.push(`withdrawn, and started: ${name}`);
   // Two things within one millisecond may stand in either order.
   const inForce = [
@@ -62,8 +61,8 @@ export function judgeLeases(claims: readonly Claim[], grainMs: number): string[]
   const violations: string[] = [];
   const byJob = new Map<string, Claim[]>();
   for (const claim of claims) {
-    for (const { scheduleId, occurrence } of claim.jobs) {
-      const name = nameOf(scheduleId, occurrence);
+    for (const job of claim.jobs) {
+      const name = nameOfMark(job);
       byJob.set(name, [...(byJob.get(name) ?? []), claim]);
     }
   }

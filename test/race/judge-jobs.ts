@@ -35,7 +35,7 @@ function judgeOwed({ segments, jobs, ranges }: Told): string[] {
 }
 
 function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
-  const { scheduleId, occurrence, state, version, attempt } = job;
+  const { scheduleId, occurrence, state, version, attempt, reason } = job;
   const name = nameOf(scheduleId, occurrence);
   const isOwed = segments.some(({ kind, owed }) => kind !== "deleted" && owed.includes(occurrence));
   if (!isOwed) return [`from nowhere: ${name} in version ${version} (${state})`];
@@ -43,7 +43,7 @@ function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
   const isHeld = segments.at(-1)?.kind === "held for good";
   if (state === "waiting") return isHeld ? [] : [`stuck: ${name} after attempt ${attempt}`];
   const deletedAt = versions.find(({ change }) => change === "deleted")?.changedAt;
-  const mayBeCancelled = deletedAt !== undefined && occurrence <= deletedAt;
+  const mayBeCancelled = reason === "requested" || (deletedAt !== undefined && occurrence <= deletedAt);
   return state === "cancelled" && !mayBeCancelled ? [`cancelled without a reason: ${name}`] : [];
 }
 

@@ -14,14 +14,16 @@ export function judgeLanes(
   grainMs: number,
 ): string[] {
   const leases = claims.flatMap(({ claimedAt, leaseUntil, settleSentAt, jobs }) =>
-    jobs.map(({ scheduleId, occurrence }) => ({
-      scheduleId,
-      lease: {
-        name: nameOf(scheduleId, occurrence),
-        from: claimedAt,
-        until: Math.min(leaseUntil, settleSentAt ?? leaseUntil),
-      },
-    })),
+    jobs
+      .filter(({ kind }) => kind === "cadence")
+      .map(({ scheduleId, occurrence }) => ({
+        scheduleId,
+        lease: {
+          name: nameOf(scheduleId, occurrence),
+          from: claimedAt,
+          until: Math.min(leaseUntil, settleSentAt ?? leaseUntil),
+        },
+      })),
   );
   const bySchedule = Map.groupBy(leases, ({ scheduleId }) => scheduleId);
   return [...bySchedule].flatMap(([scheduleId, all]) => {

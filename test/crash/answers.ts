@@ -1,0 +1,75 @@
+import { z } from "zod";
+import type { Clock } from "../../lib/clock.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { defineJob } from "../../lib/job/define-job.ts";
+import { again } from "../../lib/job/handler-results.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
+import { AttemptStopped } from "../../lib/target/attempts.ts";
+import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
+import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { checksAsked } from "./beside.ts";
+
+/** What a delivery may use of the process in which it happens, and `side`, which belongs to somebody else. */
+export interface DeliveryParts {
+  sql: Sql;
+  transactions: Sql;
+  queue: ParcelQueue;
+  clock: Clock;
+  side: Sql;
+}
+
+/** Writes with its own success, and once more when it is checked. */
+const effects = defineJob({
+  name: "effects",
+  payload: z.unknown(),
+  maxChecks: 1,
+  run: async ({ scheduleId, occurrence, kind, n, checks }, { sql }) => {
+    await sql`insert into effects (schedule_id, occurrence, kind, n) values (${scheduleId}, ${occurrence}, ${kind}, ${n})`;
+    return checks === 0 ? again("20s") : undefined;
+  },
+});
+
+/** Whether its effects are rows, which stand or fall with its success: the worker need not hear of it. */
+export function writesItself({ target }: ClaimedJob): boolean {
+  return "handler" in target && target.handler === effects.name;
+}
+
+/** How the handlers answer that do more than take what they are given; null for the others. */
+export async function answerOf(
+  job: ClaimedJob,
+  context: DeliveryContext,
+  parts: DeliveryParts,
+): Promise<Delivery | null> {
+  const { target } = job;
+  if (!("handler" in target)) return null;
+  switch (target.handler) {
+    case "checked":
+      return job.checks < checksAsked
+        ? { kind: "again", at: new Date(job.dueAt.getTime() + 20_000 * (1 + job.checks)) }
+        : done;
+    case "slow":
+      return job.attempt === 0 ? tookTooLong(parts.clock) : done;
+    case "stopped":
+      await parts.side`
+        update carillon.jobs set cancel_asked = true
+        where schedule_id = ${job.scheduleId} and occurrence = ${job.occurrence} and state = 'waiting'`;
+      return { kind: "cancelled" };
+    case "effects": {
+      const { sql, transactions, queue, clock } = parts;
+      const deps = { sql, transactions, queue, clock, log: silentLog, notify: notifyByDefault };
+      const [delivery] = await handlerTarget({ ...deps, handlers: [effects] })([{ ...job, target }], context);
+      return delivery ?? null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** The next attempt starts at an instant that the target names. */
+function tookTooLong(clock: Clock): Delivery {
+  const stopped = new AttemptStopped("timeout", "The attempt took longer than 10s.");
+  return { ...failed(stopped), retryAt: new Date(clock.now().getTime() + 12_000) };
+}
