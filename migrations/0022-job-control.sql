@@ -21,6 +21,8 @@ declare
   v_parcels bigint[];
   v_laned bigint[];
   v_groups text[];
+  v_targets int[];
+  v_target int;
   v_locked bigint[];
   v_waiting bigint[];
   v_occurrences timestamptz[];
@@ -32,22 +34,37 @@ begin
   -- No edit comes between: it would hold jobs and want parcels.
   perform carillon.share_gates(p_schedule_ids);
   select array_agg(distinct j.parcel_id), array_agg(distinct s.id) filter (where s.overlap is not null or p.lane like 'schedule/%'),
-    array_agg(distinct s.lane) filter (where s.lane is not null) || array_agg(distinct p.lane) filter (where p.lane not like 'schedule/%')
-  into v_parcels, v_laned, v_groups
+    array_agg(distinct s.lane) filter (where s.lane is not null) || array_agg(distinct p.lane) filter (where p.lane not like 'schedule/%'),
+    array_agg(distinct p.target_id) filter (where p.turn = 'waits')
+  into v_parcels, v_laned, v_groups, v_targets
   from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns) k (occurrence, schedule_id, kind, n)
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.state = 'waiting'
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.parcels p on p.id = j.parcel_id;
-  -- Lanes are locked after parcels, and before those parcels that wait in them. (Not `is null`: for a small table that nobody has
-  -- analyzed, the planner would rather walk the index of what is to be offered.)
+  -- Targets and lanes are locked after parcels, and before those parcels that wait there. (Not `is null`: for a small table that nobody
+  -- has analyzed, the planner would rather walk the index of what is to be offered.)
   select array_agg(l.id) into v_locked
-  from (select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id where coalesce(p.lane, '') = '' order by p.id for update of p) l;
+  from (
+    select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
+    where coalesce(p.lane, '') = '' and p.turn is distinct from 'waits' order by p.id for update of p) l;
+  if v_targets is not null then
+    for v_target in select t.id from unnest(v_targets) t (id) order by 1 loop
+      perform carillon.lock_target(v_target);
+    end loop;
+    select array_agg(l.id) into v_waiting
+    from (
+      select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
+      where coalesce(p.turn, 'granted') = 'waits' and p.target_id = any(v_targets) order by p.id for update of p) l;
+    v_locked := v_locked || v_waiting;
+  end if;
   if v_laned is not null or v_groups is not null then
     perform carillon.lock_lanes(v_laned, v_groups);
     select array_agg(l.id) into v_waiting
-    from (select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id where coalesce(p.lane, '') <> '' order by p.id for update of p) l;
+    from (
+      select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
+      where coalesce(p.lane, '') <> '' order by p.id for update of p) l;
+    v_locked := v_locked || v_waiting;
   end if;
-  v_locked := v_locked || v_waiting;
   v_now := carillon.clock();
 
   with own as materialized (

@@ -12,6 +12,8 @@ import type { Tx } from "./connect.ts";
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | settle                       | –         | –         | those that its jobs passed       |
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
+ * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |
+ * | retry of jobs                | –         | shared    | –                                |
  * | sweep                        | –         | –         | those of jobs that are dead by it; apart, of those that wait |
  *
  * Lanes are locked by keys, ascending: those of schedules by shard and a hash, a few keys a shard; those of groups, which reach over

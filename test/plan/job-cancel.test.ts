@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readJob } from "../../lib/job/read-job.ts";
+import { setLimits } from "../../lib/limit/limits.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { notifyByDefault, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
@@ -14,6 +15,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { whileEdited } from "./while-edited.ts";
 
 let world: Carillon;
 
@@ -141,6 +143,26 @@ describe("a job that waits", () => {
     ).toEqual([]);
   });
 
+  test("for its turn at a target, or with its turn given already, keeps nobody from theirs", async () => {
+    await world.put("limited", { when: "every 1d", target: { handler: "h" } });
+    await setLimits(world, { target: "handler/h", limits: { concurrency: 1, rate: null }, caller });
+    const fires = [];
+    for (let n = 0; n < 4; n++) fires.push((await fireNow(deps(), { key: "limited", caller })).id);
+    const ids = (await parcels()).map(({ id }) => id);
+    const [first = "", waits = "", granted = "", last = ""] = ids;
+    const running = await claimed(first);
+    for (const id of [waits, granted, last])
+      expect((await claimParcel(world.sql, id, 30 * second)).outcome).toBe("held");
+    await cancel(fires[1] ?? "");
+    expect((await parcels()).map(({ id }) => id)).toEqual([first, granted, last]);
+    const { outgoing } = await settleParcel(world.sql, running, [{ kind: "succeeded" }]);
+    expect(outgoing.map(({ id }) => id)).toEqual([granted]);
+    await cancel(fires[2] ?? "");
+    const empty = await claimParcel(world.sql, granted, 30 * second);
+    expect(empty.outcome === "claimed" ? [] : empty.freed.map(({ id }) => id)).toEqual([last]);
+    expect((await claimed(last)).jobs).toHaveLength(1);
+  });
+
   test("of a manual fire is cancelled as any other, and one of a deleted schedule is so already", async () => {
     await world.put("report", { when: "every 1d" });
     const fired = await fireNow(deps(), { key: "report", caller });
@@ -240,6 +262,16 @@ describe("a job that runs", () => {
     await cancel(id);
     expect(await cancel(id)).toMatchObject({ asked: true });
   });
+});
+
+test("a cancel comes before an edit or after it, never in its midst", async () => {
+  await world.put("soon", { when: "in 2m" });
+  await world.tick();
+  const id = await idOf("soon");
+  const outcome = await whileEdited(world, "soon", () => cancel(id), {
+    before: (tx) => tx`delete from carillon.jobs where state = 'waiting'`,
+  });
+  expect(outcome).toMatchObject({ status: "rejected", reason: { kind: "missing" } });
 });
 
 describe("what cannot be cancelled", () => {

@@ -11,6 +11,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { whileEdited } from "./while-edited.ts";
 
 let world: Carillon;
 
@@ -225,6 +226,15 @@ describe("what cannot be tried again", () => {
     await world.work();
     await expect(retry(id)).rejects.toMatchObject({ kind: "conflict" });
     await expect(retry("7-1-c0")).rejects.toMatchObject({ kind: "missing" });
+  });
+
+  test("a delete that is under way is waited for, and then there is nothing to run", async () => {
+    const id = await deadJob();
+    const outcome = await whileEdited(world, "job-0", () => retry(id), {
+      before: (tx) => tx`update carillon.schedules set deleted_at = carillon.clock() where key = 'job-0'`,
+    });
+    expect(outcome).toMatchObject({ status: "rejected", reason: { kind: "conflict" } });
+    expect(await world.jobs()).toMatchObject([{ state: "dead" }]);
   });
 
   test("two at once are one retry", async () => {
