@@ -54,7 +54,7 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     run(more ?? "");
   });
 
-  test.each(["docs/api.md", "docs/time.md"])("every command in %s answers", (file) => {
+  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md"])("every command in %s answers", (file) => {
     const text = readFileSync(path.join(root, file), "utf8");
     const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
     expect(blocks.length).toBeGreaterThan(2);

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = path.join(import.meta.dirname, "..");
+const read = (file: string) => readFileSync(path.join(root, file), "utf8");
+const pages = ["README.md", ...readdirSync(path.join(root, "docs")).map((file) => `docs/${file}`)].filter(
+  (file) => file.endsWith(".md"),
+);
+
+/** Code that a page shows as a file's: the path stands behind the language. */
+const shown = pages.flatMap((page) =>
+  [...read(page).matchAll(/^```ts (\S+)\n(.*?)^```/gms)].map(([, file = "", code = ""]) => ({
+    page,
+    file,
+    code,
+  })),
+);
+
+describe("the pages", () => {
+  test.each(shown)("$page shows $file as it is", ({ file, code }) => {
+    expect(code).toBe(read(file));
+  });
+
+  test("show some", () => {
+    expect(shown.length).toBeGreaterThan(1);
+  });
+
+  test.each(pages)("%s links to headings and files that are there", (page) => {
+    const text = read(page);
+    for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target)) continue;
+      const [file = "", anchor] = target.split("#");
+      const linked = file === "" ? text : read(path.join(path.dirname(page), file));
+      if (anchor !== undefined) expect(anchorsOf(linked), target).toContain(anchor);
+    }
+  });
+});
+
+/** As the pages are rendered where they are read most. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replaceAll(" ", "-"),
+  );
+}
