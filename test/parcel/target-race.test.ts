@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { lockLane, lockTarget } from "../../lib/db/locks.ts";
+import { setLimits } from "../../lib/limit/limits.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { endLease } from "../../lib/parcel/end-lease.ts";
+import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { until } from "../support/until.ts";
+import { dueOnce, lease, swept } from "./limit-world.ts";
+
+let world: Carillon;
+let own: Sql;
+
+beforeEach(async () => {
+  world = await carillon();
+  own = connect({ DATABASE_URL: world.databaseUrl }, { max: 10 });
+});
+
+afterEach(async () => {
+  await own.end();
+  await world.stop();
+});
+
+/** The same run for the same seed, as far as the database's own timing lets it. */
+function dice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+const concurrency = 25;
+const window = 3;
+
+test("many at once: nobody gets in beyond the limits, nobody is forgotten, and no two wait for each other", async () => {
+  await dueOnce(world, "a", 150, { target: { handler: "a" } });
+  for (let n = 0; n < 5; n++)
+    await world.put(`lane-${n}`, {
+      when: "every 10s",
+      endsAt: at(minute).toISOString(),
+      target: { handler: "a" },
+      overlap: "queue",
+    });
+  await world.put("group", { when: `at ${at(minute).toISOString()}`, target: { handler: "b" } });
+  await setLimits(world, {
+    target: "handler/a",
+    limits: { concurrency, rate: null },
+    caller: { name: "ann" },
+  });
+  await world.tick();
+  await world.clock.setNow(at(minute));
+  const roll = dice(7);
+  const seen: { slots: number; parcels: number }[] = [];
+
+  const actor = async () => {
+    for (let turn = 0; turn < 120; turn++) {
+      const all = await own<
+        { id: string }[]
+      >`select id from carillon.parcels where ready_at <= carillon.clock() order by id`;
+      const id = all[Math.floor(roll() * all.length)]?.id;
+      if (id === undefined) return;
+      const claim = await claimParcel(own, id, lease, window);
+      if (claim.outcome === "ended") await endLease(own, id, []);
+      if (claim.outcome !== "claimed") continue;
+      const [room] = await own<{ slots: number; parcels: number }[]>`
+        select coalesce(sum(p.slots), 0)::int as slots, count(*)::int as parcels
+        from carillon.parcels p join carillon.targets t on t.id = p.target_id where t.name = 'handler/a' and p.slots is not null`;
+      if (room !== undefined) seen.push(room);
+      if (roll() < 0.1) continue;
+      const settlements = claim.jobs.map((): Settlement => {
+        const fell = roll();
+        if (fell < 0.1) return { kind: "back" };
+        return fell < 0.2 ? { kind: "retry", afterMs: 0, error: "again" } : { kind: "succeeded" };
+      });
+      await settleParcel(own, claim, settlements);
+    }
+  };
+  const meddler = async () => {
+    for (let turn = 0; turn < 12; turn++) {
+      await setLimits(world, {
+        target: "handler/a",
+        limits: { concurrency: turn % 2 === 0 ? 5 : concurrency, rate: null },
+        caller: { name: "ann" },
+      });
+      await swept(world);
+      await world.clock.advance(3 * second);
+    }
+  };
+  await Promise.all([...Array.from({ length: 7 }, actor), meddler()]);
+  expect(Math.max(...seen.map(({ slots }) => slots))).toBeLessThanOrEqual(concurrency);
+  expect(Math.max(...seen.map(({ parcels }) => parcels))).toBeLessThanOrEqual(window);
+
+  for (let rounds = 0; (await waiting()) > 0; rounds++) {
+    expect(rounds).toBeLessThan(200);
+    await world.clock.advance(minute);
+    await swept(world);
+    await world.work();
+  }
+  expect(await world.sql`select distinct state from carillon.jobs`).toEqual([{ state: "succeeded" }]);
+  expect(await world.sql`select from carillon.parcels`).toEqual([]);
+}, 60_000);
+
+test("a settle waits for its target before it takes its lane: whoever has the target may want the lane", async () => {
+  await world.put("s", { when: "every 10s", target: { handler: "a" }, overlap: "queue" });
+  await world.tick();
+  await world.clock.setNow(at(10 * second));
+  const [parcel] = await own<{ id: string; schedule: string; target: number }[]>`
+    select id, schedule_ids[1] as schedule, target_id as target from carillon.parcels order by ready_at limit 1`;
+  if (parcel === undefined) throw new Error("There is no parcel.");
+  const claim = await claimParcel(own, parcel.id, lease, window);
+  if (claim.outcome !== "claimed") throw new Error(`The parcel is ${claim.outcome}.`);
+  const settling: Promise<unknown>[] = [];
+  await own.begin(async (tx) => {
+    await lockTarget(tx, parcel.target);
+    settling.push(settleParcel(own, claim, [{ kind: "succeeded" }]));
+    await until("the settle waits for its target", async () => {
+      const waiting = await own`
+        select from pg_locks l join pg_database d on d.oid = l.database
+        where d.datname = current_database() and l.locktype = 'advisory' and l.classid = 6 and not l.granted`;
+      return waiting.length === 1;
+    });
+    await tx`set local lock_timeout = '100ms'`;
+    await lockLane(tx, parcel.schedule);
+  });
+  await Promise.all(settling);
+  expect(await own`select state from carillon.jobs order by occurrence limit 1`).toEqual([
+    { state: "succeeded" },
+  ]);
+});
+
+async function waiting(): Promise<number> {
+  const [row] = await world.sql<
+    { jobs: number }[]
+  >`select count(*)::int as jobs from carillon.jobs where state = 'waiting'`;
+  return row?.jobs ?? 0;
+}
