@@ -6,12 +6,14 @@ import type { Label, SharedHold } from "../schedule/shared-holds.ts";
 import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { ownerFor } from "./hold-owner.ts";
+import { jobListView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { type Route, readShape, route } from "./route.ts";
 import { pauseShape, resumeShape } from "./schedule-input.ts";
 import { scheduleListView } from "./schedule-view.ts";
 
+const cancelShape = pauseShape.pick({ reason: true });
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
 
 /** What schedules are held by together: groups, and tags in the same way. */
@@ -36,13 +38,15 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             "missing",
             `There is neither a schedule nor a hold of the ${scope} ${JSON.stringify(label.name)}.`,
           );
-        const { holds, schedules, next } = read;
+        const { holds, schedules, jobs, next } = read;
         return {
           status: 200,
           body: {
             [scope]: label.name,
             holds: holds.map(sharedHoldView),
             schedules: schedules.map(scheduleListView),
+            jobs: jobs.items.map((job) => ({ ...jobListView(job), waitsFor: job.waitsFor })),
+            moreJobs: jobs.more,
             ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
           },
         };
@@ -84,6 +88,33 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             revision: readRevision(query.cursor),
           }),
         );
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/cancel`,
+      scope: "write",
+      query: goOnQuery,
+      answer: async ({ parameter, optionalBody, query, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { reason } = readShape(cancelShape, optionalBody(), "body");
+        const { done, running, next } = await operations.cancelLabel({
+          label,
+          caller: { name: token.name },
+          reason: reason ?? undefined,
+          after:
+            query.cursor === undefined
+              ? undefined
+              : readCursor(query.cursor, "group-cancels", (key) => key === "" || keyFault(key) === null),
+        });
+        return {
+          status: 200,
+          body: {
+            done,
+            running,
+            ...(next === undefined ? {} : { cursor: writeCursor("group-cancels", next) }),
+          },
+        };
       },
     }),
   ];

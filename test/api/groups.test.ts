@@ -72,6 +72,33 @@ describe.each([
     expect(cursor).toBe("");
   });
 
+  test("lists the open jobs of its schedules, and cancels all of it", async () => {
+    const when = new Date(Date.now() + 60_000).toISOString();
+    for (const key of ["x", "y"]) await put(`${scope}-${key}`, { ...belonging("done"), when: `at ${when}` });
+    await api.tick();
+    const { json } = await api.send("GET", `${path}/done`);
+    expect(json).toMatchObject({
+      jobs: [
+        { key: `${scope}-x`, state: "waiting", waitsFor: "time" },
+        { key: `${scope}-y`, state: "waiting", waitsFor: "time" },
+      ],
+      moreJobs: false,
+    });
+    expect(await api.send("POST", `${path}/done/cancel`, { as: "read" })).toMatchObject({ status: 403 });
+    expect(await api.send("POST", `${path}/done/cancel`, { body: { why: "" } })).toMatchObject({
+      status: 400,
+      json: { errors: [{ path: "why" }] },
+    });
+    expect(await api.send("POST", `${path}/done/cancel`, { query: "cursor=x" })).toMatchObject({
+      status: 400,
+    });
+    const body = { reason: "sold" };
+    const cancelled = await api.send("POST", `${path}/done/cancel`, { body, as: "write" });
+    expect([cancelled.status, cancelled.json]).toEqual([200, { done: 2, running: 0 }]);
+    expect(await api.send("GET", `${path}/done`)).toMatchObject({ status: 404 });
+    expect((await api.send("POST", `${path}/done/cancel`)).json).toEqual({ done: 0, running: 0 });
+  });
+
   test("is missing where there is neither a schedule nor a hold", async () => {
     expect(await api.send("GET", `${path}/nobodys`)).toMatchObject({ status: 404 });
     expect((await api.send("POST", `${path}/nobodys/resume`)).json).toEqual({ done: 0, hold: null });
