@@ -107,8 +107,6 @@ export async function applyEdit(
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
   const lagging = [
     ...pending,
-    // In the lane that it still has.
-    ...(await endRechecksBy(tx, current, edit)),
     ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
   ];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
@@ -139,10 +137,13 @@ export async function applyEdit(
   if (edit.delete === true) {
     await removeHolds(tx, current.id);
     await cancelHeld(tx, current.id);
-    return [...lagging, ...(await cancelInLanes(tx, current))];
+    const freed = await cancelInLanes(tx, current);
+    return [...lagging, ...freed, ...(await endRechecksBy(tx, current, edit))];
   }
   const rules = { before: laneRules(current), after: laneRules({ body, lane: raised.lane }) };
-  const done = [...lagging, ...(await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null }))];
+  const moved = await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null });
+  // Once all lanes are locked, in their order.
+  const done = [...lagging, ...moved, ...(await endRechecksBy(tx, current, edit))];
   const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
   const timetable = timetableOf(schedule);
   const planned = {

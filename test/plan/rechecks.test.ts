@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
+import { settleInside } from "../../lib/parcel/settle-inside.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import { listSchedules } from "../../lib/plan/read-schedule.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
+import { until } from "../support/until.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "./recheck-world.ts";
 
 let world: RecheckWorld;
@@ -117,6 +119,43 @@ describe("a schedule that is checked again", () => {
     expect([...rechecks]).toEqual([
       { n: 0, of: at(minute) },
       { n: 1, of: at(2 * minute) },
+    ]);
+  });
+
+  test("by two who end at the same moment and ask for the same instant, has both checks", async () => {
+    await world.put("often", { when: "every 1m", ...handler });
+    await world.clock.setNow(at(2 * minute));
+    await world.tick();
+    const [first, second_] = (await world.jobs("often")).map(({ parcelId }) => parcelId ?? "");
+    const claims = [
+      await claimParcel(world.sql, first ?? "", minute),
+      await claimParcel(world.sql, second_ ?? "", minute),
+    ];
+    const [one, other] = claims.map((claim) => {
+      if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+      return claim;
+    });
+    const [job] = one?.jobs ?? [];
+    if (one === undefined || other === undefined || job === undefined)
+      throw new Error("Nothing was claimed.");
+    const asked = { kind: "again", at: at(day) } as const;
+    await world.sql`select carillon.attach_missing_days(array[${at(day)}::timestamptz])`;
+    const settling = await world.sql.begin(async (tx) => {
+      expect((await settleInside(tx, one, job, asked, [])).held).toBe(true);
+      const later = settleParcel(world.sql, other, [asked]);
+      await until(
+        "the second waits for the first",
+        async () =>
+          (
+            await world.sql`select from pg_stat_activity where wait_event = 'transactionid' and datname = current_database()`
+          ).length === 1,
+      );
+      return { later };
+    });
+    expect(await settling.later).toMatchObject({ held: true, outgoing: [expect.anything()] });
+    expect((await world.history("often")).filter(({ kind }) => kind === "again")).toMatchObject([
+      { at: at(day) },
+      { at: at(day) },
     ]);
   });
 

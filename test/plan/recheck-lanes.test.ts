@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { hour, minute, second } from "../support/instants.ts";
+import { again, handler, type RecheckWorld, recheckWorld } from "./recheck-world.ts";
+
+let world: RecheckWorld;
+
+beforeEach(async () => {
+  world = await recheckWorld();
+});
+
+afterEach(() => world.stop());
+
+const serial = { ...handler, group: "order:1", serial: true };
+const entries = () => world.sql`select from carillon.lane_entries`;
+
+/** Two schedules of one group: `first` is to be checked after an hour, `second` is due at the same time. */
+async function twoInLine(): Promise<void> {
+  world.answers.set("first", [again(hour)]);
+  await world.put("first", { when: "in 1m", ...serial });
+  await world.workAt(minute);
+  await world.put("second", { when: `at 2026-03-02T11:00:01Z`, ...serial });
+}
+
+async function claimedRecheck() {
+  const [, recheck] = await world.jobs("first");
+  const claim = await claimParcel(world.sql, recheck?.parcelId ?? "", minute);
+  if (claim.outcome !== "claimed") throw new Error(claim.outcome);
+  return claim;
+}
+
+test("a check goes through its group's lane, and hands it on", async () => {
+  await twoInLine();
+  await world.clock.setNow(new Date("2026-03-02T11:00:00Z"));
+  const claim = await claimedRecheck();
+  await world.clock.advance(second);
+  await world.tick();
+  await world.work();
+  expect(world.delivered.map(({ key }) => key)).toEqual(["first"]);
+  const { outgoing } = await settleParcel(world.sql, claim, [{ kind: "succeeded" }]);
+  expect(outgoing).toHaveLength(1);
+  await world.workAt(hour + minute);
+  await world.workAt(hour + 2 * minute);
+  expect(world.delivered.map(({ key }) => key)).toEqual(["first", "second"]);
+  expect(await entries()).toHaveLength(0);
+});
+
+test.each([
+  ["stays in", serial],
+  ["leaves", handler],
+  ["changes", { ...serial, group: "order:2" }],
+])(
+  "an edit by which a schedule %s its lane ends a check that is to be tried again, and keeps nobody waiting",
+  async (_, body) => {
+    await twoInLine();
+    world.answers.set("first", [failed("The shop does not answer.")]);
+    await world.patch("first", {
+      retry: { attempts: 5, backoff: "fixed", base: "30m", max: "30m", jitter: "none" },
+    });
+    await world.workAt(hour);
+    expect((await world.read("first")).lastJob).toMatchObject({ kind: "again", state: "retrying" });
+    await world.workAt(hour + second);
+    const waited = world.delivered.map(({ key }) => key);
+    await world.put("first", { when: "in 9h", ...body });
+    await world.work();
+    expect(waited).toEqual(["first", "first"]);
+    expect(world.delivered.map(({ key }) => key)).toEqual(["first", "first", "second"]);
+    expect(await entries()).toHaveLength(0);
+  },
+);
