@@ -14,6 +14,7 @@ const order = [
   ["schedule", "token"],
   ["job"],
   ["parcel"],
+  ["limit"],
   ["plan"],
   ["target"],
   ["lifecycle"],

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { parseRate, rateForm, rateText } from "../job/rate.ts";
 import type { Limits, LimitsRead } from "../limit/limits.ts";
-import { parseRate, rateForm, rateText } from "../limit/rate.ts";
 import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";

@@ -1,5 +1,5 @@
 import { durationMs } from "../cadence/duration.ts";
-import { parseRate, type Rate, rateForm } from "../limit/rate.ts";
+import { parseRate, type Rate, rateForm } from "./rate.ts";
 
 /** What the way to a handler must know of it. */
 export interface HandlerTraits {

@@ -1,9 +1,9 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockTarget } from "../db/locks.ts";
+import { type Rate, rateText } from "../job/rate.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { type Rate, rateText } from "./rate.ts";
 
 /** Null for no limit. */
 export interface Limits {

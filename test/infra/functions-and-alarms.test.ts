@@ -76,7 +76,9 @@ describe("functions", () => {
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
     expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList].sort());
     const telling = [...querying, "CARILLON_EVENTS_BUS", "LIFECYCLE_EVENTS"];
-    expect(variablesOf("SlowWorkerFunction").sort()).toEqual([...telling, "WEBHOOK_FUNCTION"].sort());
+    expect(variablesOf("SlowWorkerFunction").sort()).toEqual(
+      [...telling, "TARGET_WINDOW", "WEBHOOK_FUNCTION"].sort(),
+    );
     for (const path of ["TickFunction", "FastWorkerFunction"]) {
       expect(variablesOf(path).sort()).toEqual(telling.toSorted());
     }
