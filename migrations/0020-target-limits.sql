@@ -448,7 +448,9 @@ begin
     ), moved as (
       update carillon.jobs j set parcel_id = p.id, ready_at = p.ready_at
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+      -- Not where a claim for its whole group has taken it along at this moment.
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
+        and j.state = 'waiting' and j.parcel_id = p_parcel.id
     )
     select p.id, p.queue from packed p where p.ready_at <= p_now order by p.id;
 end $$;

@@ -1,5 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import type { HandlerTraits } from "../job/handler-traits.ts";
+import { defineGroups } from "../lane/define-groups.ts";
 import type { Log } from "../log/log.ts";
 
 type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
@@ -17,11 +18,11 @@ export async function defineLimits(sql: Sql, handlers: readonly Limited[]): Prom
  * For a function that has just started: takes them over ahead of its first event. Where that fails the event is served all the same, by
  * the limits of before, and the next one tries again.
  */
-export function definedOnce(sql: Sql, log: Log, handlers: readonly Limited[]): () => Promise<void> {
+export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits[]): () => Promise<void> {
   let defined: Promise<void> | undefined;
   return () => {
-    defined ??= defineLimits(sql, handlers).then(
-      (changed) => {
+    defined ??= Promise.all([defineLimits(sql, handlers), defineGroups(sql, handlers)]).then(
+      ([changed]) => {
         if (changed > 0) log.info("limits.defined", { targets: changed });
       },
       (error: unknown) => {

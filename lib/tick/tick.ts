@@ -1,5 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { followHandlers } from "../lane/follow-handlers.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import type { TellDeps } from "../lifecycle/tell-bus.ts";
 import { type MadeParcel, spreadParcels } from "../limit/target-limits.ts";
@@ -97,6 +98,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await deleteEnded(run.sql, run.timeIsUp).catch(run.note);
   await tellAll(run).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
+  await followHandlers(run, run).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
   if (failures.length > 0)

@@ -6,6 +6,7 @@ import { fireNow } from "../../lib/plan/fire-now.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { until } from "../support/until.ts";
 
 let world: Carillon;
 
@@ -154,6 +155,25 @@ describe("a grouped handler", () => {
     expect(keysOf(parcel)).toEqual(["a"]);
     await settle(parcel);
     expect(keysOf(await claimed("editing"))).toEqual(["editing"]);
+  });
+
+  test("is not robbed of a job by a claim of the parcel from which it has just been taken", async () => {
+    await dueJobs(["a", "moved"]);
+    const [moved] = await world.jobs("moved");
+    // As after an edit that sent it to the handler: its parcel is of the other queue still.
+    await world.sql`update carillon.parcels set queue = 'fast', target_id = null where id = ${moved?.parcelId ?? "0"}`;
+    let other: Promise<unknown> | undefined;
+    const [a] = await world.jobs("a");
+    await world.sql.begin(async (tx) => {
+      await tx`select from carillon.claim_parcel(${a?.parcelId ?? "0"}, ${lease})`;
+      other = claimParcel(world.sql, moved?.parcelId ?? "0", lease);
+      await until("the other claim waits for the job", async () => {
+        const waiting = await world.sql`select from pg_locks where not granted`;
+        return waiting.length > 0;
+      });
+    });
+    await other;
+    expect(await world.jobs("moved")).toMatchObject([{ parcelId: a?.parcelId }]);
   });
 
   test("whose worker dies gets the jobs again, each alone and none charged; nobody else meanwhile", async () => {

@@ -1,0 +1,300 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Sql } from "../../lib/db/connect.ts";
+import { fireNow } from "../../lib/plan/fire-now.ts";
+import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { Refusal } from "../../lib/refusal.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { killer, ticker, type World, worker } from "./actors.ts";
+import { type Claim, claimRecorder } from "./claims.ts";
+import { speedUp } from "./fast-clock.ts";
+import { connectThrough } from "./lines.ts";
+import { memoryQueues } from "./memory-queues.ts";
+import { diceOf, seeded } from "./seeded.ts";
+
+export interface GroupRaceReport {
+  /** Jobs by lane and state. */
+  ended: Record<string, number>;
+  /** The most jobs that a grouped handler got together. */
+  together: number;
+  killed: number;
+  deaths: number;
+  violations: string[];
+}
+
+const factor = 60;
+const grainMs = 5 * factor;
+/** So long, by the fast clock, a transaction that makes jobs may take. */
+const makingMs = 500 * factor;
+const serialGroups = ["one", "two"];
+const groupedGroups = ["red", "blue"];
+const caller = { name: "ann" };
+const retry = { attempts: 100, base: "1s", max: "2s" };
+
+interface Member {
+  key: string;
+  when: string;
+  body: object;
+}
+
+/** Serial schedules and those of a grouped handler, three a group, each in a shard of its own, with and without a rule for overlaps. */
+const members: readonly Member[] = [
+  ...serialGroups.flatMap((group) => [
+    { key: `${group}:1`, when: "every 10s", body: { group, serial: true, target: { queue: "race" } } },
+    { key: `${group}:2`, when: "every 15s", body: { group, serial: true, target: { handler: "race" } } },
+    {
+      key: `${group}:3`,
+      when: "every 12s",
+      body: { group, serial: true, overlap: "queue", target: { queue: "race" } },
+    },
+  ]),
+  ...groupedGroups.flatMap((group) =>
+    [6, 8, 9].map((n) => ({
+      key: `${group}:${n}`,
+      when: `every ${n}s`,
+      body: { group, target: { handler: "gather" } },
+    })),
+  ),
+];
+
+/** Somebody of whose jobs nothing is expected, and who is in the others' way all the time. */
+const wanderers = ["wanderer:1", "wanderer:2"];
+
+/**
+ * Groups over shards on workers that die, are cut off, outlive their leases and get their messages lost, doubled and in any order, while
+ * other schedules come into the groups and leave them. Then peace, until nothing that was due waits any more; then the ledger is judged.
+ */
+export async function groupRace(
+  databaseUrl: string,
+  seed: number,
+  { ms, wandering }: { ms: number; wandering: boolean },
+): Promise<GroupRaceReport> {
+  const bystander = connectThrough(databaseUrl, (line) => line, { max: 2, applicationName: "bystander" });
+  const clock = await speedUp(bystander, factor);
+  await bystander`alter table carillon.schedules alter column id set increment by 4`;
+  const recorder = claimRecorder(clock);
+  const keys = members.map(({ key }) => key);
+  const world: World = {
+    clock,
+    recorder,
+    dice: diceOf(seeded(seed)),
+    queues: memoryQueues(clock, 30_000),
+    shards: [1, 5, 9, 13],
+    keys,
+    acknowledged: [],
+    unexpected: [],
+    state: { editing: wandering, faults: true, ticksStalled: false, fired: false, over: false },
+    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
+  };
+  const own: Sql[] = [];
+  const connected = () => {
+    const sql = connectThrough(databaseUrl, recorder.wrap, { max: 2, applicationName: "race" });
+    own.push(sql);
+    return sql;
+  };
+  const deps = { sql: bystander, queue: world.queues.sender() };
+  await noteMaking(bystander);
+  await bystander`select carillon.note_grouped(array['handler/gather'], array[true])`;
+  for (const { key, when, body } of members)
+    await putSchedule(deps, {
+      key,
+      caller,
+      body: parseScheduleBody({ ...body, when, retry, payload: { edit: 0 } }),
+    });
+  const running = [
+    ticker(world, connected()),
+    ...Array.from({ length: 6 }, () => worker(world, connected())),
+  ];
+  const killing = killer(world, bystander);
+  const wanderings = wanderers.map((key) => wander(world, deps, key));
+  await pause(ms);
+  world.state.editing = false;
+  await Promise.all(wanderings);
+  for (const key of [...keys, ...(wandering ? wanderers : [])]) {
+    if (wandering) await resumeSchedule(deps, { key, caller });
+    await patchSchedule(deps, { key, caller, patch: { when: "every 1d" } });
+  }
+  const end = clock.now();
+  world.state.faults = false;
+  const killed = await killing;
+  await untilNobodyWaits(bystander, end);
+  world.state.over = true;
+  await Promise.all(running);
+  const jobs = await readJobs(bystander, end);
+  const laneOf = new Map(jobs.map(({ scheduleId, lane }) => [scheduleId, lane]));
+  const violations = [
+    ...world.unexpected.map((each) => `unexpected: ${each}`),
+    ...judgeJobs(jobs),
+    ...judgeLeases(recorder.claims, laneOf),
+    ...judgeOnce(recorder.claims),
+    ...(await leftBehind(bystander, end)),
+  ];
+  await Promise.all([...own, bystander].map((sql) => sql.end()));
+  const ended: Record<string, number> = {};
+  for (const { lane, state } of jobs) ended[`${lane} ${state}`] = (ended[`${lane} ${state}`] ?? 0) + 1;
+  const together = Math.max(
+    ...recorder.claims.map(
+      ({ jobs: of }) => of.filter(({ scheduleId }) => isGrouped(laneOf.get(scheduleId))).length,
+    ),
+  );
+  return { ended, together, killed, deaths: world.counts.deaths, violations };
+}
+
+/** Comes into groups and leaves them, is held, let go and fired. */
+async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key: string): Promise<void> {
+  const { dice, state } = world;
+  const body = () => ({
+    when: `every ${dice.between(3, 9)}s`,
+    target: dice.chance(0.5) ? { queue: "race" } : { handler: "gather" },
+    group: dice.pick([...serialGroups, ...groupedGroups]),
+    serial: dice.chance(0.8),
+    overlap: dice.pick(["allow", "queue", "skip"] as const),
+    retry,
+    payload: { edit: 0 },
+  });
+  if (state.editing) await putSchedule(deps, { key, caller, body: parseScheduleBody(body()) });
+  while (state.editing) {
+    const end = new Date(world.clock.now().getTime() + dice.between(30_000, 90_000));
+    const lot = dice.between(1, 10);
+    const act = async () => {
+      if (lot <= 4) await putSchedule(deps, { key, caller, body: parseScheduleBody(body()) });
+      else if (lot <= 6) await pauseSchedule(deps, { key, caller, until: end });
+      else if (lot <= 8) await resumeSchedule(deps, { key, caller });
+      else await fireNow(deps, { key, caller });
+    };
+    await act().catch((error: unknown) => {
+      // A pause that came too late for its own end.
+      if (!(error instanceof Refusal)) throw error;
+    });
+    await pause(dice.between(5, 80));
+  }
+}
+
+interface JobRow {
+  key: string;
+  scheduleId: string;
+  lane: string;
+  dueAt: number;
+  /** When it was inserted; it is seen a little later. */
+  madeAt: number;
+  state: string;
+  reason: string | null;
+  passedAt: number | null;
+  finishedAt: number | null;
+}
+
+/** Of the members, in the order in which a lane passes them. */
+async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
+  const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
+  return sql<JobRow[]>`
+    select s.key, s.id as "scheduleId", s.lane, ${ms("j.due_at")} as "dueAt", ${ms("m.made_at")} as "madeAt", j.state, j.reason, ${ms("m.passed_at")} as "passedAt",
+      ${ms("j.finished_at")} as "finishedAt"
+    from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+    join public.race_made m on m.occurrence = j.occurrence and m.schedule_id = j.schedule_id
+    where j.due_at <= ${end} and j.kind = 'cadence' and s.key = any(${members.map(({ key }) => key)}::text[])
+    order by j.due_at, j.occurrence, j.schedule_id`;
+}
+
+/** Notes when each job of a cadence is made, and when it first passes its group's lane: from then on it has the turn, whoever dies. */
+async function noteMaking(sql: Sql): Promise<void> {
+  await sql.unsafe(`
+    create table public.race_made (
+      occurrence timestamptz(3), schedule_id bigint, made_at timestamptz(3) default carillon.clock(), passed_at timestamptz(3), primary key (occurrence, schedule_id));
+    create function public.race_made() returns trigger language plpgsql as $$
+    begin
+      insert into public.race_made (occurrence, schedule_id) values (new.occurrence, new.schedule_id) on conflict do nothing;
+      return null;
+    end $$;
+    create trigger race_made after insert on carillon.jobs for each row when (new.kind = 'cadence') execute function public.race_made();
+    create function public.race_passed() returns trigger language plpgsql as $$
+    begin
+      update public.race_made set passed_at = carillon.clock()
+      where occurrence = new.occurrence and schedule_id = new.schedule_id and passed_at is null;
+      return null;
+    end $$;
+    create trigger race_passed after update on carillon.lane_entries for each row
+      when (new.entered and not old.entered and new.kind = 'cadence' and new.lane like 'group/%') execute function public.race_passed()`);
+}
+
+async function untilNobodyWaits(sql: Sql, end: Date): Promise<void> {
+  for (let left = 600; left > 0; left--) {
+    await pause(100);
+    const waiting = await sql`select from carillon.jobs where state = 'waiting' and due_at <= ${end} limit 1`;
+    if (waiting.length === 0) return;
+  }
+}
+
+const isGrouped = (lane: string | undefined) => lane?.startsWith("grouped/") === true;
+
+/** Everything that a tick came to in time has succeeded; of a serial group each after the one before had ended. */
+function judgeJobs(all: readonly JobRow[]): string[] {
+  const jobs = all.filter(({ reason }) => reason !== "missed");
+  const stuck = jobs
+    .filter(({ state }) => state !== "succeeded")
+    .map(({ key, dueAt, state }) => `${state}: ${key} at ${new Date(dueAt).toISOString()}`);
+  const serial = [...Map.groupBy(jobs, ({ lane }) => lane)].filter(([lane]) => !isGrouped(lane));
+  const outOfTurn = serial.flatMap(([lane, own]) =>
+    own.flatMap(({ key, dueAt, passedAt }, index) => {
+      const start = passedAt ?? 0;
+      // What a late tick made after that could not be waited for.
+      const overtaken = own
+        .slice(0, index)
+        .filter(
+          ({ madeAt, finishedAt }) =>
+            madeAt < start - makingMs && (finishedAt ?? Number.POSITIVE_INFINITY) > start,
+        );
+      return overtaken.map(
+        (before) => `out of turn in ${lane}: ${key} at ${new Date(dueAt).toISOString()} before ${before.key}`,
+      );
+    }),
+  );
+  return [...stuck, ...outOfTurn];
+}
+
+/** No two live leases in a lane, whoever's they are. */
+function judgeLeases(claims: readonly Claim[], laneOf: ReadonlyMap<string, string>): string[] {
+  const leases = claims.flatMap(({ parcel, fence, claimedAt, leaseUntil, settleSentAt, jobs }) => {
+    const lanes = jobs.flatMap(({ scheduleId }) => laneOf.get(scheduleId) ?? []);
+    const until = Math.min(leaseUntil, settleSentAt ?? leaseUntil);
+    return [...new Set(lanes)].map((lane) => ({
+      lane,
+      name: `${parcel}/${fence}`,
+      from: claimedAt,
+      until,
+      jobs: lanes.filter((each) => each === lane).length,
+    }));
+  });
+  return [...Map.groupBy(leases, ({ lane }) => lane)].flatMap(([lane, own]) => {
+    const sorted = own.sort((a, b) => a.from - b.from);
+    return sorted.flatMap((lease, index) => [
+      ...(lease.jobs > 1 && !isGrouped(lane) ? [`${lease.jobs} at once in ${lane}`] : []),
+      ...sorted
+        .slice(0, index)
+        .filter(({ until }) => lease.from < until - grainMs)
+        .map(({ name }) => `two live leases in ${lane}: ${lease.name} was claimed while ${name} ran`),
+    ]);
+  });
+}
+
+function judgeOnce(claims: readonly Claim[]): string[] {
+  const taken = claims.flatMap(({ settled, done }) => (settled === "held" ? [...done] : []));
+  return [...Map.groupBy(taken, (name) => name)]
+    .filter(([, times]) => times.length > 1)
+    .map(([name, times]) => `doubled: ${name} was settled ${times.length} times`);
+}
+
+async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
+  const parked = await sql`select from carillon.parcels where lane is not null`;
+  const [deadlocks] = await sql<{ count: number }[]>`
+    select deadlocks::int as count from pg_stat_database where datname = current_database()`;
+  const entries = await sql`
+    select from carillon.lane_entries e join carillon.schedules s on s.id = e.schedule_id
+    where e.due_at <= ${end} and s.key = any(${members.map(({ key }) => key)}::text[]) and exists (
+      select from carillon.jobs j
+      where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state <> 'waiting')`;
+  return [
+    ...(parked.length === 0 ? [] : [`${parked.length} still wait in lanes`]),
+    ...(entries.length === 0 ? [] : [`left behind: ${entries.length} entries`]),
+    ...((deadlocks?.count ?? 0) === 0 ? [] : [`deadlocks: ${deadlocks?.count}`]),
+  ];
+}

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { defineGroups } from "../../lib/lane/define-groups.ts";
+import { followHandlers } from "../../lib/lane/follow-handlers.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+const due = { when: `at ${at(minute).toISOString()}`, target: { handler: "digest" }, group: "person:1" };
+
+const define = (grouped: boolean) => defineGroups(world.sql, [{ name: "digest", grouped }]);
+
+const lanes = async () =>
+  (await world.sql<{ lane: string | null }[]>`select lane from carillon.schedules order by key`).map(
+    ({ lane }) => lane,
+  );
+
+const regrouped = () => world.sql`select name from carillon.targets where regrouped_at is not null`;
+
+async function claim(key: string) {
+  const found = (await world.jobs(key)).find(({ state }) => state === "waiting");
+  return claimParcel(world.sql, found?.parcelId ?? "0", 10 * minute);
+}
+
+test("schedules are in the lane of their handler as soon as they name it", async () => {
+  await define(true);
+  await world.put("a", due);
+  await world.put("b", { ...due, serial: true });
+  await world.put("c", { ...due, group: null });
+  expect(await lanes()).toEqual(["grouped/digest/person:1", "grouped/digest/person:1", null]);
+  expect(await regrouped()).toEqual([]);
+});
+
+test("schedules follow a handler that takes groups together from now on, with what waits and what runs", async () => {
+  for (const key of ["a", "b", "c"]) await world.put(key, due);
+  await world.put("serial", { ...due, serial: true });
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(at(minute));
+  const running = await claim("a");
+  if (running.outcome !== "claimed") throw new Error("Nothing was claimed.");
+  await define(true);
+  await world.tick();
+  expect(new Set(await lanes())).toEqual(new Set(["grouped/digest/person:1"]));
+  expect(await claim("b")).toMatchObject({ outcome: "empty" });
+  const { outgoing } = await settleParcel(world.sql, running, [{ kind: "succeeded" }]);
+  const together = await claimParcel(world.sql, outgoing[0]?.id ?? "0", minute);
+  expect(together.outcome === "claimed" && together.jobs.map(({ key }) => key).sort()).toEqual([
+    "b",
+    "c",
+    "serial",
+  ]);
+});
+
+test("and one that takes them one by one again, and are looked at until no older wish can be on its way", async () => {
+  await define(true);
+  await world.put("a", due);
+  await world.put("serial", { ...due, serial: true });
+  await define(false);
+  await define(false);
+  await world.tick();
+  expect(await lanes()).toEqual([null, "group/person:1"]);
+  expect(await regrouped()).toHaveLength(1);
+  await world.clock.advance(3 * minute);
+  await world.tick();
+  expect(await regrouped()).toEqual([]);
+});
+
+test("a tick that is out of time leaves the rest to the next", async () => {
+  for (const key of ["a", "b", "c"]) await world.put(key, due);
+  await define(true);
+  let looks = 0;
+  const bounds = { timeIsUp: () => ++looks > 2, note: (error: unknown) => Promise.reject(error) };
+  await followHandlers({ sql: world.sql, queue: world.queue }, bounds);
+  expect((await lanes()).filter((lane) => lane === null)).toHaveLength(2);
+  await world.clock.advance(3 * minute);
+  await world.tick();
+  expect(new Set(await lanes())).toEqual(new Set(["grouped/digest/person:1"]));
+  expect(await regrouped()).toEqual([]);
+});
