@@ -1,7 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import type { HandlerTraits } from "../job/handler-traits.ts";
-import { defineGroups } from "../lane/define-groups.ts";
 import type { Log } from "../log/log.ts";
+import { defineGroups } from "./define-groups.ts";
 
 type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
 

@@ -1,6 +1,5 @@
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
-import { followHandlers } from "../lane/follow-handlers.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import type { TellDeps } from "../lifecycle/tell-bus.ts";
 import { type MadeParcel, spreadParcels } from "../limit/target-limits.ts";
@@ -17,6 +16,7 @@ import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
+import { followHandlers } from "./follow-handlers.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { fireShardBatch } from "./shard-batch.ts";
