@@ -8,6 +8,7 @@ import type { Environment } from "../config/environment.ts";
 import {
   functionTimeoutSeconds as limits,
   receivesMax,
+  targetWindow,
   visibilityInTimeouts,
 } from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
@@ -22,6 +23,8 @@ export const jobQueues = {
   fast: jobQueue("carillon-fast", limits.fastWorker),
   slow: jobQueue("carillon-slow", limits.slowWorker),
 } as const;
+
+const slowConcurrency = 10;
 
 function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
   return {
@@ -105,9 +108,13 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "slow",
         assemble: assembleWorker,
-        env: { ...as("handler"), WEBHOOK_FUNCTION: webhookFunctionName },
+        env: {
+          ...as("handler"),
+          WEBHOOK_FUNCTION: webhookFunctionName,
+          TARGET_WINDOW: String(targetWindow(slowConcurrency)),
+        },
         timeoutMs: seconds(limits.slowWorker),
-        concurrency: 10,
+        concurrency: slowConcurrency,
       },
       parts,
     ),
