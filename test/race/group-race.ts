@@ -6,8 +6,9 @@ import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts"
 import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { killer, ticker, type World, worker } from "./actors.ts";
-import { type Claim, claimRecorder } from "./claims.ts";
+import { claimRecorder } from "./claims.ts";
 import { speedUp } from "./fast-clock.ts";
+import { factor, isGrouped, type JobRow, judgeJobs, judgeLeases, judgeOnce } from "./judge-groups.ts";
 import { connectThrough } from "./lines.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { diceOf, seeded } from "./seeded.ts";
@@ -22,10 +23,6 @@ export interface GroupRaceReport {
   violations: string[];
 }
 
-const factor = 60;
-const grainMs = 5 * factor;
-/** So long, by the fast clock, a transaction that makes jobs may take. */
-const makingMs = 500 * factor;
 const serialGroups = ["one", "two"];
 const groupedGroups = ["red", "blue"];
 const caller = { name: "ann" };
@@ -170,19 +167,6 @@ async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key
   }
 }
 
-interface JobRow {
-  key: string;
-  scheduleId: string;
-  lane: string;
-  dueAt: number;
-  /** When it was inserted; it is seen a little later. */
-  madeAt: number;
-  state: string;
-  reason: string | null;
-  passedAt: number | null;
-  finishedAt: number | null;
-}
-
 /** Of the members, in the order in which a lane passes them. */
 async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
   const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
@@ -222,65 +206,6 @@ async function untilNobodyWaits(sql: Sql, end: Date): Promise<void> {
     const waiting = await sql`select from carillon.jobs where state = 'waiting' and due_at <= ${end} limit 1`;
     if (waiting.length === 0) return;
   }
-}
-
-const isGrouped = (lane: string | undefined) => lane?.startsWith("grouped/") === true;
-
-/** Everything that a tick came to in time has succeeded; of a serial group each after the one before had ended. */
-function judgeJobs(all: readonly JobRow[]): string[] {
-  const jobs = all.filter(({ reason }) => reason !== "missed");
-  const stuck = jobs
-    .filter(({ state }) => state !== "succeeded")
-    .map(({ key, dueAt, state }) => `${state}: ${key} at ${new Date(dueAt).toISOString()}`);
-  const serial = [...Map.groupBy(jobs, ({ lane }) => lane)].filter(([lane]) => !isGrouped(lane));
-  const outOfTurn = serial.flatMap(([lane, own]) =>
-    own.flatMap(({ key, dueAt, passedAt }, index) => {
-      const start = passedAt ?? 0;
-      // What a late tick made after that could not be waited for.
-      const overtaken = own
-        .slice(0, index)
-        .filter(
-          ({ madeAt, finishedAt }) =>
-            madeAt < start - makingMs && (finishedAt ?? Number.POSITIVE_INFINITY) > start,
-        );
-      return overtaken.map(
-        (before) => `out of turn in ${lane}: ${key} at ${new Date(dueAt).toISOString()} before ${before.key}`,
-      );
-    }),
-  );
-  return [...stuck, ...outOfTurn];
-}
-
-/** No two live leases in a lane, whoever's they are. */
-function judgeLeases(claims: readonly Claim[], laneOf: ReadonlyMap<string, string>): string[] {
-  const leases = claims.flatMap(({ parcel, fence, claimedAt, leaseUntil, settleSentAt, jobs }) => {
-    const lanes = jobs.flatMap(({ scheduleId }) => laneOf.get(scheduleId) ?? []);
-    const until = Math.min(leaseUntil, settleSentAt ?? leaseUntil);
-    return [...new Set(lanes)].map((lane) => ({
-      lane,
-      name: `${parcel}/${fence}`,
-      from: claimedAt,
-      until,
-      jobs: lanes.filter((each) => each === lane).length,
-    }));
-  });
-  return [...Map.groupBy(leases, ({ lane }) => lane)].flatMap(([lane, own]) => {
-    const sorted = own.sort((a, b) => a.from - b.from);
-    return sorted.flatMap((lease, index) => [
-      ...(lease.jobs > 1 && !isGrouped(lane) ? [`${lease.jobs} at once in ${lane}`] : []),
-      ...sorted
-        .slice(0, index)
-        .filter(({ until }) => lease.from < until - grainMs)
-        .map(({ name }) => `two live leases in ${lane}: ${lease.name} was claimed while ${name} ran`),
-    ]);
-  });
-}
-
-function judgeOnce(claims: readonly Claim[]): string[] {
-  const taken = claims.flatMap(({ settled, done }) => (settled === "held" ? [...done] : []));
-  return [...Map.groupBy(taken, (name) => name)]
-    .filter(([, times]) => times.length > 1)
-    .map(([name, times]) => `doubled: ${name} was settled ${times.length} times`);
 }
 
 async function leftBehind(sql: Sql, end: Date): Promise<string[]> {
