@@ -30,7 +30,7 @@ const settings = z.strictObject({
   highlyAvailable: yesOrNo().default(false),
   /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. */
   fastConcurrency: wholeNumber(2, 1_000).default(4),
-  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold two database connections. */
+  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold four database connections, two of them for handlers' transactions. */
   slowConcurrency: wholeNumber(2, 1_000).default(10),
   /** How many requests a second the API takes on average; it answers 429 to the others. */
   apiRequestsPerSecond: wholeNumber(1, 10_000).default(50),

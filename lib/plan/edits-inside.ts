@@ -88,8 +88,13 @@ async function cancelOnce(
   wish: { key: string; caller: { name: string } },
   mayLock: (id: string) => boolean,
 ): Promise<EditedOnce | { parcels: [] }> {
-  const [live] = await tx`select from carillon.schedules where key = ${wish.key} and deleted_at is null`;
-  return live === undefined ? { parcels: [] } : editOnce(tx, wish, deleteSteps, [], mayLock);
+  try {
+    return await editOnce(tx, wish, deleteSteps, [], mayLock);
+  } catch (error) {
+    // Somebody else may have deleted it at this very moment: gone is gone.
+    if (error instanceof Refusal && error.kind === "missing") return { parcels: [] };
+    throw error;
+  }
 }
 
 interface Locked {
