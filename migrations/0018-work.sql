@@ -85,7 +85,9 @@ alter table carillon.parcels
   add column turn carillon.parcel_turn,
   -- While it is under a lease: so many of its jobs may be under way at once.
   add column slots smallint,
-  add column priority smallint;
+  add column priority smallint,
+  -- Its one job was under way when a worker died: until it has ended it takes nobody along, and nobody takes it.
+  add column alone boolean;
 
 -- The jobs that are dead, found without an index on the jobs' state, which each settle would have to write. Partitioned by day
 -- and dropped with the day's jobs.
@@ -523,10 +525,11 @@ begin
       select d.schedule_id, d.version, p_now, f.failures || ' jobs in a row are dead.'
       from dead_runs d join runs f on f.schedule_id = d.schedule_id where f.failures >= d.hold_after
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- What never started keeps its place at the target.
-      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed, p.occurrences, p.schedule_ids, p.kinds, p.ns
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed,
+      case when p.back and (p_alone or p_parcel.alone) then true end, p.occurrences, p.schedule_ids, p.kinds, p.ns
     from packed p
     returning parcels.id, parcels.queue, parcels.ready_at;
 
@@ -757,7 +760,7 @@ begin
   end loop;
 
   if v_count = 1 and not v_alone.last_try and v_alone.cancel_asked is not true then
-    update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null,
+    update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
       ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;

@@ -222,6 +222,8 @@ declare
   v_kinds carillon.job_kind[];
   v_ns int[];
 begin
+  -- Together with the others it may have killed its worker.
+  if p_parcel.alone then return; end if;
   for v_shard in
     select distinct (select s.shard from carillon.schedules s where s.id = e.schedule_id)
     from (select e.schedule_id from carillon.lane_entries e where e.lane = p_lane and e.due_at <= p_now
@@ -243,7 +245,7 @@ begin
       and (j.kind <> 'cadence' or (s.overlap is null and (s.deadline_ms is null or j.attempt > 0 or j.started_at is not null or j.forgiven is not null
         or j.due_at + s.deadline_ms * interval '1 millisecond' >= p_now)))
     where e.lane = p_lane and e.due_at <= p_now
-      and not exists (select from carillon.parcels p where p.id = j.parcel_id and (p.lease_until is not null or p.held_schedule is not null))
+      and not exists (select from carillon.parcels p where p.id = j.parcel_id and (p.lease_until is not null or p.held_schedule is not null or p.alone))
     order by e.due_at, e.occurrence, e.schedule_id, e.kind, e.n
     limit p_max
     for no key update of j skip locked) g;
@@ -403,9 +405,9 @@ begin
   ), parked as materialized (
     select nextval('carillon.parcels_id_seq') as id, o.* from own o where not o.passes and not o.skippable
   ), inserted as (
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, lane, target_id, priority, owed, occurrences, schedule_ids, kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, lane, target_id, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
     select p.id, p_parcel.shard, p_parcel.queue, 'infinity', v_now + interval '1 minute', p.waits_in, p_parcel.target_id, p_parcel.priority,
-      p_parcel.owed, array[p.occurrence], array[p.schedule_id], array[p.kind], array[p.n]
+      p_parcel.owed, p_parcel.alone, array[p.occurrence], array[p.schedule_id], array[p.kind], array[p.n]
     from parked p
   )
   update carillon.jobs j set parcel_id = p.id from parked p

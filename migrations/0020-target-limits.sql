@@ -439,10 +439,10 @@ begin
           array_agg(n order by occurrence, schedule_id, kind, n) as ns
         from seated group by queue, target_id, held, seat order by seat) g
     ), inserted as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, occurrences, schedule_ids, kinds, ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, alone, occurrences, schedule_ids, kinds, ns)
       -- In time for a message to come when it is ready: so long, and a sweep's minute, the queue lets it wait.
       select id, p_parcel.shard, queue, ready_at, greatest(p_now, ready_at - interval '150 seconds'), held, target_id,
-        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.owed,
+        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.owed, p_parcel.alone,
         occurrences, schedule_ids, kinds, ns
       from packed
     ), moved as (

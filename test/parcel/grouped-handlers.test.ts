@@ -184,8 +184,31 @@ describe("a grouped handler", () => {
     expect(outgoing).toHaveLength(3);
     const attempts = await world.sql`select distinct attempt from carillon.jobs`;
     expect(attempts).toEqual([{ attempt: 0 }]);
-    // Together they go on: the first brings the others along.
-    expect(keysOf(await claimed("b"))).toEqual(["a", "b", "c"]);
+    const b = await claimed("b");
+    expect(keysOf(b)).toEqual(["b"]);
+    expect(await claim("a")).toMatchObject({ outcome: "empty" });
+    await settle(b);
+    expect(keysOf(await claimed("a"))).toEqual(["a"]);
+  });
+
+  test("that dies of one job has it charged in the end, and delivers the others", async () => {
+    await dueJobs(["a", "fatal", "c"]);
+    const calls: string[] = [];
+    for (;;) {
+      const [ready] = await world.sql<{ id: string }[]>`
+        select id from carillon.parcels where ready_at <= carillon.clock() and lease_until is null order by id limit 1`;
+      if (ready === undefined) break;
+      const parcel = await claimParcel(world.sql, ready.id, lease);
+      if (parcel.outcome !== "claimed") continue;
+      calls.push(keysOf(parcel).join("+"));
+      if (!keysOf(parcel).includes("fatal")) await settle(parcel);
+      else {
+        await world.clock.advance(lease + 1);
+        await sweep(world.sql, world.log);
+      }
+    }
+    expect(calls.toSorted()).toEqual(["a", "a+c+fatal", "c", ...Array.from({ length: 5 }, () => "fatal")]);
+    expect(await world.jobs("fatal")).toMatchObject([{ state: "dead", attempt: 5 }]);
   });
 
   test("that killed its worker with one job of another shard has it tried again under that shard's gate", async () => {
