@@ -52,7 +52,9 @@ async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
   const over = found.filter(({ id }) => read.get(id)?.state === "ended");
   const standing = await standings(tx, over, state.now);
-  const gone = over.filter(({ id }) => standing.get(id) === "settled");
+  const settled = over.filter(({ id }) => standing.get(id) === "settled");
+  const open = await withOpenJobs(tx, shard, settled);
+  const gone = settled.filter(({ id }) => !open.has(id));
   await deleteEndedVersions(tx, gone, { name: "carillon", at: state.now });
   const kept = found.filter((schedule) => !gone.includes(schedule));
   await lookAgain(
@@ -83,6 +85,24 @@ async function standings(
       select * from carillon.jobs_beside b where b.schedule_id = s.id order by b.occurrence desc, b.kind desc, b.n desc limit ${jobsLookedAt}) b`;
   const jobs = Map.groupBy(await readJobsAt(tx, [...cadenced, ...beside]), ({ scheduleId }) => scheduleId);
   return new Map(schedules.map(({ id }) => [id, standingOf(jobs.get(id) ?? [])]));
+}
+
+/**
+ * Those that have a job that is not settled among those before the last, or of a cadence before an edit: whatever waits is in a parcel. Of
+ * another shard's parcels only those that passed a lane hold jobs of this one.
+ */
+async function withOpenJobs(
+  tx: Tx,
+  shard: number,
+  schedules: readonly StoredSchedule[],
+): Promise<Set<string>> {
+  if (schedules.length === 0) return new Set();
+  const ids = schedules.map(({ id }) => id);
+  const open = await tx<{ id: string }[]>`
+    select distinct k.id
+    from carillon.parcels p cross join lateral unnest(p.schedule_ids) k (id)
+    where (p.shard = ${shard} or p.laned) and p.schedule_ids && ${ids}::bigint[] and k.id = any(${ids}::bigint[])`;
+  return new Set(open.map(({ id }) => id));
 }
 
 function lastRuns(schedule: StoredSchedule, now: Date): { scheduleId: string; occurrence: Date }[] {

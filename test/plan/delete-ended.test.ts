@@ -53,6 +53,21 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("tries")).toBe(false);
   });
 
+  test("stays while a job is to be tried again that many followed, or that is of a cadence before an edit", async () => {
+    const later = { deleteOnEnd: true, retry: { backoff: "fixed", base: "20m" } };
+    world.outcome = ({ attempt, occurrence }) =>
+      attempt === 0 && occurrence <= at(10 * second) ? failed("no") : { kind: "done" };
+    await world.put("many", { ...later, when: "every 10s", maxFires: 50 });
+    await world.put("edited", { ...later, when: "in 10s" });
+    await minutes(2);
+    await world.patch("edited", { when: "in 30s" });
+    await minutes(15);
+    for (const key of ["many", "edited"]) expect(await exists(key)).toBe(true);
+    await minutes(10);
+    for (const key of ["many", "edited"]) expect(await exists(key)).toBe(false);
+    expect(await world.sql`select distinct state::text from carillon.jobs`).toEqual([{ state: "succeeded" }]);
+  });
+
   test("stays where its last job is dead, for somebody to look at", async () => {
     world.outcome = () => failed("never", true);
     await world.put("dies", { when: "in 30s", deleteOnEnd: true });
