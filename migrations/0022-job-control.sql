@@ -23,6 +23,7 @@ declare
   v_groups text[];
   v_targets int[];
   v_target int;
+  v_turns bigint[];
   v_locked bigint[];
   v_waiting bigint[];
   v_occurrences timestamptz[];
@@ -35,8 +36,8 @@ begin
   perform carillon.share_gates(p_schedule_ids);
   select array_agg(distinct j.parcel_id), array_agg(distinct s.id) filter (where s.overlap is not null or p.lane like 'schedule/%'),
     array_agg(distinct s.lane) filter (where s.lane is not null) || array_agg(distinct p.lane) filter (where p.lane not like 'schedule/%'),
-    array_agg(distinct p.target_id) filter (where p.turn = 'waits')
-  into v_parcels, v_laned, v_groups, v_targets
+    array_agg(distinct p.target_id) filter (where p.turn = 'waits'), array_agg(distinct p.id) filter (where p.turn = 'waits')
+  into v_parcels, v_laned, v_groups, v_targets, v_turns
   from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns) k (occurrence, schedule_id, kind, n)
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.state = 'waiting'
   join carillon.schedules s on s.id = j.schedule_id
@@ -47,6 +48,15 @@ begin
   from (
     select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
     where coalesce(p.lane, '') = '' and p.turn is distinct from 'waits' order by p.id for update of p) l;
+  -- One that a claim has just had wait at its target is locked by that too, out of order: nothing more may be waited for.
+  if exists (
+    select from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
+    where coalesce(p.turn, 'granted') = 'waits' and p.id <> all(coalesce(v_turns, '{}'))) then
+    return query
+      select 'moved', k.occurrence, k.schedule_id, k.kind, k.n, null::bigint, null::carillon.queue_class
+      from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns) k (occurrence, schedule_id, kind, n);
+    return;
+  end if;
   if v_targets is not null then
     for v_target in select t.id from unnest(v_targets) t (id) order by 1 loop
       perform carillon.lock_target(v_target);

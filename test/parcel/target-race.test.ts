@@ -137,3 +137,35 @@ async function waiting(): Promise<number> {
   >`select count(*)::int as jobs from carillon.jobs where state = 'waiting'`;
   return row?.jobs ?? 0;
 }
+
+test("a cancel does not keep a parcel locked that begins to wait at its target at this moment", async () => {
+  for (const [n, key] of ["runs", "early", "late"].entries())
+    await world.put(key, { when: `at ${at(minute + n * second).toISOString()}`, target: { handler: "a" } });
+  await world.tick();
+  await world.clock.setNow(at(2 * minute));
+  const [runs, early, late] = await Promise.all(
+    ["runs", "early", "late"].map(async (key) => (await world.jobs(key))[0]?.parcelId ?? ""),
+  );
+  const parcel = await claimParcel(own, runs ?? "", lease, 1);
+  if (parcel.outcome !== "claimed") throw new Error(parcel.outcome);
+  expect(await claimParcel(own, late ?? "", lease, 1)).toMatchObject({ outcome: "held" });
+  const waiting = (count: number) =>
+    until(`${count} wait`, async () => {
+      const [row] = await own<{ count: number }[]>`
+        select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return row?.count === count;
+    });
+  const others = await own.begin(async (tx) => {
+    await tx`select from carillon.claim_parcel(${early ?? ""}, ${lease}, 1)`;
+    const settled = settleParcel(own, parcel, [{ kind: "succeeded" }]);
+    await waiting(1);
+    const cancelled = own`
+      select distinct c.became
+      from (select array_agg(occurrence) as occurrences, array_agg(schedule_id) as schedule_ids, array_agg(kind) as kinds, array_agg(n) as ns
+        from carillon.jobs where occurrence > ${at(minute)}) j
+      cross join lateral carillon.cancel_jobs(j.occurrences, j.schedule_ids, j.kinds, j.ns) c`.execute();
+    await waiting(2);
+    return [settled, cancelled];
+  });
+  expect(await Promise.all(others)).toMatchObject([{ held: true }, [{ became: "moved" }]]);
+});
