@@ -15,7 +15,7 @@ export class AttemptStopped extends Error {
 }
 
 /** What is left of an attempt's time before the invocation ends: to settle what it did. */
-const settleMs = 3_000;
+export const settleMs = 3_000;
 
 /**
  * Runs the attempts of jobs side by side, at most `slots` at once, each within its schedule's timeout. Nobody waits for one that

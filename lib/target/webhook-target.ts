@@ -4,7 +4,7 @@ import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
-import { eachAttempt } from "./attempts.ts";
+import { eachAttempt, settleMs } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 
@@ -27,11 +27,20 @@ export function webhookTarget({
     eachAttempt(jobs, context, clock, async (job, signal) => {
       const { url, method, headers, secret = [] } = job.target.webhook;
       const body = envelope(job, clock.now());
-      // The sender gives up when the attempt does, so that it does not go on behind the back of the next one.
-      const timeoutMs = Math.max(1, Math.floor(Math.min(durationMs(job.timeout) ?? 0, context.timeLeftMs())));
+      const timeoutMs = sendingMs(Math.min(durationMs(job.timeout) ?? 0, context.timeLeftMs() - settleMs));
       const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs };
       return deliveryOf(await sendWebhook(request, signal), clock.now());
     });
+}
+
+const answerMaxMs = 500;
+
+/**
+ * The sender gives up a little before the attempt does: it does not go on behind the back of the next one, and what it knows by then
+ * arrives. A receiver that said 200 and is still talking has said 200.
+ */
+function sendingMs(attemptMs: number): number {
+  return Math.max(1, Math.floor(attemptMs - Math.min(answerMaxMs, attemptMs / 10)));
 }
 
 const retryAfterMaxMs = 24 * 3_600_000;

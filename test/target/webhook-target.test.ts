@@ -72,7 +72,7 @@ describe("what the sender is asked", () => {
       method: "PUT",
       headers,
       secrets: [newer, older],
-      timeoutMs: 45_000,
+      timeoutMs: 44_500,
     });
     expect(JSON.parse(body)).toMatchObject({ id: asked[0]?.id, data: { n: 1 }, attempt: 3 });
   });
@@ -80,7 +80,7 @@ describe("what the sender is asked", () => {
   test("is to end before the worker does", async () => {
     const { asked, deliver } = answering(answered(200));
     await deliver([job({}, { timeout: "10m" })], deliveryContext({ timeLeftMs: () => 60_500.7 }));
-    expect(asked[0]?.timeoutMs).toBe(60_500);
+    expect(asked[0]?.timeoutMs).toBe(57_000);
   });
 });
 
@@ -198,9 +198,19 @@ describe("through Lambda's protocol, the function that sends and a real receiver
   });
   afterEach(() => stop.disposeAsync());
 
-  async function wholeWay({ status = 204, allow = true }: { status?: number; allow?: boolean } = {}) {
+  async function wholeWay({
+    status = 204,
+    allow = true,
+    endless = false,
+  }: {
+    status?: number;
+    allow?: boolean;
+    endless?: boolean;
+  } = {}) {
     const { host, url, received } = await receiver((response) => {
-      response.writeHead(status, { location: "https://example.com/" }).end();
+      response.writeHead(status, { location: "https://example.com/" });
+      if (endless) response.write("and ");
+      else response.end();
     });
     const env = { CARILLON_LOG: "silent", ...(allow ? { CARILLON_WEBHOOK_ALLOW: host } : {}) };
     const webhook = localFunction(
@@ -239,6 +249,14 @@ describe("through Lambda's protocol, the function that sends and a real receiver
         .update(signed)
         .digest("base64")}`;
     expect(headers["webhook-signature"]).toBe(`${signature(newer)} ${signature(older)}`);
+  });
+
+  test.each([
+    [200, done],
+    [503, { kind: "failed", error: "The receiver answered 503: and" }],
+  ])("a receiver that answers %i and goes on talking has answered that", async (status, delivery) => {
+    const { url, deliver } = await wholeWay({ status, endless: true });
+    expect(await deliver([job({ url }, { timeout: "1s" })], deliveryContext())).toMatchObject([delivery]);
   });
 
   test("a redirect is a failure, and nobody follows it", async () => {
