@@ -57,6 +57,7 @@ export const wording = {
   "worker.beat-failed": "a sign of life for parcel {parcel} did not arrive; the next one may: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
+  "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
 } as const;
 
 export type LogEvent = keyof typeof wording;

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
+import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
 import type { Log } from "../log/log.ts";
@@ -7,7 +8,7 @@ import { type ClaimedParcel, claimParcel, type NotClaimed } from "../parcel/clai
 import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
-import { type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { type Notify, type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
 import type { Deliver } from "../target/delivery.ts";
 import { settlement } from "./retry.ts";
 import { signsOfLife } from "./signs-of-life.ts";
@@ -140,13 +141,37 @@ async function settle(
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
 ): Promise<void> {
-  const { held, outgoing } = await settleParcel(deps.sql, parcel, settlements, deps.notify);
+  const { held, outgoing } = await settleSurely(deps, parcel, settlements);
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
     return;
   }
   logFailures(deps.log, parcel, settlements);
   await handOver(deps.sql, deps.queue, outgoing);
+}
+
+/** What another try may be spared; of the one before nothing was written. */
+const mayPass: ReadonlySet<SqlState | undefined> = new Set([
+  "deadlock",
+  "lock_timeout",
+  "serialization_failure",
+]);
+const settlesMax = 3;
+
+/** What was delivered would be delivered again, did its settle give way to somebody else's. */
+async function settleSurely(
+  { sql, notify, log }: WorkerDeps,
+  parcel: ClaimedParcel,
+  settlements: readonly (Settlement | null)[],
+): Promise<Settled> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await settleParcel(sql, parcel, settlements, notify);
+    } catch (error) {
+      if (!mayPass.has(sqlState(error)) || attempt === settlesMax) throw error;
+      log.warn("worker.settle-again", { parcel: parcel.id, error: String(error) });
+    }
+  }
 }
 
 function logFailures(log: Log, { jobs }: ClaimedParcel, settlements: readonly (Settlement | null)[]): void {

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
-import { failed } from "../../lib/target/delivery.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { due, oneParcel } from "../support/parcels.ts";
+import { until } from "../support/until.ts";
 
 let world: Carillon;
 
@@ -55,6 +57,32 @@ describe("a worker", () => {
     await world.work(2_999);
     expect(world.delivered).toEqual([]);
     expect(await world.sql`select fence from carillon.parcels`).toEqual([{ fence: 0 }]);
+  });
+
+  test("settles what it has delivered though somebody keeps it waiting too long at first", async () => {
+    const id = await oneParcel(world, 1);
+    await world.clock.setNow(due);
+    await world.sql.unsafe(
+      `alter database ${new URL(world.databaseUrl).pathname.slice(1)} set lock_timeout = '50ms'`,
+    );
+    const worker = connect({ DATABASE_URL: world.databaseUrl });
+    world.more.worker = { sql: worker };
+    let keeping: Promise<unknown> | undefined;
+    world.outcome = async () => {
+      const locked = Promise.withResolvers<void>();
+      keeping = world.sql.begin(async (tx) => {
+        await tx`select from carillon.parcels where id = ${id} for update`;
+        locked.resolve();
+        await until("the worker has given up once", async () => events().includes("worker.settle-again"));
+      });
+      await locked.promise;
+      return done;
+    };
+    expect(await world.work()).toEqual([]);
+    await keeping;
+    await worker.end();
+    expect(world.delivered).toHaveLength(1);
+    expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 1 }]);
   });
 
   test("takes off the queue what Carillon did not write, with a log line, and harms no neighbour by it", async () => {
