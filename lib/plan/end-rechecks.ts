@@ -22,8 +22,8 @@ export async function endRechecksBy(
 
 /**
  * Cancels the rechecks of a schedule that wait, due or not, started never or to be tried again. Under the gate, so none starts and none
- * is made meanwhile; one that runs ends, and what it asks for then is dropped. Returns the parcels of others whose turn in a lane
- * has come by that.
+ * is made meanwhile; one that runs ends, and what it asks for then is dropped; one whose worker has died is cancelled when it comes to a claim
+ * again. Returns the parcels of others whose turn in a lane has come by that.
  */
 async function endRechecks(
   tx: Tx,
@@ -35,7 +35,7 @@ async function endRechecks(
     from carillon.jobs_beside b
     join carillon.jobs j on j.occurrence = b.occurrence and j.schedule_id = b.schedule_id and j.kind = 'again' and j.n = b.n
       and j.state = 'waiting'
-    join carillon.parcels p on p.id = j.parcel_id and (p.lease_until is null or p.lease_until < carillon.clock())
+    join carillon.parcels p on p.id = j.parcel_id and p.lease_until is null
     where b.schedule_id = ${scheduleId} and b.kind = 'again'`;
   if (waiting.length === 0) return [];
   // Before their parcels: some may wait in it, and nobody else who wants the lane has those that do not.
@@ -47,10 +47,10 @@ async function endRechecks(
     set state = 'cancelled', reason = ${reason}, parcel_id = null, ready_at = null, finished_at = carillon.clock()
     from unnest(${occurrences}::timestamptz[], ${ns}::int[]) k (occurrence, n)
     where j.occurrence = k.occurrence and j.schedule_id = ${scheduleId} and j.kind = 'again' and j.n = k.n and j.state = 'waiting'`;
-  // What was tried before may share its parcel; one whose lease has ended is taken from its worker as any other.
+  // What was tried before may share its parcel. One that has its turn at a target stays: its claim finds nothing in it and hands the turn on.
   await tx`
     delete from carillon.parcels p
-    where p.id = any(${waiting.map(({ parcel }) => parcel)}::bigint[]) and p.lease_until is null and not exists (
+    where p.id = any(${waiting.map(({ parcel }) => parcel)}::bigint[]) and p.lease_until is null and p.turn is distinct from 'granted' and not exists (
       select from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
       join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
         and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { endLease } from "../../lib/parcel/end-lease.ts";
+import { applyEditsInside } from "../../lib/plan/edits-inside.ts";
 import { restoreVersion } from "../../lib/plan/restore.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
+import { until } from "../support/until.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "./recheck-world.ts";
 
 let world: RecheckWorld;
@@ -119,6 +122,49 @@ describe("an edit between", () => {
       state: "cancelled",
       reason: "superseded",
     });
+  });
+
+  test("leaves a check whose lease has ended to whoever ends the lease", async () => {
+    await world.checkedTwice("order");
+    await world.clock.setNow(at(2 * hour));
+    const [, , recheck] = await world.jobs("order");
+    const parcel = recheck?.parcelId ?? "";
+    await claimParcel(world.sql, parcel, 30 * second);
+    await world.clock.advance(minute);
+    let ended: Promise<unknown> | undefined;
+    await world.sql.begin(async (tx) => {
+      await applyEditsInside(tx, [{ kind: "cancel", key: "order" }], {
+        author: "ann",
+        parcelId: "0",
+        passing: [],
+      });
+      ended = endLease(world.sql, parcel, []);
+      await Promise.race([
+        ended,
+        until("it waits", async () => {
+          const blocked =
+            await world.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+          return blocked.length > 0;
+        }),
+      ]);
+    });
+    await ended;
+    await world.workAt(2 * hour + 2 * minute);
+    const [job] =
+      await world.sql`select state, reason, ready_at from carillon.jobs where kind = 'again' and checks = 2`;
+    expect(job).toEqual({ state: "cancelled", reason: "deleted", ready_at: null });
+  });
+
+  test("leaves the turn that a check has been given to its claim, which hands it on", async () => {
+    await world.checkedTwice("order");
+    await world.sql`
+      update carillon.parcels p set turn = 'granted', slots = 1
+      from carillon.jobs j where j.parcel_id = p.id and j.kind = 'again'`;
+    await world.put("order", { when: "in 3d", ...handler });
+    expect((await world.history("order")).at(0)).toMatchObject({ state: "cancelled" });
+    expect(await world.sql`select turn from carillon.parcels where 'again' = any(kinds)`).toEqual([
+      { turn: "granted" },
+    ]);
   });
 
   test("that deletes the schedule cancels its checks at once, also those weeks ahead", async () => {
