@@ -288,13 +288,13 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences tim
   as $$ select * from carillon.pass_lanes(p_parcel, p_occurrences, p_schedule_ids) $$;
 
 -- As in 0011; a parcel that belongs to a target enters there first, and a job that passes lanes may be of any kind. `p_window`: of
--- the parcels of one target so many may be worked at once.
+-- the parcels of one target so many may be worked at once. What is the same for all of its jobs comes once, in a last row (`claimed`).
 drop function carillon.claim_parcel(bigint, int);
 
 create function carillon.claim_parcel(p_parcel bigint, p_lease_ms int, p_window int default null)
   returns table (outcome text, wait_ms int, fence int, claimed_at timestamptz, occurrence timestamptz, schedule_id bigint,
     kind carillon.job_kind, n int, due_at timestamptz, attempt smallint, planned_version int, version int, key text,
-    group_key text, body jsonb, target jsonb, payload jsonb, lane text, checks smallint, forgiven smallint, slots int,
+    group_key text, retry jsonb, timeout text, target jsonb, payload jsonb, lane text, checks smallint, forgiven smallint, slots int,
     freed bigint, freed_queue carillon.queue_class)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -369,8 +369,8 @@ begin
     wait_ms := 0;
   end if;
   return query
-    select 'job', 0, v_parcel.fence, v_now, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
-      j.version, j.key, j.group_key, j.body, j.target, j.payload, j.lane, j.checks, j.forgiven, v_slots,
+    select 'job', null::int, null::int, null::timestamptz, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
+      j.version, j.key, j.group_key, j.body -> 'retry', j.body ->> 'timeout', j.target, j.payload, j.lane, j.checks, j.forgiven, null::int,
       null::bigint, null::carillon.queue_class
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in.
@@ -384,13 +384,13 @@ begin
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then
     return query
-      select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
+        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
         null::smallint, null::int, f.id, f.queue
       from carillon.cancel_superseded(v_parcel, v_now) f;
     return query
-      select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
+        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
         null::smallint, null::int, a.id, a.queue
       from carillon.set_aside(v_parcel, v_now, v_limited) a;
     select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
@@ -403,16 +403,16 @@ begin
   end if;
   if v_occurrences is not null then
     return query
-      select 'freed', 0, v_parcel.fence, v_now, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
+        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
         null::smallint, null::int, f.id, f.queue
       from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids, v_kinds, v_ns) f;
     -- Who is in the parcel now has passed, at the moment that is now the parcel's; a lane may have brought more with it.
     select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
     v_now := v_parcel.claimed_at;
     return query
-      select 'job', 0, v_parcel.fence, v_now, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
-        j.version, j.key, j.group_key, j.body, j.target, j.payload, j.lane, j.checks, j.forgiven, v_slots,
+      select 'job', null::int, null::int, null::timestamptz, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
+        j.version, j.key, j.group_key, j.body -> 'retry', j.body ->> 'timeout', j.target, j.payload, j.lane, j.checks, j.forgiven, null::int,
         null::bigint, null::carillon.queue_class
       from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
       join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
@@ -424,14 +424,22 @@ begin
     delete from carillon.parcels p where p.id = p_parcel;
     if v_parcel.target_id is not null then
       return query
-        select 'freed', (extract(epoch from f.ready_at - v_now) * 1000)::int, v_parcel.fence, v_now, null::timestamptz, null::bigint,
-          null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::jsonb, null::jsonb, null::text, null::smallint,
+        select 'freed', (extract(epoch from f.ready_at - v_now) * 1000)::int, null::int, null::timestamptz, null::timestamptz, null::bigint,
+          null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
           null::smallint, null::int, f.id, f.queue
         from carillon.leave_target(v_parcel, v_now) f;
     end if;
     outcome := 'empty';
     return next;
+    return;
   end if;
+  outcome := 'claimed';
+  fence := v_parcel.fence;
+  claimed_at := v_now;
+  slots := v_slots;
+  freed := null;
+  freed_queue := null;
+  return next;
 end $$;
 
 -- Writes down what became of these jobs of a parcel, those that still are its own: `succeeded`, `again` (and a recheck at p_at),
@@ -634,14 +642,17 @@ begin
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
         and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
       returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt
-    ), told as (
-      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
-      select 'succeeded', u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, v_now, v_now + interval '30 seconds'
-      from updated u where 'succeeded' = any(p_notify)
     )
     insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome)
     select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, v_parcel.claimed_at, v_now, 'succeeded'
     from updated u where u.attempt > 1;
+    if 'succeeded' = any(p_notify) then
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+      select 'succeeded', j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, v_now, v_now + interval '30 seconds'
+      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+      join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+        and j.n = coalesce(k.n, 0) and j.state = 'succeeded' and j.finished_at = v_now;
+    end if;
     -- Nearly always there is none at all.
     if exists (select from carillon.failure_runs) then
       delete from carillon.failure_runs f using unnest(v_parcel.schedule_ids) k (schedule_id) where f.schedule_id = k.schedule_id;

@@ -1,8 +1,8 @@
 import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { Json } from "../schedule/json.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
+import type { RetryPolicy } from "../schedule/retry-shape.ts";
+import { defaults } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 
@@ -24,7 +24,7 @@ export interface ClaimedJob extends JobKey {
   forgiven: number;
   target: Target;
   payload: Json;
-  retry: ScheduleBody["retry"];
+  retry: RetryPolicy;
   timeout: string;
 }
 
@@ -51,18 +51,21 @@ export interface NotClaimed {
   freed: OutgoingParcel[];
 }
 
-interface ClaimRow extends Omit<ClaimedJob, "retry" | "timeout" | "checks" | "forgiven"> {
-  outcome: NotClaimed["outcome"] | "job" | "freed";
-  waitMs: number;
+interface JobRow extends Omit<ClaimedJob, "retry" | "timeout" | "checks" | "forgiven"> {
+  outcome: "job";
   checks: number | null;
   forgiven: number | null;
-  slots: number | null;
-  fence: number;
-  claimedAt: Date;
-  body: SparseBody;
-  freedId: string | null;
-  freedQueue: QueueClass | null;
+  /** What of these the schedule says otherwise than by default. */
+  retry: Partial<RetryPolicy> | null;
+  timeout: string | null;
 }
+
+type ClaimRow = { waitMs: number } & (
+  | JobRow
+  | { outcome: "claimed"; fence: number; claimedAt: Date; slots: number | null }
+  | { outcome: "freed"; freedId: string; freedQueue: QueueClass }
+  | { outcome: NotClaimed["outcome"]; freedId: string | null; freedQueue: QueueClass | null }
+);
 
 export async function claimParcel(
   sql: Sql,
@@ -73,30 +76,27 @@ export async function claimParcel(
 ): Promise<ClaimedParcel | NotClaimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, wait_ms as "waitMs", fence, claimed_at as "claimedAt", occurrence, schedule_id as "scheduleId", kind, n,
-      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, body, target, payload,
+      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, retry, timeout, target, payload,
       lane, checks, forgiven, slots, freed as "freedId", freed_queue as "freedQueue"
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
-  const freed = rows.flatMap(({ freedId, freedQueue, waitMs }) =>
-    freedId === null || freedQueue === null ? [] : [{ id: freedId, queue: freedQueue, waitMs }],
-  );
-  const jobs = rows.filter(({ outcome }) => outcome === "job");
-  // What passed a lane comes last: it had to wait for the lane, and the whole parcel is held to have been claimed then.
-  const last = jobs.at(-1);
-  if (last !== undefined) {
-    const { fence, claimedAt, slots } = last;
-    const claimed = jobs.map(claimedJob);
-    return { outcome: "claimed", id, fence, claimedAt, jobs: claimed, slots: slots ?? claimed.length, freed };
+  const jobs: ClaimedJob[] = [];
+  const freed: OutgoingParcel[] = [];
+  for (const row of rows) {
+    if (row.outcome === "job") jobs.push(claimedJob(row));
+    else if ("freedId" in row && row.freedId !== null && row.freedQueue !== null)
+      freed.push({ id: row.freedId, queue: row.freedQueue, waitMs: row.waitMs });
   }
-  for (const { outcome, waitMs } of rows)
-    if (outcome !== "job" && outcome !== "freed") return { outcome, waitMs, freed };
+  for (const row of rows.toReversed()) {
+    if (row.outcome === "job" || row.outcome === "freed") continue;
+    if (row.outcome !== "claimed") return { outcome: row.outcome, waitMs: row.waitMs, freed };
+    const { fence, claimedAt, slots } = row;
+    return { outcome: "claimed", id, fence, claimedAt, jobs, slots: slots ?? jobs.length, freed };
+  }
   throw new Error(`Claiming parcel ${id} gave no answer.`);
 }
 
-function claimedJob(row: ClaimRow): ClaimedJob {
-  const { occurrence, scheduleId, kind, n, dueAt, attempt, plannedVersion, version, key, group, lane } = row;
-  const { target, payload, checks, forgiven } = row;
-  const { retry, timeout } = fullBody(row.body, target, payload);
-  const facts = {
+function claimedJob(row: JobRow): ClaimedJob {
+  const {
     occurrence,
     scheduleId,
     kind,
@@ -108,6 +108,26 @@ function claimedJob(row: ClaimRow): ClaimedJob {
     key,
     group,
     lane,
+    target,
+    payload,
+  } = row;
+  return {
+    occurrence,
+    scheduleId,
+    kind,
+    n,
+    dueAt,
+    attempt,
+    plannedVersion,
+    version,
+    key,
+    group,
+    lane,
+    target,
+    payload,
+    checks: row.checks ?? 0,
+    forgiven: row.forgiven ?? 0,
+    retry: row.retry === null ? defaults.retry : { ...defaults.retry, ...row.retry },
+    timeout: row.timeout ?? defaults.timeout,
   };
-  return { ...facts, target, payload, checks: checks ?? 0, forgiven: forgiven ?? 0, retry, timeout };
 }

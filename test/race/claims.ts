@@ -34,8 +34,6 @@ const claimRows = z.array(
   z.discriminatedUnion("outcome", [
     z.object({
       outcome: z.literal("job"),
-      fence: z.number(),
-      claimedAt: z.date(),
       occurrence: z.date(),
       scheduleId: z.string(),
       kind: z.string(),
@@ -43,6 +41,7 @@ const claimRows = z.array(
       dueAt: z.date(),
       payload: z.object({ edit: z.number() }),
     }),
+    z.object({ outcome: z.literal("claimed"), fence: z.number(), claimedAt: z.date() }),
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
@@ -78,16 +77,15 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
     const [parcel, leaseMs] = valuesOf(statement);
     statement.then(
       (rows) => {
-        const jobs = claimRows
-          .parse([...asArray(rows)])
-          .flatMap((row) => (row.outcome === "job" ? [row] : []));
-        const last = jobs.at(-1);
-        if (last === undefined) return;
+        const seen = claimRows.parse([...asArray(rows)]);
+        const jobs = seen.flatMap((row) => (row.outcome === "job" ? [row] : []));
+        const claim = seen.find((row) => row.outcome === "claimed");
+        if (claim === undefined) return;
         claims.push({
           parcel: String(parcel),
-          fence: last.fence,
-          claimedAt: last.claimedAt.getTime(),
-          leaseUntil: last.claimedAt.getTime() + Number(leaseMs),
+          fence: claim.fence,
+          claimedAt: claim.claimedAt.getTime(),
+          leaseUntil: claim.claimedAt.getTime() + Number(leaseMs),
           jobs: jobs.map(({ scheduleId, occurrence, kind, n, dueAt, payload: { edit } }) => ({
             scheduleId,
             occurrence: occurrence.getTime(),
