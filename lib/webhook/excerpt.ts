@@ -8,6 +8,7 @@ export function excerptOf(response: Uint8Array, confidential: readonly string[])
   const secrets = confidential
     .flatMap((value) => [value, ...value.split(/\s+/)])
     .filter((value) => value.length >= secretLengthMin)
+    .flatMap(spellings)
     .sort((one, other) => other.length - one.length);
   const text = secrets.reduce(
     (shown, secret) => shown.replaceAll(secret, "***"),
@@ -17,4 +18,23 @@ export function excerptOf(response: Uint8Array, confidential: readonly string[])
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ").trim();
   const { read } = new TextEncoder().encodeInto(line, new Uint8Array(excerptMaxBytes));
   return line.slice(0, read);
+}
+
+/** A receiver writes what it was sent as JSON (of which there are several ways), as HTML or as part of a URL. */
+function spellings(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const inUrl = encodeURIComponent(secret);
+  const html = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const all = [
+    secret,
+    json,
+    json.replaceAll("/", "\\/"),
+    json.replaceAll(/[&<>]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`),
+    html,
+    html.replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
+    html.replaceAll('"', "&quot;").replaceAll("'", "&#039;"),
+    inUrl,
+    inUrl.replaceAll(/%[0-9A-F]{2}/g, (escaped) => escaped.toLowerCase()),
+  ];
+  return [...new Set(all)];
 }

@@ -23,6 +23,18 @@ test("an excerpt of an echo shows nothing that was sent in confidence", () => {
   );
 });
 
+test.each([
+  ["JSON", '{"a":"Basic dXNl/c2Vj+a==","q":"sid=\\"x&y-z\\""}'],
+  ["JSON as PHP does", '{"a":"Basic dXNl\\/c2Vj+a==","q":"sid=\\"x&y-z\\""}'],
+  ["JSON as Go does", '{"a":"Basic dXNl/c2Vj+a==","q":"sid=\\"x\\u0026y-z\\""}'],
+  ["HTML", "<b>Basic dXNl/c2Vj+a==</b><i>sid=&quot;x&amp;y-z&quot;</i>"],
+  ["a URL", "/login?a=Basic%20dXNl%2Fc2Vj%2Ba%3D%3D&q=sid%3d%22x%26y-z%22"],
+])("an echo written as %s shows nothing of it either", (_, echo) => {
+  const shown = of(echo, ["Basic dXNl/c2Vj+a==", 'sid="x&y-z"']);
+  expect(shown).toContain("***");
+  expect(shown).not.toMatch(/dXNl|c2Vj|x&|y-z/);
+});
+
 test("of two secrets, one within the other, nothing is left", () => {
   expect(of("key: abcdef-ghijkl", ["abcdef", "abcdef-ghijkl"])).toBe("key: ***");
 });
