@@ -33,6 +33,8 @@ function issueFaults(issue: Issue, above: string): Fault[] {
       ? [{ path, message: issue.message }]
       : branch.flatMap((inner) => issueFaults(inner, path));
   }
+  // Why a record does not take a name is said by the name's own rules.
+  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => issueFaults(inner, path));
   const missing = issue.code === "invalid_type" && issue.input === undefined;
   return [{ path, message: missing ? "is required" : issue.message }];
 }

@@ -130,6 +130,14 @@ describe("a target", () => {
     ).toEqual(paths);
   });
 
+  test.each([
+    [hook({ headers: { Host: "evil.example" } }), "is a header that Carillon sets itself"],
+    [hook({ headers: { "a b": "x" } }), "is not a name that a header can have"],
+  ])("%j is told what is wrong with a name", (input, message) => {
+    const { error } = targetShape.safeParse(input, { reportInput: true });
+    expect(error === undefined ? [] : shapeFaults(error)).toMatchObject([{ message }]);
+  });
+
   test("no message of a fault tells what the secret or a header was", () => {
     const given = {
       url: "https://example.com/",
