@@ -135,6 +135,8 @@ async function deleteTogether(
     shard,
     found.map(({ id }) => id),
   );
+  // All at once, in their order: one edit after the other would lock them in that of the schedules.
+  await tx`select carillon.lock_lanes(${found.map(({ id }) => id)}::bigint[])`;
   const detail = { [label.scope]: label.name, ...(reason === undefined ? {} : { reason }) };
   const parcels: OutgoingParcel[] = [];
   for (const each of found) {

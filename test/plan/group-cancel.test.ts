@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
@@ -8,6 +9,7 @@ import { readLabel } from "../../lib/plan/read-label.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { until } from "../support/until.ts";
 
 let world: Carillon;
 
@@ -166,4 +168,39 @@ test("with the rights of the API, and no more, a group is cancelled and read", a
   expect(done).toEqual({ done: 2, running: 1 });
   await handOver(api, world.queue, []);
   await api.end();
+});
+
+test("a group's lanes are locked in one order, whatever that of its schedules", async () => {
+  const keys = Array.from({ length: 20 }, (_, n) => `s-${n}`);
+  await dueJobs(Object.fromEntries(keys.map((key) => [key, { overlap: "queue", group: null }])));
+  await world.sql`update carillon.schedules set shard = 3`;
+  const [pair] = await world.sql<{ first: string; second: string }[]>`
+    select a.id as first, b.id as second from carillon.schedules a join carillon.schedules b on a.id < b.id
+    where hashtext(carillon.lane_of(a.id)) & 15 > hashtext(carillon.lane_of(b.id)) & 15 order by 1, 2 limit 1`;
+  if (pair === undefined) throw new Error("Their lanes are all in order.");
+  const ids = [pair.first, pair.second];
+  await world.sql`update carillon.schedules set group_key = ${group} where id = any(${ids}::bigint[])`;
+  await world.sql`
+    update carillon.schedule_versions set body = body || jsonb_build_object('group', ${group}::text) where schedule_id = any(${ids}::bigint[])`;
+  // Stands in the way of the second edit.
+  await world.sql`insert into carillon.failure_runs (schedule_id, failures) values (${pair.second}, 1)`;
+  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 4 });
+  const waiting = (count: number) =>
+    until(`${count} wait`, async () => {
+      const [row] = await own<{ count: number }[]>`
+        select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return row?.count === count;
+    });
+  const both = await world.sql.begin(async (tx) => {
+    await tx`select from carillon.failure_runs for update`;
+    const cancelled = cancelLabel({ sql: own, queue: world.queue }, wish, unbounded);
+    await waiting(1);
+    // As the sweep does.
+    const locked = own`select carillon.lock_lanes(${ids}::bigint[])`.execute();
+    await waiting(2);
+    return [cancelled, locked] as const;
+  });
+  const [cancelled] = await Promise.all(both);
+  expect(cancelled.done).toBe(2);
+  await own.end();
 });
