@@ -264,6 +264,16 @@ begin
     from carillon.leave_lanes(v_occurrences, v_schedule_ids, array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;
 end $$;
 
+-- As in 0011, and what left the parcel and may go at once. (Which targets are limited nobody knows yet.)
+create function carillon.set_aside(p_parcel carillon.parcels, p_now timestamptz, p_limited int[])
+  returns table (id bigint, queue carillon.queue_class)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  perform carillon.set_aside(p_parcel, p_now);
+end $$;
+
 -- Whether a claimed parcel may go on to its target now (`enter`, with how many of its jobs at once), or not: then it has given its
 -- lease back and waits for its turn (`held`) or for its time (`early`). `freed`: others whose turn has come by this look.
 create function carillon.enter_target(p_parcel carillon.parcels, p_window int, p_now timestamptz)
@@ -829,7 +839,7 @@ begin
   execute format('alter role carillon_handler in database %I set idle_in_transaction_session_timeout = %L', current_database(), '10s');
 end $$;
 
-revoke execute on function carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
+revoke execute on function carillon.set_aside(carillon.parcels, timestamptz, int[]), carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
   carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], carillon.job_kind[], int[]), carillon.claim_parcel(bigint, int, int),
   carillon.cancel_superseded(carillon.parcels, timestamptz), carillon.version_tried(carillon.jobs, carillon.schedules),
   carillon.write_outcomes(carillon.parcels, timestamptz, timestamptz[], bigint[], carillon.job_kind[], int[], text[], timestamptz[], bigint[],

@@ -402,7 +402,7 @@ end $$;
 -- stands for. Returns those that are ready, to be sent.
 drop function carillon.set_aside(carillon.parcels, timestamptz);
 
-create function carillon.set_aside(p_parcel carillon.parcels, p_now timestamptz, p_limited int[])
+create or replace function carillon.set_aside(p_parcel carillon.parcels, p_now timestamptz, p_limited int[])
   returns table (id bigint, queue carillon.queue_class)
   language plpgsql
   set search_path = pg_catalog, pg_temp

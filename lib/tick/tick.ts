@@ -17,6 +17,7 @@ import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
+import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { fireShardBatch } from "./shard-batch.ts";
@@ -99,6 +100,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await tellAll(run).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
   await followHandlers(run, run).catch(run.note);
+  await nameTargets(run.sql, run.timeIsUp).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
   if (failures.length > 0)
