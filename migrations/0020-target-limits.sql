@@ -30,6 +30,8 @@ alter table carillon.parcels
 
 -- Read by claims and settles: who waits at a target, in order; and who takes room there. Only of parcels that a target limits.
 create index parcels_turns on carillon.parcels (target_id, (coalesce(priority, 0)), turn_at, id) where turn = 'waits';
+-- Read by edits: what a new job may travel with.
+create index parcels_joined on carillon.parcels (target_id, shard, ready_at) where queue = 'slow' and lease_until is null and turn is null;
 create index parcels_slots on carillon.parcels (target_id) include (slots) where slots is not null;
 
 -- So many jobs of a target travel together.
@@ -83,6 +85,17 @@ create function carillon.rate_slack(p_time interval) returns interval
   language sql immutable parallel safe
   as $$ select least(p_time / 4, interval '1 second') $$;
 
+-- How many parcels of a target may be worked at once, where that is bounded: its share of the workers, but no more than half of what the
+-- other targets leave. Several that hang at once leave some to the rest.
+create function carillon.share_now(p_target carillon.targets, p_now timestamptz) returns int
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select case when p_target.share is not null then least(p_target.share, greatest(1, (2 * p_target.share - count(*) + 1) / 2))::int end
+    from carillon.parcels p
+    where p.slots is not null and p.queue = 'slow' and p.target_id <> p_target.id and (p.lease_until is not null or p.ready_at <= p_now)
+  $$;
+
 -- Gives those that wait at a target what room there is, in order, each with the time at which it may start; at a rate no further ahead
 -- than two minutes, so that who comes later may still come before others. The target is locked. Returns the parcels to be sent.
 create function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
@@ -102,7 +115,7 @@ declare
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
-  v_parcels := least(p_max, v_target.share - v_parcels);
+  v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
   v_from := greatest(p_now, v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
@@ -266,7 +279,7 @@ begin
   if found then return null; end if;
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
-  if v_parcels >= v_target.share or v_slots >= v_target.concurrency then return null; end if;
+  if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency then return null; end if;
   if v_target.rate_count is not null then
     v_took := carillon.rate_time(v_target, p_jobs);
     v_next_at := coalesce(greatest(v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond'), p_now);
@@ -455,7 +468,46 @@ begin
     select p.id, p.queue from packed p where p.ready_at <= p_now order by p.id;
 end $$;
 
-revoke execute on function carillon.parcel_jobs(carillon.queue_class, int, int, int), carillon.apart_target(carillon.queue_class, int),
+-- Puts the one job of a new slow parcel with others of its target, shard and quarter of a second, where there are some that nobody has
+-- taken yet: jobs made one by one need no message each. True where it was; then the parcel is gone.
+create function carillon.join_parcel(p_parcel bigint) returns boolean
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+#variable_conflict use_column
+declare
+  -- A parcel that is ready sooner may be claimed at this moment.
+  v_from timestamptz := carillon.clock() + interval '1 second';
+  v_new carillon.parcels;
+  v_other carillon.parcels;
+begin
+  select p.* into v_new from carillon.parcels p
+  where p.id = p_parcel and p.queue = 'slow' and p.ready_at > v_from and p.ready_at < 'infinity' and p.lease_until is null and p.turn is null
+    and p.lane is null and p.held_schedule is null and p.owed is not true and p.alone is not true and cardinality(p.occurrences) = 1
+    and not exists (select from carillon.targets t where t.id = p.target_id and (t.concurrency is not null or t.rate_count is not null));
+  if not found then return false; end if;
+  select p.* into v_other from carillon.parcels p
+  where p.queue = 'slow' and p.target_id = v_new.target_id and p.shard = v_new.shard and p.lease_until is null and p.turn is null
+    and p.ready_at >= greatest(v_from, date_bin('250 ms', v_new.ready_at, 'epoch')) and p.ready_at < date_bin('250 ms', v_new.ready_at, 'epoch') + interval '250 ms'
+    and p.lane is null and p.held_schedule is null and p.owed is not true and p.alone is not true
+    and p.priority is not distinct from v_new.priority and cardinality(p.occurrences) < 10 and p.id <> p_parcel
+  order by p.ready_at, p.id limit 1 for update skip locked;
+  if not found then return false; end if;
+  update carillon.parcels p set ready_at = greatest(p.ready_at, v_new.ready_at),
+    occurrences = p.occurrences || v_new.occurrences, schedule_ids = p.schedule_ids || v_new.schedule_ids,
+    kinds = coalesce(p.kinds, array_fill('cadence'::carillon.job_kind, array[cardinality(p.occurrences)])) || coalesce(v_new.kinds[1], 'cadence'),
+    ns = coalesce(p.ns, array_fill(0, array[cardinality(p.occurrences)])) || coalesce(v_new.ns[1], 0)
+  where p.id = v_other.id;
+  update carillon.jobs j set parcel_id = v_other.id
+  where j.occurrence = v_new.occurrences[1] and j.schedule_id = v_new.schedule_ids[1] and j.kind = coalesce(v_new.kinds[1], 'cadence')
+    and j.n = coalesce(v_new.ns[1], 0) and j.state = 'waiting' and j.parcel_id = p_parcel;
+  delete from carillon.parcels p where p.id = p_parcel;
+  return true;
+end $$;
+
+revoke execute on function carillon.join_parcel(bigint), carillon.share_now(carillon.targets, timestamptz), carillon.parcel_jobs(carillon.queue_class, int, int, int), carillon.apart_target(carillon.queue_class, int),
   carillon.turn_place(timestamptz, smallint), carillon.lock_target(int), carillon.grant_turns(int, timestamptz, int),
   carillon.due_turns(int, timestamptz, bigint),
   carillon.rate_time(carillon.targets, int), carillon.rate_slack(interval),
@@ -469,3 +521,4 @@ grant execute on function carillon.next_turns(int), carillon.spread_parcels(int,
 grant execute on function carillon.lock_target(int), carillon.renew_turns(int), carillon.define_limits(text[], int[], int[], int[]) to carillon_api;
 grant execute on function carillon.define_limits(text[], int[], int[], int[]) to carillon_worker;
 grant update on carillon.targets to carillon_api;
+grant execute on function carillon.join_parcel(bigint) to carillon_api, carillon_handler;

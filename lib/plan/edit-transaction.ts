@@ -1,6 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
+import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Hold } from "../schedule/holds.ts";
@@ -104,7 +105,7 @@ export async function editOnce(
     return {
       change: "created",
       schedule: await readScheduleById(tx, id),
-      parcels,
+      parcels: await joinParcels(tx, parcels),
       changes: { before: [], after },
     };
   }
@@ -126,7 +127,7 @@ export async function editOnce(
   return {
     change: "changed",
     schedule: await readScheduleById(tx, current.id),
-    parcels,
+    parcels: await joinParcels(tx, parcels),
     changes: { before, after },
   };
 }
