@@ -3,7 +3,9 @@ import { durationMs, formatDuration } from "../../lib/cadence/duration.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { again, done } from "../../lib/job/handler-results.ts";
 
-const duration = z.string().refine((text) => durationMs(text) !== null, "takes a duration such as `4h`");
+const duration = z
+  .string()
+  .refine((text) => durationMs(text) !== null, { error: "takes a duration such as `4h`", abort: true });
 const lengthOf = (text: string) => durationMs(text) ?? 0;
 
 const payload = z
