@@ -91,9 +91,11 @@ create function carillon.share_now(p_target carillon.targets, p_now timestamptz)
   language sql stable
   set search_path = pg_catalog, pg_temp
   as $$
-    select case when p_target.share is not null then least(p_target.share, greatest(1, (2 * p_target.share - count(*) + 1) / 2))::int end
-    from carillon.parcels p
-    where p.slots is not null and p.queue = 'slow' and p.target_id <> p_target.id and (p.lease_until is not null or p.ready_at <= p_now)
+    select case when p_target.share is not null then least(p_target.share, greatest(1, (2 * p_target.share + 1 - (
+      select count(*) from (
+        select from carillon.parcels p
+        where p.slots is not null and p.queue = 'slow' and p.target_id <> p_target.id and (p.lease_until is not null or p.ready_at <= p_now)
+        limit 2 * p_target.share) others)) / 2))::int end
   $$;
 
 -- Gives those that wait at a target what room there is, in order, each with the time at which it may start; at a rate no further ahead
