@@ -495,6 +495,8 @@ begin
     and p.ready_at >= greatest(v_from, date_bin('250 ms', v_new.ready_at, 'epoch')) and p.ready_at < date_bin('250 ms', v_new.ready_at, 'epoch') + interval '250 ms'
     and p.lane is null and p.held_schedule is null and p.owed is not true and p.alone is not true
     and p.priority is not distinct from v_new.priority and cardinality(p.occurrences) < 10 and p.id <> p_parcel
+    -- One that still lists what an edit has taken back of this schedule would list the job twice.
+    and v_new.schedule_ids[1] <> all (p.schedule_ids)
   order by p.ready_at, p.id limit 1 for update skip locked;
   if not found then return false; end if;
   update carillon.parcels p set ready_at = greatest(p.ready_at, v_new.ready_at),

@@ -72,6 +72,16 @@ describe("jobs of one handler that are put one by one for one instant", () => {
     expect(new Set(world.delivered.map(({ key }) => key)).has("job-7")).toBe(false);
   });
 
+  test("do not come back to a parcel that still lists them from before an edit", async () => {
+    await putMany(20, () => ({ when: `at ${due}`, target: { handler: "greet" }, payload: { name: "a" } }));
+    for (let n = 0; n < 20; n++) await world.patch(`job-${n}`, { payload: { name: "b" } });
+    await world.clock.setNow(at(20 * second));
+    await world.work();
+    expect(world.delivered.map(({ key }) => key).sort()).toEqual(
+      Array.from({ length: 20 }, (_, n) => `job-${n}`).sort(),
+    );
+  });
+
   test("do not join what may be claimed at this moment", async () => {
     await putMany(40, () => ({ when: `at ${at(900).toISOString()}`, target: { handler: "greet" } }));
     expect(await sizes()).toEqual(Array.from({ length: 40 }, () => 1));
