@@ -24,7 +24,10 @@ export function signsOfLife(
   parcel: ClaimedParcel,
   leaseMs: number | null,
 ): Life {
-  const stops = new Map(parcel.jobs.map((job) => [jobId(job), new AbortController()]));
+  // Made when somebody asks: a parcel of 250 quick deliveries asks for none.
+  const stops = new Map<string, AbortController>();
+  const reasons = new Map<string, AttemptStopped>();
+  let lost: AttemptStopped | undefined;
   const over = new AbortController();
   const beat = async (lease: number) => {
     for (;;) {
@@ -32,7 +35,7 @@ export function signsOfLife(
       if (over.signal.aborted) return;
       try {
         const { held, cancelled } = await beatParcel(sql, parcel, lease);
-        for (const job of cancelled) stops.get(jobId(job))?.abort(cancelledReason());
+        for (const job of cancelled) cancel(jobId(job));
         if (!held) return stopAll();
       } catch (error) {
         // The lease may outlive the fault; whether it did, the settle will say.
@@ -40,21 +43,28 @@ export function signsOfLife(
       }
     }
   };
+  const cancel = (id: string) => {
+    const reason = reasons.get(id) ?? new AttemptStopped("cancelled", "The job was cancelled.");
+    reasons.set(id, reason);
+    stops.get(id)?.abort(reason);
+  };
   const stopAll = () => {
-    for (const stop of stops.values())
-      stop.abort(new AttemptStopped("lease-lost", "The lease was lost: another worker has the job."));
+    lost = new AttemptStopped("lease-lost", "The lease was lost: another worker has the job.");
+    for (const stop of stops.values()) stop.abort(lost);
   };
   if (leaseMs !== null) void beat(leaseMs);
   return {
     signalOf: (job) => {
-      const stop = stops.get(jobId(job));
-      if (stop === undefined) throw new Error(`Job ${jobId(job)} is not of this parcel.`);
+      const id = jobId(job);
+      const known = stops.get(id);
+      if (known !== undefined) return known.signal;
+      if (!parcel.jobs.some((own) => jobId(own) === id)) throw new Error(`Job ${id} is not of this parcel.`);
+      const stop = new AbortController();
+      stops.set(id, stop);
+      const reason = reasons.get(id) ?? lost;
+      if (reason !== undefined) stop.abort(reason);
       return stop.signal;
     },
     end: () => over.abort(),
   };
-}
-
-function cancelledReason(): AttemptStopped {
-  return new AttemptStopped("cancelled", "The job was cancelled.");
 }
