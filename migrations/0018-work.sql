@@ -297,15 +297,25 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences tim
   set search_path = pg_catalog, pg_temp
   as $$ select * from carillon.pass_lanes(p_parcel, p_occurrences, p_schedule_ids) $$;
 
+-- What few jobs have and all would have to carry: null for nearly all.
+create function carillon.claim_details(p_job carillon.startable) returns jsonb
+  language sql immutable
+  as $$
+    select case when p_job.lane is not null or p_job.checks is not null or p_job.forgiven is not null or p_job.body ?| '{retry,timeout}' then
+      jsonb_build_object('lane', p_job.lane, 'checks', p_job.checks, 'forgiven', p_job.forgiven, 'retry', p_job.body -> 'retry', 'timeout', p_job.body -> 'timeout') end
+  $$;
+
+create function carillon.freed_details(p_wait_ms int, p_parcel bigint, p_queue carillon.queue_class) returns jsonb
+  language sql immutable
+  as $$ select jsonb_build_object('waitMs', p_wait_ms, 'freedId', p_parcel::text, 'freedQueue', p_queue) $$;
+
 -- As in 0011; a parcel that belongs to a target enters there first, and a job that passes lanes may be of any kind. `p_window`: of
 -- the parcels of one target so many may be worked at once. What is the same for all of its jobs comes once, in a last row (`claimed`).
 drop function carillon.claim_parcel(bigint, int);
 
 create function carillon.claim_parcel(p_parcel bigint, p_lease_ms int, p_window int default null)
-  returns table (outcome text, wait_ms int, fence int, claimed_at timestamptz, occurrence timestamptz, schedule_id bigint,
-    kind carillon.job_kind, n int, due_at timestamptz, attempt smallint, planned_version int, version int, key text,
-    group_key text, retry jsonb, timeout text, target jsonb, payload jsonb, lane text, checks smallint, forgiven smallint, slots int,
-    freed bigint, freed_queue carillon.queue_class)
+  returns table (outcome text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
+    planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -328,7 +338,6 @@ declare
 begin
   -- The answer where there is no job: the other columns stay null.
   outcome := 'gone';
-  wait_ms := 0;
   select p.shard into v_shard from carillon.parcels p where p.id = p_parcel;
   if not found then
     return next;
@@ -349,7 +358,7 @@ begin
     elsif v_parcel.ready_at = 'infinity' then outcome := 'held';
     else
       outcome := 'early';
-      wait_ms := ceil(least(extract(epoch from v_parcel.ready_at - v_now), 86400) * 1000);
+      more := jsonb_build_object('waitMs', ceil(least(extract(epoch from v_parcel.ready_at - v_now), 86400) * 1000));
     end if;
     return next;
     return;
@@ -367,21 +376,17 @@ begin
   if v_parcel.target_id is not null then
     for v_entered in select e.* from carillon.enter_target(v_parcel, p_window, v_now) e loop
       outcome := v_entered.outcome;
-      wait_ms := v_entered.wait_ms;
+      more := carillon.freed_details(v_entered.wait_ms, v_entered.freed, v_entered.freed_queue);
       v_slots := v_entered.slots;
-      freed := v_entered.freed;
-      freed_queue := v_entered.freed_queue;
       if outcome <> 'enter' then return next; end if;
     end loop;
     if outcome <> 'enter' then return; end if;
     select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
     v_now := v_parcel.claimed_at;
-    wait_ms := 0;
   end if;
   return query
-    select 'job', null::int, null::int, null::timestamptz, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
-      j.version, j.key, j.group_key, j.body -> 'retry', j.body ->> 'timeout', j.target, j.payload, j.lane, j.checks, j.forgiven, null::int,
-      null::bigint, null::carillon.queue_class
+    select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload,
+      carillon.claim_details(j)
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in.
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
@@ -394,14 +399,12 @@ begin
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then
     return query
-      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
-        null::smallint, null::int, f.id, f.queue
+      select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
+        null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details(0, f.id, f.queue)
       from carillon.cancel_superseded(v_parcel, v_now) f;
     return query
-      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
-        null::smallint, null::int, a.id, a.queue
+      select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
+        null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details(0, a.id, a.queue)
       from carillon.set_aside(v_parcel, v_now, v_limited) a;
     select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
     into v_occurrences, v_schedule_ids, v_kinds, v_ns
@@ -413,17 +416,15 @@ begin
   end if;
   if v_occurrences is not null then
     return query
-      select 'freed', 0, null::int, null::timestamptz, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz,
-        null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
-        null::smallint, null::int, f.id, f.queue
+      select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
+        null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details(0, f.id, f.queue)
       from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids, v_kinds, v_ns) f;
     -- Who is in the parcel now has passed, at the moment that is now the parcel's; a lane may have brought more with it.
     select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
     v_now := v_parcel.claimed_at;
     return query
-      select 'job', null::int, null::int, null::timestamptz, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version,
-        j.version, j.key, j.group_key, j.body -> 'retry', j.body ->> 'timeout', j.target, j.payload, j.lane, j.checks, j.forgiven, null::int,
-        null::bigint, null::carillon.queue_class
+      select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload,
+        carillon.claim_details(j)
       from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
       join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
         and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
@@ -434,21 +435,17 @@ begin
     delete from carillon.parcels p where p.id = p_parcel;
     if v_parcel.target_id is not null then
       return query
-        select 'freed', (extract(epoch from f.ready_at - v_now) * 1000)::int, null::int, null::timestamptz, null::timestamptz, null::bigint,
-          null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text, null::text, null::jsonb, null::text, null::jsonb, null::jsonb, null::text, null::smallint,
-          null::smallint, null::int, f.id, f.queue
+        select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
+        null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details((extract(epoch from f.ready_at - v_now) * 1000)::int, f.id, f.queue)
         from carillon.leave_target(v_parcel, v_now) f;
     end if;
     outcome := 'empty';
+    more := null;
     return next;
     return;
   end if;
   outcome := 'claimed';
-  fence := v_parcel.fence;
-  claimed_at := v_now;
-  slots := v_slots;
-  freed := null;
-  freed_queue := null;
+  more := jsonb_build_object('fence', v_parcel.fence, 'claimedAt', v_now, 'slots', v_slots);
   return next;
 end $$;
 
@@ -839,7 +836,8 @@ begin
   execute format('alter role carillon_handler in database %I set idle_in_transaction_session_timeout = %L', current_database(), '10s');
 end $$;
 
-revoke execute on function carillon.set_aside(carillon.parcels, timestamptz, int[]), carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
+revoke execute on function carillon.claim_details(carillon.startable), carillon.freed_details(int, bigint, carillon.queue_class),
+  carillon.set_aside(carillon.parcels, timestamptz, int[]), carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
   carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], carillon.job_kind[], int[]), carillon.claim_parcel(bigint, int, int),
   carillon.cancel_superseded(carillon.parcels, timestamptz), carillon.version_tried(carillon.jobs, carillon.schedules),
   carillon.write_outcomes(carillon.parcels, timestamptz, timestamptz[], bigint[], carillon.job_kind[], int[], text[], timestamptz[], bigint[],

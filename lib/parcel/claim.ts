@@ -51,21 +51,30 @@ export interface NotClaimed {
   freed: OutgoingParcel[];
 }
 
-interface JobRow extends Omit<ClaimedJob, "retry" | "timeout" | "checks" | "forgiven"> {
+interface JobRow extends Omit<ClaimedJob, keyof JobDetails> {
   outcome: "job";
-  checks: number | null;
-  forgiven: number | null;
-  /** What of these the schedule says otherwise than by default. */
-  retry: Partial<RetryPolicy> | null;
-  timeout: string | null;
+  more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
 }
 
-type ClaimRow = { waitMs: number } & (
+/** What few jobs have otherwise than by default. */
+interface JobDetails {
+  lane: string | null;
+  checks: number;
+  forgiven: number;
+  retry: RetryPolicy;
+  timeout: string;
+}
+
+interface FreedDetails {
+  waitMs: number | null;
+  freedId: string | null;
+  freedQueue: QueueClass | null;
+}
+
+type ClaimRow =
   | JobRow
-  | { outcome: "claimed"; fence: number; claimedAt: Date; slots: number | null }
-  | { outcome: "freed"; freedId: string; freedQueue: QueueClass }
-  | { outcome: NotClaimed["outcome"]; freedId: string | null; freedQueue: QueueClass | null }
-);
+  | { outcome: "claimed"; more: { fence: number; claimedAt: string; slots: number | null } }
+  | { outcome: "freed" | NotClaimed["outcome"]; more: Partial<FreedDetails> | null };
 
 export async function claimParcel(
   sql: Sql,
@@ -75,24 +84,34 @@ export async function claimParcel(
   window: number | null = null,
 ): Promise<ClaimedParcel | NotClaimed> {
   const rows = await sql<ClaimRow[]>`
-    select outcome, wait_ms as "waitMs", fence, claimed_at as "claimedAt", occurrence, schedule_id as "scheduleId", kind, n,
-      due_at as "dueAt", attempt, planned_version as "plannedVersion", version, key, group_key as group, retry, timeout, target, payload,
-      lane, checks, forgiven, slots, freed as "freedId", freed_queue as "freedQueue"
+    select outcome, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
+      key, group_key as group, target, payload, more
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
+  let answer: Exclude<ClaimRow, JobRow> | undefined;
   for (const row of rows) {
-    if (row.outcome === "job") jobs.push(claimedJob(row));
-    else if ("freedId" in row && row.freedId !== null && row.freedQueue !== null)
-      freed.push({ id: row.freedId, queue: row.freedQueue, waitMs: row.waitMs });
+    if (row.outcome === "job") {
+      jobs.push(claimedJob(row));
+      continue;
+    }
+    if (row.outcome !== "claimed") freed.push(...freedBy(row.more));
+    if (row.outcome !== "freed") answer = row;
   }
-  for (const row of rows.toReversed()) {
-    if (row.outcome === "job" || row.outcome === "freed") continue;
-    if (row.outcome !== "claimed") return { outcome: row.outcome, waitMs: row.waitMs, freed };
-    const { fence, claimedAt, slots } = row;
-    return { outcome: "claimed", id, fence, claimedAt, jobs, slots: slots ?? jobs.length, freed };
-  }
-  throw new Error(`Claiming parcel ${id} gave no answer.`);
+  if (answer === undefined || answer.outcome === "freed")
+    throw new Error(`Claiming parcel ${id} gave no answer.`);
+  if (answer.outcome !== "claimed")
+    return { outcome: answer.outcome, waitMs: answer.more?.waitMs ?? 0, freed };
+  const { fence, claimedAt, slots } = answer.more;
+  const at = new Date(claimedAt);
+  return { outcome: "claimed", id, fence, claimedAt: at, jobs, slots: slots ?? jobs.length, freed };
+}
+
+function freedBy(more: Partial<FreedDetails> | null): OutgoingParcel[] {
+  const { freedId = null, freedQueue = null, waitMs } = more ?? {};
+  return freedId === null || freedQueue === null
+    ? []
+    : [{ id: freedId, queue: freedQueue, waitMs: waitMs ?? 0 }];
 }
 
 function claimedJob(row: JobRow): ClaimedJob {
@@ -107,10 +126,11 @@ function claimedJob(row: JobRow): ClaimedJob {
     version,
     key,
     group,
-    lane,
     target,
     payload,
+    more,
   } = row;
+  const { retry } = more ?? {};
   return {
     occurrence,
     scheduleId,
@@ -122,12 +142,12 @@ function claimedJob(row: JobRow): ClaimedJob {
     version,
     key,
     group,
-    lane,
     target,
     payload,
-    checks: row.checks ?? 0,
-    forgiven: row.forgiven ?? 0,
-    retry: row.retry === null ? defaults.retry : { ...defaults.retry, ...row.retry },
-    timeout: row.timeout ?? defaults.timeout,
+    lane: more?.lane ?? null,
+    checks: more?.checks ?? 0,
+    forgiven: more?.forgiven ?? 0,
+    retry: retry == null ? defaults.retry : { ...defaults.retry, ...retry },
+    timeout: more?.timeout ?? defaults.timeout,
   };
 }

@@ -41,7 +41,10 @@ const claimRows = z.array(
       dueAt: z.date(),
       payload: z.object({ edit: z.number() }),
     }),
-    z.object({ outcome: z.literal("claimed"), fence: z.number(), claimedAt: z.date() }),
+    z.object({
+      outcome: z.literal("claimed"),
+      more: z.object({ fence: z.number(), claimedAt: z.coerce.date() }),
+    }),
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
@@ -79,7 +82,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
       (rows) => {
         const seen = claimRows.parse([...asArray(rows)]);
         const jobs = seen.flatMap((row) => (row.outcome === "job" ? [row] : []));
-        const claim = seen.find((row) => row.outcome === "claimed");
+        const claim = seen.find((row) => row.outcome === "claimed")?.more;
         if (claim === undefined) return;
         claims.push({
           parcel: String(parcel),
