@@ -297,14 +297,7 @@ create function carillon.pass_lanes(p_parcel carillon.parcels, p_occurrences tim
   set search_path = pg_catalog, pg_temp
   as $$ select * from carillon.pass_lanes(p_parcel, p_occurrences, p_schedule_ids) $$;
 
--- What few jobs have and all would have to carry: null for nearly all.
-create function carillon.claim_details(p_job carillon.startable) returns jsonb
-  language sql immutable
-  as $$
-    select case when p_job.lane is not null or p_job.checks is not null or p_job.forgiven is not null or p_job.body ?| '{retry,timeout}' then
-      jsonb_build_object('lane', p_job.lane, 'checks', p_job.checks, 'forgiven', p_job.forgiven, 'retry', p_job.body -> 'retry', 'timeout', p_job.body -> 'timeout') end
-  $$;
-
+-- A parcel that is to be sent, as a claim tells of it.
 create function carillon.freed_details(p_wait_ms int, p_parcel bigint, p_queue carillon.queue_class) returns jsonb
   language sql immutable
   as $$ select jsonb_build_object('waitMs', p_wait_ms, 'freedId', p_parcel::text, 'freedQueue', p_queue) $$;
@@ -386,7 +379,9 @@ begin
   end if;
   return query
     select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload,
-      carillon.claim_details(j)
+      -- What few jobs have travels in one column, which is null for the others.
+      case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.body ? 'retry' or j.body ? 'timeout' then
+        jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
     -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in.
     join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
@@ -424,7 +419,8 @@ begin
     v_now := v_parcel.claimed_at;
     return query
       select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload,
-        carillon.claim_details(j)
+        case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.body ? 'retry' or j.body ? 'timeout' then
+          jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
       from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
       join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
         and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
@@ -836,7 +832,7 @@ begin
   execute format('alter role carillon_handler in database %I set idle_in_transaction_session_timeout = %L', current_database(), '10s');
 end $$;
 
-revoke execute on function carillon.claim_details(carillon.startable), carillon.freed_details(int, bigint, carillon.queue_class),
+revoke execute on function carillon.freed_details(int, bigint, carillon.queue_class),
   carillon.set_aside(carillon.parcels, timestamptz, int[]), carillon.enter_target(carillon.parcels, int, timestamptz), carillon.leave_target(carillon.parcels, timestamptz),
   carillon.pass_lanes(carillon.parcels, timestamptz[], bigint[], carillon.job_kind[], int[]), carillon.claim_parcel(bigint, int, int),
   carillon.cancel_superseded(carillon.parcels, timestamptz), carillon.version_tried(carillon.jobs, carillon.schedules),
