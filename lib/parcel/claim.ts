@@ -2,7 +2,7 @@ import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { Json } from "../schedule/json.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
-import { defaults } from "../schedule/stored-schedule.ts";
+import { defaults, wholeRetry } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 
@@ -115,39 +115,24 @@ function freedBy(more: Partial<FreedDetails> | null): OutgoingParcel[] {
 }
 
 function claimedJob(row: JobRow): ClaimedJob {
-  const {
-    occurrence,
-    scheduleId,
-    kind,
-    n,
-    dueAt,
-    attempt,
-    plannedVersion,
-    version,
-    key,
-    group,
-    target,
-    payload,
-    more,
-  } = row;
-  const { retry } = more ?? {};
+  const { more } = row;
   return {
-    occurrence,
-    scheduleId,
-    kind,
-    n,
-    dueAt,
-    attempt,
-    plannedVersion,
-    version,
-    key,
-    group,
-    target,
-    payload,
+    occurrence: row.occurrence,
+    scheduleId: row.scheduleId,
+    kind: row.kind,
+    n: row.n,
+    dueAt: row.dueAt,
+    attempt: row.attempt,
+    plannedVersion: row.plannedVersion,
+    version: row.version,
+    key: row.key,
+    group: row.group,
+    target: row.target,
+    payload: row.payload,
     lane: more?.lane ?? null,
     checks: more?.checks ?? 0,
     forgiven: more?.forgiven ?? 0,
-    retry: retry == null ? defaults.retry : { ...defaults.retry, ...retry },
+    retry: wholeRetry(more?.retry),
     timeout: more?.timeout ?? defaults.timeout,
   };
 }

@@ -1,5 +1,5 @@
 import { type LifecycleEvent, lifecycleDefaults } from "../config/lifecycle-events.ts";
-import type { Sql } from "../db/connect.ts";
+import type { Sql, Tx } from "../db/connect.ts";
 import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
@@ -101,6 +101,6 @@ async function attachDaysOf(sql: Sql, settlements: readonly Settlement[]): Promi
   if (again.length > 0) await attachDaysFor(sql, again);
 }
 
-export async function attachDaysFor(sql: Sql, instants: readonly Date[]): Promise<void> {
+export async function attachDaysFor(sql: Tx, instants: readonly Date[]): Promise<void> {
   await sql`select carillon.attach_missing_days(${sql.array([...instants])}::timestamptz[])`;
 }

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { attachDaysFor } from "../parcel/settle.ts";
 import type { ShardState } from "./shard.ts";
 
 const dayMs = 86_400_000;
@@ -16,6 +17,8 @@ export async function attachMissingDays(
   const days = [...new Set(occurrences.map(({ at }) => Math.floor(at / dayMs)))];
   const outside = days.filter((day) => day < yesterday || day * dayMs >= nearUntil.getTime());
   if (outside.length === 0) return;
-  const instants = outside.map((day) => new Date(day * dayMs));
-  await tx`select carillon.attach_missing_days(${tx.array(instants)}::timestamptz[])`;
+  await attachDaysFor(
+    tx,
+    outside.map((day) => new Date(day * dayMs)),
+  );
 }

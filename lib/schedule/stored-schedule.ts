@@ -3,6 +3,7 @@ import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { type CadenceColumns, cadenceColumns, cadenceOf } from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
+import type { RetryPolicy } from "./retry-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
 import type { Target } from "./target-shape.ts";
 
@@ -53,9 +54,12 @@ export function sparseBody(body: ScheduleBody): SparseBody {
 }
 
 export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {
-  // What was stored before a policy could say more says less than it does now.
-  const retry = { ...defaults.retry, ...sparse.retry };
-  return { ...defaults, ...sparse, retry, target, payload };
+  return { ...defaults, ...sparse, retry: wholeRetry(sparse.retry), target, payload };
+}
+
+/** A policy as it is stored: what was stored before one could say more says less than it does now. */
+export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): RetryPolicy {
+  return stored == null ? defaults.retry : { ...defaults.retry, ...stored };
 }
 
 /** Payloads may be large: whoever reads many schedules leaves them out. */
