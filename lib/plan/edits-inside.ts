@@ -23,7 +23,7 @@ export interface Inside {
 }
 
 /** So often edits begin anew before they fail: each time somebody else has got on with his own. */
-const beginningsMax = 10;
+const beginningsMax = 50;
 
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
