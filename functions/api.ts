@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
-import { allowedTargetsFrom } from "../lib/api/allowed-targets.ts";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeOperations } from "../lib/api/operations.ts";
 import { systemClock } from "../lib/clock.ts";
+import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import type { Environment } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { connect } from "../lib/db/connect.ts";

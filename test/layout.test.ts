@@ -18,9 +18,12 @@ const order = [
   ["plan"],
   ["target"],
   ["lifecycle"],
+  ["client", "command", "stats"],
+  ["ingest", "inbox"],
   ["tick", "worker", "api"],
   ["functions"],
   ["local", "infra"],
+  ["cli"],
 ];
 
 /** Each says why it may stand where the order forbids it. */

@@ -23,14 +23,14 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/calendars/{name}",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, body, header, token }) => {
+      answer: async ({ parameter, body, header, caller }) => {
         const name = readName(parameter("name"));
         const { change, calendar, replanned } = await operations.putCalendar({
           name,
           ifMatch: readIfMatch(header("if-match")),
           ifNoneMatch: readIfNoneMatch(header("if-none-match")),
           body: readCalendarBody(body(), name),
-          caller: { name: token.name },
+          caller,
         });
         const created = change === "created";
         return {
@@ -48,11 +48,11 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/calendars/{name}",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, header, token }) => {
+      answer: async ({ parameter, header, caller }) => {
         await operations.removeCalendar({
           name: readName(parameter("name")),
           ifMatch: readIfMatch(header("if-match")),
-          caller: { name: token.name },
+          caller,
         });
         return { status: 204 };
       },

@@ -1,11 +1,11 @@
 import * as z from "zod";
+import { readKey } from "../command/schedule-input.ts";
 import { backfillMax } from "../plan/backfill.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { payloadShape } from "../schedule/schedule-body.ts";
 import { jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
-import { readKey } from "./schedule-input.ts";
 
 const fireShape = z.strictObject({ payload: payloadShape });
 
@@ -23,13 +23,13 @@ export function fireRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/fire",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, optionalBody, token }) => {
+      answer: async ({ parameter, optionalBody, caller }) => {
         const key = readKey(parameter("key"));
         const body = optionalBody();
         const { payload } = readShape(fireShape, body, "body");
         // Not naming it means the schedule's own; null is a payload.
         const own = typeof body === "object" && body !== null && "payload" in body ? { payload } : {};
-        const job = await operations.fireNow({ key, ...own, caller: { name: token.name } });
+        const job = await operations.fireNow({ key, ...own, caller });
         return {
           status: 202,
           body: jobView(job),
@@ -42,13 +42,13 @@ export function fireRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/backfill",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, body, token }) => {
+      answer: async ({ parameter, body, caller }) => {
         const key = readKey(parameter("key"));
         const wish = readShape(backfillShape, body(), "body");
         const { next, ...done } = await operations.backfillSchedule({
           key,
           ...wish,
-          caller: { name: token.name },
+          caller,
         });
         return { status: 202, body: { ...done, more: next !== null, ...(next === null ? {} : { next }) } };
       },

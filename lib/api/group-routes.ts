@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { pauseShape, resumeShape } from "../command/schedule-input.ts";
 import type { SharedHoldDone } from "../plan/shared-holds.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
@@ -10,7 +11,6 @@ import { jobListView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { type Route, readShape, route } from "./route.ts";
-import { pauseShape, resumeShape } from "./schedule-input.ts";
 import { scheduleListView } from "./schedule-view.ts";
 
 const cancelShape = pauseShape.pick({ reason: true });
@@ -57,13 +57,13 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/pause`,
       scope: "write",
       query: goOnQuery,
-      answer: async ({ parameter, optionalBody, query, token }) => {
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
         return answerOf(
           await operations.pauseLabel({
             label,
-            caller: { name: token.name },
+            caller,
             reason: reason ?? undefined,
             until: until ?? undefined,
             owner: ownerFor(token, owner),
@@ -77,13 +77,13 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/resume`,
       scope: "write",
       query: goOnQuery,
-      answer: async ({ parameter, optionalBody, query, token }) => {
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { owner } = readShape(resumeShape, optionalBody(), "body");
         return answerOf(
           await operations.resumeLabel({
             label,
-            caller: { name: token.name },
+            caller,
             owner: ownerFor(token, owner),
             revision: readRevision(query.cursor),
           }),
@@ -95,12 +95,12 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/cancel`,
       scope: "write",
       query: goOnQuery,
-      answer: async ({ parameter, optionalBody, query, token }) => {
+      answer: async ({ parameter, optionalBody, query, caller }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");
         const { done, running, next } = await operations.cancelLabel({
           label,
-          caller: { name: token.name },
+          caller,
           reason: reason ?? undefined,
           after:
             query.cursor === undefined

@@ -53,9 +53,9 @@ export function makeApi(
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
   ]);
-  const answered = middy<Exchange, HttpResponse>(async ({ event, token }: Exchange) => {
+  const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
-    return toHttp(await router(readRequest(event), token));
+    return toHttp(await router(readRequest(event, requestId), token));
   })
     .use(requestLog(parts))
     .use(problems())

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readKey } from "../command/schedule-input.ts";
 import { placeText, readPlace } from "../job/job-place.ts";
 import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
 import { isRetryPlace } from "../plan/retry-many.ts";
@@ -17,7 +18,6 @@ import { jobListView, jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
-import { readKey } from "./schedule-input.ts";
 
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
 
@@ -82,9 +82,9 @@ function controlRoutes(operations: Operations): Route[] {
       path: "/v1/jobs/{id}/cancel",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, optionalBody, token }) => {
+      answer: async ({ parameter, optionalBody, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: parameter("id"), reason, caller: { name: token.name } };
+        const wish = { id: parameter("id"), reason, caller };
         const { job, asked } = await operations.cancelJob(wish);
         return { status: asked ? 202 : 200, body: jobView(job) };
       },
@@ -94,9 +94,9 @@ function controlRoutes(operations: Operations): Route[] {
       path: "/v1/jobs/{id}/retry",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, optionalBody, token }) => {
+      answer: async ({ parameter, optionalBody, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: parameter("id"), reason, caller: { name: token.name } };
+        const wish = { id: parameter("id"), reason, caller };
         return { status: 202, body: jobView(await operations.retryJob(wish)) };
       },
     }),
@@ -111,12 +111,11 @@ function bulkRoutes(operations: Operations): Route[] {
       path: "/v1/jobs:retry",
       scope: "write",
       query: goOnQuery,
-      answer: async ({ body, query: { cursor }, token }) => {
+      answer: async ({ body, query: { cursor }, caller }) => {
         const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
         const filter = retryFilter(asked);
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
         const after = cursor === undefined ? undefined : readCursor(cursor, "retries", isPlace);
-        const caller = { name: token.name };
         const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
         return { status: 202, body: { ...counts, ...cursorOf("retries", next) } };
       },
@@ -126,7 +125,7 @@ function bulkRoutes(operations: Operations): Route[] {
       path: "/v1/jobs:cancel",
       scope: "write",
       query: goOnQuery,
-      answer: async ({ body, query: { cursor }, token }) => {
+      answer: async ({ body, query: { cursor }, caller }) => {
         const wish = readShape(cancelManyShape, body(), "body");
         const after =
           cursor === undefined
@@ -135,7 +134,7 @@ function bulkRoutes(operations: Operations): Route[] {
         const { next, ...counts } = await operations.cancelMany({
           ...wish,
           after,
-          caller: { name: token.name },
+          caller,
         });
         return { status: 202, body: { ...counts, ...cursorOf("cancels", next) } };
       },

@@ -62,10 +62,10 @@ function editRoutes(operations: Operations): Route[] {
       path,
       scope: "admin",
       query: noQuery,
-      answer: async ({ parameter, body, token }) => {
+      answer: async ({ parameter, body, caller }) => {
         const target = readTarget(parameter("target"));
         const limits = readBody(body());
-        const set = await operations.setLimits({ target, limits, caller: { name: token.name } });
+        const set = await operations.setLimits({ target, limits, caller });
         return { status: 200, body: limitsView(set) };
       },
     }),
@@ -74,10 +74,10 @@ function editRoutes(operations: Operations): Route[] {
       path,
       scope: "admin",
       query: noQuery,
-      answer: async ({ parameter, token }) => {
+      answer: async ({ parameter, caller }) => {
         await operations.clearLimits({
           target: readTarget(parameter("target")),
-          caller: { name: token.name },
+          caller,
         });
         return { status: 204 };
       },

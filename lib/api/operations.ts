@@ -1,6 +1,7 @@
+import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
+import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobPlace } from "../job/job-place.ts";
-import { type PayloadTaker, refuseUnfitPayload } from "../job/payload-faults.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import {
   clearLimits,
@@ -56,12 +57,10 @@ import { type VersionRead, versionsOf } from "../plan/versions.ts";
 import { readZoneData, type ZoneDataRead, type ZoneMoveRead, zoneMovesOf } from "../plan/zone-data-moves.ts";
 import { Refusal } from "../refusal.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
-import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
-import { acceptPatched, refuseUnfitFire } from "./handler-payload.ts";
-import { refuseUnknownHandler } from "./known-handlers.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
 export interface Page<Item, Place> {
@@ -75,7 +74,7 @@ export interface Page<Item, Place> {
  */
 export interface Operations {
   putSchedule(wish: EditWish & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
-  createSchedule(wish: { key?: string; body: ScheduleBody; caller: { name: string } }): Promise<EditDone>;
+  createSchedule(wish: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(wish: EditWish): Promise<void>;
   pauseSchedule(wish: PauseWish): Promise<EditDone>;
@@ -135,37 +134,26 @@ export interface Operations {
   health(): Promise<void>;
 }
 
-export interface OperationDeps {
+export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
-  /** Those that are deployed. */
-  handlers: readonly PayloadTaker[];
-  targets: AllowedTargets;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
   const { sql, handlers } = deps;
-  const names = handlers.map(({ name }) => name);
-  const accept = (body: ScheduleBody) => {
-    refuseUnknownHandler(names, body.target);
-    refuseForbiddenTarget(deps.targets, body.target);
-    refuseUnfitPayload(handlers, body);
-  };
+  const accept = acceptanceOf(deps);
   return {
     putSchedule: async (wish) => {
-      accept(wish.body);
+      accept.body(wish.body);
       return putSchedule(deps, wish);
     },
     createSchedule: async (wish) => {
-      accept(wish.body);
+      accept.body(wish.body);
       return createSchedule(deps, wish);
     },
     patchSchedule: async (wish) => {
-      if (isObject(wish.patch)) refuseUnknownHandler(names, wish.patch["target"]);
-      return patchSchedule(deps, wish, (body, before) => {
-        refuseForbiddenChange(deps.targets, body.target, before.target);
-        acceptPatched(handlers)(body, before);
-      });
+      accept.patch(wish.patch);
+      return patchSchedule(deps, wish, accept.patched);
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
@@ -179,12 +167,12 @@ export function makeOperations(deps: OperationDeps): Operations {
     listSchedules: (filter) => listSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),
     previewSchedule: async (wish) => {
-      accept(wish.body);
+      accept.body(wish.body);
       return previewSchedule(sql, wish);
     },
     explain: (wish) => explain(sql, wish),
     versionsOfSchedule: (wish) => versionsOf(sql, wish),
-    restoreVersion: (wish) => restoreVersion(deps, wish, accept),
+    restoreVersion: (wish) => restoreVersion(deps, wish, accept.body),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
@@ -215,8 +203,4 @@ export function makeOperations(deps: OperationDeps): Operations {
       await sql`select carillon.clock()`;
     },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { Refusal } from "../refusal.ts";
+import type { Origin } from "../schedule/caller.ts";
 import { readJsonBody } from "./json-body.ts";
 
 /** An HTTP request as the routes see it: path and query decoded, the body read only when a route asks for it. */
@@ -8,17 +9,24 @@ export interface ApiRequest {
   segments: readonly string[];
   query: Readonly<Record<string, string>>;
   header(name: string): string | undefined;
+  /** Where it comes from. */
+  from: Pick<Origin, "request" | "ip" | "agent">;
   /** Undefined where no body was sent. */
   json(): unknown;
 }
 
-export function readRequest(event: APIGatewayProxyEventV2): ApiRequest {
+export function readRequest(event: APIGatewayProxyEventV2, requestId: string): ApiRequest {
   const header = (name: string) => event.headers[name.toLowerCase()];
   return {
     method: event.requestContext.http.method,
     segments: event.rawPath.split("/").slice(1).map(decodedSegment),
     query: readQuery(event.rawQueryString),
     header,
+    from: {
+      request: requestId,
+      ip: event.requestContext.http.sourceIp,
+      agent: event.requestContext.http.userAgent,
+    },
     json: () =>
       readJsonBody({
         body: event.body,

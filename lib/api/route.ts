@@ -1,9 +1,13 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import type { Scope, Token } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
+import { callerOf } from "./caller.ts";
+import { refuseForeignKey } from "./reach.ts";
 import type { ApiRequest } from "./request.ts";
+import type { RouteDoc } from "./route-doc.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
@@ -22,6 +26,8 @@ export interface Call<Parameter extends string, Query> {
   optionalBody(): unknown;
   header(name: string): string | undefined;
   token: Token;
+  /** The token's name, and where the request comes from. */
+  caller: Caller;
 }
 
 export interface RouteSpec<Path extends string, Query> {
@@ -29,6 +35,7 @@ export interface RouteSpec<Path extends string, Query> {
   path: Path;
   scope: Scope;
   query: z.ZodType<Query>;
+  doc?: RouteDoc;
   answer(call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
 }
 
@@ -37,26 +44,34 @@ export interface Route {
   method: Method;
   path: string;
   scope: Scope;
+  query: z.ZodType;
+  doc?: RouteDoc | undefined;
   run(request: ApiRequest, parameters: ReadonlyMap<string, string>, token: Token): Promise<Answer>;
 }
 
 export const noQuery = z.strictObject({});
 
 export function route<const Path extends string, Query>(spec: RouteSpec<Path, Query>): Route {
-  const { method, path, scope, query, answer } = spec;
+  const { method, path, scope, query, doc, answer } = spec;
   return {
     method,
     path,
     scope,
-    run: async (request, parameters, token) =>
-      answer({
+    query,
+    doc,
+    run: async (request, parameters, token) => {
+      const key = parameters.get("key");
+      if (key !== undefined) refuseForeignKey(token, key);
+      return answer({
         parameter: (name) => parameters.get(name) ?? missingParameter(path, name),
         query: readShape(query, request.query, "query"),
         body: () => orElse(request.json(), missingBody),
         optionalBody: () => orElse(request.json(), () => ({})),
         header: request.header,
         token,
-      }),
+        caller: callerOf(token, request),
+      });
+    },
   };
 }
 

@@ -1,21 +1,20 @@
-import { Refusal } from "../refusal.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
-import type { Token } from "../token/token.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { edited } from "./edited-answer.ts";
-import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
-import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
-import type { Operations } from "./operations.ts";
-import { noQuery, type Route, readShape, route } from "./route.ts";
 import {
-  listQuery,
   pauseShape,
   readKey,
   readKeyedScheduleBody,
   readScheduleBody,
   readSchedulePatch,
   resumeShape,
-} from "./schedule-input.ts";
+} from "../command/schedule-input.ts";
+import { Refusal } from "../refusal.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { edited } from "./edited-answer.ts";
+import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
+import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
+import type { Operations } from "./operations.ts";
+import { noQuery, type Route, readShape, route } from "./route.ts";
+import { listQuery } from "./schedule-query.ts";
 import { scheduleListView, scheduleView } from "./schedule-view.ts";
 
 export function scheduleRoutes(operations: Operations): Route[] {
@@ -29,17 +28,15 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules",
       scope: "write",
       query: noQuery,
-      answer: async ({ body, token }) =>
-        edited(
-          await operations.createSchedule({ ...readKeyedScheduleBody(body()), caller: callerOf(token) }),
-        ),
+      answer: async ({ body, caller }) =>
+        edited(await operations.createSchedule({ ...readKeyedScheduleBody(body()), caller })),
     }),
     route({
       method: "PUT",
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, body, header, token }) => {
+      answer: async ({ parameter, body, header, caller }) => {
         const key = readKey(parameter("key"));
         return edited(
           await operations.putSchedule({
@@ -47,7 +44,7 @@ function editRoutes(operations: Operations): Route[] {
             ifMatch: readIfMatch(header("if-match")),
             ifNoneMatch: readIfNoneMatch(header("if-none-match")),
             body: readScheduleBody(body(), key),
-            caller: callerOf(token),
+            caller,
           }),
         );
       },
@@ -57,7 +54,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, body, header, token }) => {
+      answer: async ({ parameter, body, header, caller }) => {
         const key = readKey(parameter("key"));
         const patch = readSchedulePatch(body(), key);
         return edited(
@@ -65,7 +62,7 @@ function editRoutes(operations: Operations): Route[] {
             key,
             ifMatch: readIfMatch(header("if-match")),
             patch,
-            caller: callerOf(token),
+            caller,
           }),
         );
       },
@@ -75,11 +72,11 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, header, token }) => {
+      answer: async ({ parameter, header, caller }) => {
         await operations.deleteSchedule({
           key: readKey(parameter("key")),
           ifMatch: readIfMatch(header("if-match")),
-          caller: callerOf(token),
+          caller,
         });
         return { status: 204 };
       },
@@ -94,13 +91,13 @@ function holdRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/pause",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, optionalBody, header, token }) => {
+      answer: async ({ parameter, optionalBody, header, caller, token }) => {
         const key = readKey(parameter("key"));
         const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
         return edited(
           await operations.pauseSchedule({
             key,
-            caller: callerOf(token),
+            caller,
             ifMatch: readIfMatch(header("if-match")),
             reason: reason ?? undefined,
             until: until ?? undefined,
@@ -114,10 +111,9 @@ function holdRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/resume",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, optionalBody, header, token }) => {
+      answer: async ({ parameter, optionalBody, header, caller, token }) => {
         const key = readKey(parameter("key"));
         const { owner } = readShape(resumeShape, optionalBody(), "body");
-        const caller = callerOf(token);
         return edited(
           await operations.resumeSchedule({
             key,
@@ -168,8 +164,4 @@ function readRoutes(operations: Operations): Route[] {
       },
     }),
   ];
-}
-
-function callerOf(token: Token): { name: string } {
-  return { name: token.name };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readKey } from "../command/schedule-input.ts";
 import type { ComingOccurrence } from "../plan/next-occurrences.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
@@ -10,7 +11,6 @@ import { explanationView } from "./explanation-view.ts";
 import type { Operations } from "./operations.ts";
 import { wholeNumber } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
-import { readKey } from "./schedule-input.ts";
 import { holdView } from "./schedule-view.ts";
 
 const askedMax = 1_000;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { readKey } from "../command/schedule-input.ts";
 import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { edited } from "./edited-answer.ts";
@@ -6,7 +7,6 @@ import { readIfMatch } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
-import { readKey } from "./schedule-input.ts";
 
 /** What can be a version's number; Postgres keeps it in four bytes. */
 const versionText = /^[1-9]\d{0,8}$/;
@@ -37,7 +37,7 @@ export function versionRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/versions/{n}/restore",
       scope: "write",
       query: noQuery,
-      answer: async ({ parameter, header, token }) => {
+      answer: async ({ parameter, header, caller }) => {
         const key = readKey(parameter("key"));
         const n = parameter("n");
         if (!versionText.test(n))
@@ -50,7 +50,7 @@ export function versionRoutes(operations: Operations): Route[] {
             key,
             version: Number(n),
             ifMatch: readIfMatch(header("if-match")),
-            caller: { name: token.name },
+            caller,
           }),
         );
       },

@@ -4,6 +4,7 @@ import { type Rate, rateText } from "../job/rate.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 
 /** Null for no limit. */
 export interface Limits {
@@ -39,7 +40,7 @@ interface LimitsRow {
 
 export interface LimitsWish {
   target: string;
-  caller: { name: string };
+  caller: Caller;
 }
 
 interface LimitDeps {

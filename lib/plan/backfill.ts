@@ -3,6 +3,7 @@ import type { JobPlace } from "../job/job-place.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { admitTurns, rowMax, turnMax } from "./backlog.ts";
@@ -16,7 +17,7 @@ export interface BackfillWish {
   to: Date;
   /** Occurrences looked at, the oldest first. */
   limit: number;
-  caller: { name: string };
+  caller: Caller;
 }
 
 export interface BackfillDone {

@@ -16,12 +16,13 @@ import {
   replaceCalendar,
   type StoredCalendar,
 } from "../schedule/calendars.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { EditDeps, IfMatch } from "./edit-transaction.ts";
 import { replanCalendar } from "./replan-calendar.ts";
 
 export interface CalendarWish {
   name: string;
-  caller: { name: string };
+  caller: Caller;
   ifMatch?: IfMatch | undefined;
 }
 

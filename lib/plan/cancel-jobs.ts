@@ -4,6 +4,7 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
 import { noteJobs } from "./note-jobs.ts";
@@ -14,7 +15,7 @@ export type CancelOutcome = "cancelled" | "asked" | "settled" | "missing" | "mov
 export interface JobWish {
   id: string;
   reason?: string | undefined;
-  caller: { name: string };
+  caller: Caller;
 }
 
 /**
@@ -45,7 +46,7 @@ export function noSuchJob(id: string): Refusal {
 export async function cancelJobs(
   { sql, queue }: EditDeps,
   keys: readonly JobKey[],
-  by: { caller: { name: string }; detail: { [name: string]: Json } },
+  by: { caller: Caller; detail: { [name: string]: Json } },
 ): Promise<Map<string, CancelOutcome>> {
   const outcomes = new Map<string, CancelOutcome>();
   let left = keys;
@@ -68,7 +69,7 @@ type Row = (JobKey & { became: CancelOutcome }) | (OutgoingParcel & { became: nu
 async function cancelOnce(
   tx: Tx,
   keys: readonly JobKey[],
-  by: { caller: { name: string }; detail: { [name: string]: Json } },
+  by: { caller: Caller; detail: { [name: string]: Json } },
 ): Promise<{ done: (JobKey & { became: CancelOutcome })[]; parcels: OutgoingParcel[] }> {
   const rows = await tx<Row[]>`
     select became, occurrence, schedule_id as "scheduleId", kind, n, id, queue, 0::float8 as "waitMs"

@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
@@ -10,7 +11,7 @@ import { readShard } from "./shard.ts";
 
 export interface CancelLabelWish {
   label: Label;
-  caller: { name: string };
+  caller: Caller;
   reason?: string | undefined;
   /** The key at which the call before ended. */
   after?: string | undefined;

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { cancelJobs } from "./cancel-jobs.ts";
 import type { EditDeps } from "./edit-transaction.ts";
@@ -16,7 +17,7 @@ export interface CancelManyWish {
   reason?: string | undefined;
   /** The parcel at which the call before ended. */
   after?: string | undefined;
-  caller: { name: string };
+  caller: Caller;
 }
 
 export interface CancelledMany {

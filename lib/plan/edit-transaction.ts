@@ -4,6 +4,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule, findScheduleById } from "../schedule/stored-schedule.ts";
@@ -21,7 +22,7 @@ export type IfMatch = readonly number[] | "*";
 
 export interface EditWish {
   key: string;
-  caller: { name: string };
+  caller: Caller;
   ifMatch?: IfMatch | undefined;
 }
 

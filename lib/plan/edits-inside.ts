@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
@@ -85,7 +86,7 @@ async function applyOnce(
 
 async function cancelOnce(
   tx: Tx,
-  wish: { key: string; caller: { name: string } },
+  wish: { key: string; caller: Caller },
   mayLock: (id: string) => boolean,
 ): Promise<EditedOnce | { parcels: [] }> {
   try {

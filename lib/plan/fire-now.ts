@@ -4,13 +4,14 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 
 export interface FireWish {
   key: string;
   /** In place of the schedule's. */
   payload?: Json | undefined;
-  caller: { name: string };
+  caller: Caller;
 }
 
 /** A job beside the cadence, at once, also while the schedule is held. */

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 
 /** In the audit: one entry per schedule, with the number of its jobs. */
@@ -7,7 +8,7 @@ export async function noteJobs(
   tx: Tx,
   action: "jobs.cancelled" | "jobs.retried",
   jobs: readonly Pick<JobKey, "scheduleId">[],
-  { caller, detail }: { caller: { name: string }; detail: { [name: string]: Json } },
+  { caller, detail }: { caller: Caller; detail: { [name: string]: Json } },
 ): Promise<void> {
   if (jobs.length === 0) return;
   await tx`

@@ -4,6 +4,7 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { type JobWish, noSuchJob } from "./cancel-jobs.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
@@ -42,7 +43,7 @@ export interface Retried {
 export async function retryJobs(
   { sql, queue }: EditDeps,
   jobs: readonly Retried[],
-  by: { caller: { name: string }; detail: { [name: string]: Json } },
+  by: { caller: Caller; detail: { [name: string]: Json } },
 ): Promise<Map<string, RetryOutcome>> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -60,7 +61,7 @@ type Row = (JobKey & { became: RetryOutcome }) | (OutgoingParcel & { became: nul
 async function retryOnce(
   tx: Tx,
   jobs: readonly Retried[],
-  by: { caller: { name: string }; detail: { [name: string]: Json } },
+  by: { caller: Caller; detail: { [name: string]: Json } },
 ): Promise<{ done: (JobKey & { became: RetryOutcome })[]; parcels: OutgoingParcel[] }> {
   const column = <Value>(of: (key: JobKey) => Value) => jobs.map(({ key }) => of(key));
   const owed = jobs.some(({ afterMs }) => afterMs !== null);

@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { JobKey } from "../job/job-id.ts";
 import { placeText, readPlace } from "../job/job-place.ts";
+import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { type DeadFilter, deadPlaceText, findDead, readDeadPlace } from "./dead-jobs.ts";
 import type { EditDeps } from "./edit-transaction.ts";
@@ -19,7 +20,7 @@ export interface RetryManyWish {
   reason?: string | undefined;
   /** Where the call before ended. */
   after?: string | undefined;
-  caller: { name: string };
+  caller: Caller;
 }
 
 export interface RetriedMany {

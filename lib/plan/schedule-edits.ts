@@ -5,6 +5,7 @@ import { lockPlanShared } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
+import type { Caller } from "../schedule/caller.ts";
 import {
   type Hold,
   heldUntilOf,
@@ -72,7 +73,7 @@ export function putSteps({ key, body, caller, ifMatch, ifNoneMatch, newId }: Put
 
 export function createSchedule(
   deps: EditDeps,
-  wish: { key?: string | undefined; body: ScheduleBody; caller: { name: string } },
+  wish: { key?: string | undefined; body: ScheduleBody; caller: Caller },
 ): Promise<EditDone> {
   const key = wish.key ?? uuidv7();
   return edit(

@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import {
   findSharedHold,
   type Label,
@@ -17,7 +18,7 @@ import { type WalkBounds, walkMembers } from "./walk-members.ts";
 
 export interface SharedHoldWish {
   label: Label;
-  caller: { name: string };
+  caller: Caller;
   owner?: string | undefined;
   /** Goes on with this one and no other: a call after the first. */
   revision?: string | undefined;

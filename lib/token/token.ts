@@ -9,6 +9,8 @@ export interface Token {
   /** Stands as the actor wherever something was done with this token. */
   name: string;
   scope: Scope;
+  /** It reaches keys that begin with this; null where it reaches all. */
+  prefix: string | null;
 }
 
 const rank: Readonly<Record<Scope, number>> = { read: 1, write: 2, admin: 3 };
@@ -24,7 +26,7 @@ const presentable = /^[\x21-\x7e]{1,4096}$/;
 export async function findToken(sql: Tx, bearer: string): Promise<Token | null> {
   if (!presentable.test(bearer)) return null;
   const [token] = await sql<Token[]>`
-    select id, name, scope from carillon.tokens
+    select id, name, scope, prefix from carillon.tokens
     where hash = ${hashOf(bearer)} and (expires_at is null or expires_at > carillon.clock())`;
   return token ?? null;
 }

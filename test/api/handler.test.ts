@@ -8,9 +8,9 @@ import type { Token } from "../../lib/token/token.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
 const tokens: Readonly<Record<string, Token>> = {
-  reader: { id: "1", name: "reader", scope: "read" },
-  writer: { id: "2", name: "writer", scope: "write" },
-  admin: { id: "3", name: "admin", scope: "admin" },
+  reader: { id: "1", name: "reader", scope: "read", prefix: null },
+  writer: { id: "2", name: "writer", scope: "write", prefix: null },
+  admin: { id: "3", name: "admin", scope: "admin", prefix: null },
 };
 
 /** The API over operations that only note what reached them, or that fail as told. */

@@ -65,7 +65,7 @@ describe("a token", () => {
   test("allows its scope and what lies below", () => {
     const scopes: Scope[] = ["read", "write", "admin"];
     const allowed = scopes.map((scope) =>
-      scopes.filter((needed) => allows({ id: "", name: "", scope }, needed)),
+      scopes.filter((needed) => allows({ id: "", name: "", scope, prefix: null }, needed)),
     );
     expect(allowed).toEqual([["read"], ["read", "write"], ["read", "write", "admin"]]);
   });

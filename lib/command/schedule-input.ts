@@ -2,9 +2,8 @@ import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
-import { keyFault, keyShape } from "../schedule/schedule-key.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
 import { storableText } from "../schedule/text.ts";
-import { pageQuery } from "./query.ts";
 
 /** The key in the path, refused where it can be nobody's. */
 export function readKey(key: string): string {
@@ -67,12 +66,3 @@ export const pauseShape = z.strictObject({
 });
 
 export const resumeShape = z.strictObject({ owner: holder.nullish() });
-
-export const listQuery = z.strictObject({
-  prefix: storableText({ max: 255 }).optional(),
-  group: keyShape.optional(),
-  tag: keyShape.optional(),
-  state: z.enum(["active", "paused", "ended"]).optional(),
-  target: z.enum(["handler", "event", "queue", "webhook", "lambda"]).optional(),
-  ...pageQuery,
-});

@@ -4,7 +4,7 @@ import {
   allowedTargetsFrom,
   refuseForbiddenChange,
   refuseForbiddenTarget,
-} from "../../lib/api/allowed-targets.ts";
+} from "../../lib/command/allowed-targets.ts";
 import { type Fault, Refusal } from "../../lib/refusal.ts";
 import { type Target, targetShape } from "../../lib/schedule/target-shape.ts";
 

@@ -1,0 +1,39 @@
+import type { PayloadTaker } from "../job/payload-faults.ts";
+import { refuseUnfitPayload } from "../job/payload-faults.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
+import { acceptPatched } from "./handler-payload.ts";
+import { refuseUnknownHandler } from "./known-handlers.ts";
+
+export interface AcceptanceDeps {
+  /** Those that are deployed. */
+  handlers: readonly PayloadTaker[];
+  targets: AllowedTargets;
+}
+
+/** What this deployment takes: whichever way a schedule comes in, what could not be delivered from here is refused. */
+export interface Acceptance {
+  body(body: ScheduleBody): void;
+  /** Of a patch, before it is put on what it patches. */
+  patch(patch: unknown): void;
+  patched(body: ScheduleBody, before: ScheduleBody): void;
+}
+
+export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance {
+  const names = handlers.map(({ name }) => name);
+  return {
+    body: (body) => {
+      refuseUnknownHandler(names, body.target);
+      refuseForbiddenTarget(targets, body.target);
+      refuseUnfitPayload(handlers, body);
+    },
+    patch: (patch) => {
+      if (typeof patch === "object" && patch !== null)
+        refuseUnknownHandler(names, Reflect.get(patch, "target"));
+    },
+    patched: (body, before) => {
+      refuseForbiddenChange(targets, body.target, before.target);
+      acceptPatched(handlers)(body, before);
+    },
+  };
+}

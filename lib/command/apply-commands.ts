@@ -1,0 +1,70 @@
+import { applyOperations } from "../plan/apply-operations.ts";
+import type { EditDeps } from "../plan/edit-transaction.ts";
+import type { Applied, ApplyOptions, Operation } from "../plan/operation.ts";
+import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Acceptance } from "./acceptance.ts";
+import { readCommand } from "./command-shape.ts";
+
+/** An operation as JSON gave it, such as `{ "put": { "key": …, "when": … } }`; see command-shape.ts. */
+export interface Command {
+  input: unknown;
+  caller: Caller;
+  /** From when its relative times count; from now where it is left out. */
+  countFrom?: Date;
+  /** Refuses keys that the caller may not touch. */
+  refuseKey?: (key: string) => void;
+}
+
+/** A command as it was understood, or why it was not. */
+export type ReadCommand = { operation: Operation } | { key: string | null; refusal: Refusal };
+
+export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
+  return commands.map((command) => {
+    try {
+      return { operation: readCommand(command, acceptance) };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { key: keyIn(command.input), refusal: error };
+    }
+  });
+}
+
+/** What became of a command; `key` is null where not even that was understood. */
+export type CommandResult = Applied | { change: "refused"; key: string | null; refusal: Refusal };
+
+/**
+ * Applies what was understood, in one transaction, and tells of each command in order what became of it. `before` and `after` of the
+ * options see the operations that were understood, by their own index.
+ */
+export async function applyCommands(
+  deps: EditDeps,
+  read: readonly ReadCommand[],
+  options: ApplyOptions = {},
+): Promise<CommandResult[]> {
+  const operations = read.flatMap((each) => ("operation" in each ? [each.operation] : []));
+  const impossible = options.allOrNothing === true && operations.length < read.length;
+  const applied = impossible ? [] : await applyOperations(deps, operations, options);
+  let next = 0;
+  return read.map((each) => {
+    if ("refusal" in each) return { change: "refused", ...each };
+    const result = applied[next];
+    next += 1;
+    return result ?? { change: "refused", key: each.operation.key, refusal: notDone() };
+  });
+}
+
+function notDone(): Refusal {
+  return new Refusal("conflict", "It was not done because another one of the same call was refused.");
+}
+
+/** The key that a command names, as far as it can be seen. */
+function keyIn(input: unknown): string | null {
+  if (typeof input !== "object" || input === null) return null;
+  for (const value of Object.values(input)) {
+    if (typeof value === "string") return value.slice(0, 255);
+    if (typeof value === "object" && value !== null && "key" in value && typeof value.key === "string")
+      return value.key.slice(0, 255);
+  }
+  return null;
+}

@@ -1,0 +1,133 @@
+import * as z from "zod";
+import type { Operation } from "../plan/operation.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { shapeFaults } from "../schedule/shape-faults.ts";
+import type { Acceptance } from "./acceptance.ts";
+import type { Command } from "./apply-commands.ts";
+import {
+  pauseShape,
+  readKey,
+  readKeyedScheduleBody,
+  readScheduleBody,
+  readSchedulePatch,
+  resumeShape,
+} from "./schedule-input.ts";
+
+const verbs = ["put", "patch", "delete", "pause", "resume"] as const;
+type Verb = (typeof verbs)[number];
+
+/** Beside the verb. */
+const conditionsShape = z.object({
+  /** The version that the schedule must have. */
+  ifMatch: z.int().min(1).max(999_999_999).optional(),
+  /** Only where there is no such schedule yet; beside `put` alone. */
+  ifNoneMatch: z.boolean().optional(),
+});
+
+/**
+ * Reads one operation as JSON gave it: a verb and what it is for. `{ "put": { "key": …, "when": …, "target": … } }`,
+ * `{ "patch": { "key": …, … } }`, `{ "delete": "<key>" }`, `{ "pause": "<key>" }` or `{ "pause": { "key": …, "reason"?, "until"?, "owner"? } }`,
+ * `{ "resume": … }`; beside the verb maybe `ifMatch`. Throws a Refusal that names every fault below the verb.
+ */
+export function readCommand(command: Command, acceptance: Acceptance): Operation {
+  const { verb, value, conditions } = verbOf(command.input);
+  const { ifMatch, ifNoneMatch } = conditions;
+  const key = keyOf(verb, value);
+  command.refuseKey?.(key);
+  const common = { key, caller: command.caller, ...(ifMatch === undefined ? {} : { ifMatch: [ifMatch] }) };
+  switch (verb) {
+    case "put": {
+      const body = below(verb, () => readScheduleBody(value, key));
+      below(verb, () => acceptance.body(body));
+      const { countFrom } = command;
+      return { ...common, kind: "put", body, ifNoneMatch, ...(countFrom === undefined ? {} : { countFrom }) };
+    }
+    case "patch": {
+      const patch = below(verb, () => readSchedulePatch(value, key));
+      below(verb, () => acceptance.patch(patch));
+      return { ...common, kind: "patch", patch, accept: acceptance.patched };
+    }
+    case "delete":
+      return { ...common, kind: "delete" };
+    case "pause": {
+      const { reason, until, owner } = readBeside(verb, pauseShape, value);
+      return {
+        ...common,
+        kind: "pause",
+        reason: reason ?? undefined,
+        until: until ?? undefined,
+        owner: owner ?? undefined,
+      };
+    }
+    case "resume":
+      return { ...common, kind: "resume", owner: readBeside(verb, resumeShape, value).owner ?? undefined };
+  }
+}
+
+function verbOf(input: unknown) {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    throw notUnderstood([{ path: "", message: `takes an object with one of ${verbs.join(", ")}` }]);
+  const members = new Map<string, unknown>(Object.entries(input));
+  const found = verbs.filter((verb) => members.has(verb));
+  const [verb] = found;
+  if (verb === undefined || found.length > 1)
+    throw notUnderstood([{ path: "", message: `takes one of ${verbs.join(", ")}, and one alone` }]);
+  const value = members.get(verb);
+  members.delete(verb);
+  const shaped = conditionsShape.strict().safeParse(Object.fromEntries(members), { reportInput: true });
+  if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
+  if (shaped.data.ifNoneMatch !== undefined && verb !== "put")
+    throw notUnderstood([{ path: "ifNoneMatch", message: "stands beside `put` alone" }]);
+  return { verb, value, conditions: shaped.data };
+}
+
+/** All but `put` and `patch` may name the key alone. */
+function keyOf(verb: Verb, value: unknown): string {
+  const isAlone = typeof value === "string" && verb !== "put" && verb !== "patch";
+  const key: unknown = isAlone
+    ? value
+    : typeof value === "object" && value !== null
+      ? Reflect.get(value, "key")
+      : undefined;
+  if (typeof key === "string") return below(verb, () => readKey(key));
+  if (verb === "put" && typeof value === "object") {
+    // What else is wrong with it is told together.
+    const { key: none } = below(verb, () => readKeyedScheduleBody(value));
+    if (none === undefined) throw notUnderstood([{ path: "put.key", message: "is required" }]);
+  }
+  throw notUnderstood([{ path: `${verb}.key`, message: "is required" }]);
+}
+
+function readBeside<Shape>(verb: Verb, schema: z.ZodObject & z.ZodType<Shape>, value: unknown): Shape {
+  const rest = typeof value === "string" ? {} : withoutKey(value);
+  const shaped = schema.safeParse(rest, { reportInput: true });
+  if (shaped.success) return shaped.data;
+  throw notUnderstood(shapeFaults(shaped.error).map((fault) => under(verb, fault)));
+}
+
+function withoutKey(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== "key"));
+}
+
+/** Puts the verb before the paths of what is refused within. */
+function below<Read>(verb: Verb, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(
+      error.kind,
+      error.message,
+      error.faults.map((fault) => under(verb, fault)),
+    );
+  }
+}
+
+function under(verb: Verb, { path, message }: Fault): Fault {
+  return { path: path === "" ? verb : `${verb}.${path}`, message };
+}
+
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The operation is not understood.", faults);
+}

@@ -1,0 +1,1 @@
+-- To come: nothing yet.
