@@ -94,19 +94,32 @@ export function createSchedule(
 export function patchSchedule(
   deps: EditDeps,
   wish: EditWish & { patch: unknown },
-  accept: (body: ScheduleBody, before: ScheduleBody) => void = () => {},
+  accept?: PatchAcceptance,
 ): Promise<EditDone> {
-  return edit(deps, wish, {
+  return edit(deps, wish, patchSteps(wish, accept));
+}
+
+export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => void;
+
+export function patchSteps(
+  { patch, caller }: Pick<EditWish, "caller"> & { patch: unknown },
+  accept: PatchAcceptance = () => {},
+): EditSteps {
+  return {
     decide: (tx, context) => {
       const { body: stands } = context.current;
-      const shown = { ...stands, target: shownTarget(stands.target) };
-      const body = parseScheduleBody(patchedSchedule(shown, wish.patch));
+      const body = patchedBody(stands, patch);
       accept(body, stands);
-      const names = typeof wish.patch === "object" && wish.patch !== null ? Object.keys(wish.patch) : [];
+      const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
-      return respec(tx, context, { change: "patched", body, author: wish.caller.name, whenNamed });
+      return respec(tx, context, { change: "patched", body, author: caller.name, whenNamed });
     },
-  });
+  };
+}
+
+/** What a schedule asks for under a patch; throws a Refusal where that cannot be asked for. */
+export function patchedBody(stands: ScheduleBody, patch: unknown): ScheduleBody {
+  return parseScheduleBody(patchedSchedule({ ...stands, target: shownTarget(stands.target) }, patch));
 }
 
 export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<void> {

@@ -10,7 +10,7 @@ import {
   removeEndedHolds,
 } from "../schedule/holds.ts";
 import { lockForEdit } from "./edit.ts";
-import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+import { type EditDeps, type EditDone, type EditSteps, type EditWish, edit } from "./edit-transaction.ts";
 
 export interface PauseWish extends EditWish {
   reason?: string | undefined;
@@ -22,7 +22,11 @@ export interface PauseWish extends EditWish {
 const holdsMax = 100;
 
 export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone> {
-  return edit(deps, wish, {
+  return edit(deps, wish, pauseSteps(wish));
+}
+
+export function pauseSteps(wish: Pick<PauseWish, "caller" | "reason" | "until" | "owner">): EditSteps {
+  return {
     decide: async (tx, { current, state }) => {
       const owner = wish.owner ?? wish.caller.name;
       if (wish.until !== undefined && wish.until <= state.now) {
@@ -46,15 +50,20 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
         holdsAfter: holdsAfter(holds, { set: [hold] }, state.now),
       };
     },
-  });
+  };
+}
+
+export interface ResumeWish extends EditWish {
+  owner?: string | undefined;
+}
+
+export function resumeSchedule(deps: EditDeps, wish: ResumeWish): Promise<EditDone> {
+  return edit(deps, wish, resumeSteps(wish));
 }
 
 /** Without an owner, what Carillon has held by itself is resumed too: whoever resumes has seen to what was wrong. */
-export function resumeSchedule(
-  deps: EditDeps,
-  wish: EditWish & { owner?: string | undefined },
-): Promise<EditDone> {
-  return edit(deps, wish, {
+export function resumeSteps(wish: Pick<ResumeWish, "caller" | "owner">): EditSteps {
+  return {
     decide: async (tx, { current, state }) => {
       const owner = wish.owner ?? wish.caller.name;
       const holds = await holdsOfOne(tx, current.id);
@@ -68,7 +77,7 @@ export function resumeSchedule(
         holdsAfter: holdsAfter(holds, { remove }, state.now),
       };
     },
-  });
+  };
 }
 
 /**
