@@ -10,4 +10,8 @@ export const instantShape = z.iso
   .transform((text) => new Date(text))
   .refine((instant) => instant.getUTCFullYear() >= yearMin && instant.getUTCFullYear() <= yearMax, {
     error: `takes an instant from ${yearMin} to ${yearMax}`,
+  })
+  .meta({
+    id: "InstantInput",
+    description: `An instant as RFC 3339 writes it, with \`Z\` or an offset, from ${yearMin} to ${yearMax}.`,
   });

@@ -63,7 +63,11 @@ const onlyValue = {
 /** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
 export const payloadBytesMax = 240 * 1024;
 
-const later = (only: string | boolean | null) => z.unknown().default(only);
+const later = (only: string | boolean | null, description: string) =>
+  z
+    .unknown()
+    .default(only)
+    .meta({ enum: [only], description });
 
 export const payloadShape = z
   .unknown()
@@ -78,6 +82,9 @@ export const payloadShape = z
       context.addIssue({ code: "custom", message: `takes ${payloadBytesMax} bytes as JSON, has ${bytes}` });
     }
     return value;
+  })
+  .meta({
+    description: `What the target receives as \`data\`: any JSON of at most ${payloadBytesMax} bytes.`,
   });
 
 const timezoneShape = z
@@ -91,33 +98,57 @@ const timezoneShape = z
       message: "is not the name of an IANA time zone, such as `Europe/Berlin`",
     });
     return z.NEVER;
-  });
+  })
+  .meta({ description: "The IANA time zone in which `when` is read; kept under its canonical name." });
 
-const tagShape = keyShape.refine((tag) => tag.length <= 100, "takes at most 100 characters");
+const tagShape = keyShape
+  .refine((tag) => tag.length <= 100, "takes at most 100 characters")
+  .meta({ maxLength: 100 });
 
 export const scheduleShape = z.strictObject({
   when: whenShape,
   timezone: timezoneShape,
   target: targetShape,
   payload: payloadShape,
-  group: keyShape.nullable().default(null),
-  serial: z.boolean().default(false),
-  priority: z.enum(["high", "normal", "low"]).default("normal"),
+  group: keyShape.nullable().default(null).describe("A label that ties an entity's schedules together."),
+  serial: z
+    .boolean()
+    .default(false)
+    .describe(
+      "The jobs of the group's serial schedules run one at a time, in the order in which they are due.",
+    ),
+  priority: z
+    .enum(["high", "normal", "low"])
+    .default("normal")
+    .describe("Among what is ready, what is handed over first."),
   tags: z
     .array(tagShape)
     .max(50)
     .default([])
+    .describe("Labels by which schedules are found and held together.")
     .transform((tags) => [...new Set(tags)]),
-  description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
+  description: storableText({ min: 0, max: 1_000 }).nullable().default(null).describe("For people."),
   ...timingShapes,
-  retry: retryShape.prefault({}),
+  retry: retryShape.prefault({}).describe("How often a job is tried, and how long it waits between."),
   timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
     "30s",
   ),
-  holdAfter: z.int().min(1).max(1_000).nullable().default(null),
-  delivery: later(onlyValue.delivery),
-  deleteOnEnd: z.boolean().default(false),
-  paused: z.boolean().optional(),
+  holdAfter: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .default(null)
+    .describe("So many jobs in a row that are dead put the schedule on hold."),
+  delivery: later(onlyValue.delivery, "One durable job per occurrence."),
+  deleteOnEnd: z
+    .boolean()
+    .default(false)
+    .describe("It goes by itself when it has ended, unless its last job is dead."),
+  paused: z
+    .boolean()
+    .optional()
+    .describe("True sets the caller's own hold, false releases it; left out, no hold is touched."),
 });
 
 type ShapedSchedule = z.output<typeof scheduleShape>;

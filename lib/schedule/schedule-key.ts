@@ -21,7 +21,16 @@ export function keyFault(key: string): string | null {
   return null;
 }
 
-export const keyShape = z.string().superRefine((key, context) => {
-  const fault = keyFault(key);
-  if (fault !== null) context.addIssue({ code: "custom", message: fault });
-});
+/** What of these rules a regular expression can say that every tool reads: unprintable ones beyond U+FFFF are not in it. */
+const neverInKeys =
+  "/?#%\\\\\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\ufff9-\\ufffb\\ufffe\\uffff";
+
+const keyPattern = `^(?!\\.{1,2}$)[^\\s${neverInKeys}]([^${neverInKeys}]*[^\\s${neverInKeys}])?$`;
+
+export const keyShape = z
+  .string()
+  .superRefine((key, context) => {
+    const fault = keyFault(key);
+    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+  })
+  .meta({ minLength: 1, maxLength: keyLengthMax, pattern: keyPattern });

@@ -36,7 +36,8 @@ const attributes = z
       "holds a character that SQS does not take",
     ),
   )
-  .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`);
+  .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
+  .meta({ maxProperties: attributesMax });
 
 const queueTarget = z.strictObject({
   queue: z
@@ -44,7 +45,8 @@ const queueTarget = z.strictObject({
     .refine(
       (queue) => queueForms.some((form) => form.test(queue)),
       "takes the name, URL or ARN of an SQS queue",
-    ),
+    )
+    .meta({ pattern: queueForms.map(({ source }) => source).join("|") }),
   groupId: z
     .string()
     .max(128)
@@ -90,9 +92,11 @@ const lambdaTarget = z.strictObject({
   invocation: z.enum(["async", "sync"]).default("async"),
 });
 
-export const targetShape = z.union([handlerTarget, eventTarget, queueTarget, webhookTarget, lambdaTarget], {
-  error: "takes an object with exactly one of `handler`, `event`, `queue`, `webhook`, `lambda`",
-});
+export const targetShape = z
+  .union([handlerTarget, eventTarget, queueTarget, webhookTarget, lambdaTarget], {
+    error: "takes an object with exactly one of `handler`, `event`, `queue`, `webhook`, `lambda`",
+  })
+  .meta({ id: "TargetInput", description: "Where a job goes." });
 
 export type HandlerTarget = z.output<typeof handlerTarget>;
 export type EventTarget = z.output<typeof eventTarget>;

@@ -45,6 +45,7 @@ const headers = z
       new Set(Object.keys(given).map((name) => name.toLowerCase())).size === Object.keys(given).length,
     "names a header twice: small and capital letters mean the same here",
   )
+  .meta({ maxProperties: headersMax })
   .default({});
 
 function isSecret(text: string): boolean {
@@ -57,8 +58,15 @@ function isSecret(text: string): boolean {
 }
 
 const secretTakes = `takes \`whsec_\` and ${secretBytes.min} to ${secretBytes.max} random bytes in base64`;
-const newSecret = z.string().refine(isSecret, secretTakes);
-const secretOrKept = z.string().refine((text) => isKept(text) || isSecret(text), secretTakes);
+const secretPattern = "whsec_[A-Za-z0-9+/]{32,88}={0,2}";
+const newSecret = z
+  .string()
+  .refine(isSecret, secretTakes)
+  .meta({ pattern: `^${secretPattern}$` });
+const secretOrKept = z
+  .string()
+  .refine((text) => isKept(text) || isSecret(text), secretTakes)
+  .meta({ pattern: `^(${secretPattern}|\\*\\*\\*)$` });
 
 /** One, or while it is exchanged two, the newest first. Kept as a list. */
 const secret = z
@@ -69,13 +77,19 @@ const secret = z
 
 export const webhookTarget = z.strictObject({
   webhook: z.strictObject({
-    url: storableText({ max: 10_000 }).superRefine((text, context) => {
-      const fault = urlFault(text);
-      if (fault !== null) context.addIssue({ code: "custom", message: fault });
-    }),
+    url: storableText({ max: 10_000 })
+      .superRefine((text, context) => {
+        const fault = urlFault(text);
+        if (fault !== null) context.addIssue({ code: "custom", message: fault });
+      })
+      .meta({ maxLength: urlLengthMax, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\#]+$" }),
     method: z.enum(["POST", "PUT"]).default("POST"),
     headers,
-    secret: secret.optional(),
+    secret: secret
+      .optional()
+      .describe(
+        "One secret to sign with, or while it is exchanged two, the newest first. Read back as `***`.",
+      ),
   }),
 });
 

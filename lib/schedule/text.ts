@@ -16,7 +16,7 @@ export function lengthInCharacters(text: string): number {
 
 /** A string that can be stored, of `min` to `max` characters. */
 export function storableText({ min = 1, max }: { min?: number; max: number }) {
-  return z.string().superRefine((text, context) => {
+  const shape = z.string().superRefine((text, context) => {
     const length = lengthInCharacters(text);
     if (length < min || length > max) {
       context.addIssue({ code: "custom", message: `takes ${min} to ${max} characters, has ${length}` });
@@ -24,4 +24,5 @@ export function storableText({ min = 1, max }: { min?: number; max: number }) {
     const fault = textFault(text);
     if (fault !== null) context.addIssue({ code: "custom", message: fault });
   });
+  return shape.meta({ ...(min === 0 ? {} : { minLength: min }), maxLength: max, storable: true });
 }

@@ -15,15 +15,26 @@ export const whensMax = 20;
 
 const oneWhen = storableText({ max: 256 });
 
-export const whenShape = z.union([oneWhen, z.array(oneWhen).min(1).max(whensMax)], {
-  error: `takes a text such as \`0 9 * * 1-5\`, \`every 5m\` or \`in 3h\`, or a list of up to ${whensMax} of them`,
-});
+export const whenShape = z
+  .union([oneWhen, z.array(oneWhen).min(1).max(whensMax)], {
+    error: `takes a text such as \`0 9 * * 1-5\`, \`every 5m\` or \`in 3h\`, or a list of up to ${whensMax} of them`,
+  })
+  .meta({
+    id: "When",
+    description: `When it runs: once (\`at …\`, \`in 3h\`), at an interval (\`every 5m\`), by a cron expression, or a list of up to ${whensMax} of these.`,
+  });
 
 export function durationShape({ minMs, maxMs, range }: { minMs: number; maxMs: number; range: string }) {
-  return z.string().refine((text) => {
-    const ms = durationMs(text);
-    return ms !== null && ms >= minMs && ms <= maxMs;
-  }, `takes a duration such as \`30s\` or \`1h30m\`, ${range}`);
+  return z
+    .string()
+    .refine((text) => {
+      const ms = durationMs(text);
+      return ms !== null && ms >= minMs && ms <= maxMs;
+    }, `takes a duration such as \`30s\` or \`1h30m\`, ${range}`)
+    .meta({
+      description: `A duration such as \`30s\`, \`1h30m\` or \`PT5M\`, ${range}.`,
+      pattern: "^([0-9]+[a-z]{1,2})+$|^P[0-9A-Z.]+$",
+    });
 }
 
 /** Kept as text, in one spelling: a body is compared with what is asked for next. */
@@ -33,13 +44,20 @@ const firesMax = 1_000_000_000;
 
 /** What says when a schedule runs, beside its `when` and its zone. */
 export const timingShapes = {
-  startsAt: storedInstant.nullable().default(null),
-  endsAt: storedInstant.nullable().default(null),
-  maxFires: z.int().min(1).max(firesMax).nullable().default(null),
+  startsAt: storedInstant.nullable().default(null).describe("Nothing occurs before this instant."),
+  endsAt: storedInstant.nullable().default(null).describe("Nothing occurs at or after this instant."),
+  maxFires: z
+    .int()
+    .min(1)
+    .max(firesMax)
+    .nullable()
+    .default(null)
+    .describe("After so many jobs of the cadence the schedule has ended."),
   calendar: z
     .strictObject({ name: keyShape, on: z.enum(["skip", "next", "previous"]).default("skip") })
     .nullable()
-    .default(null),
+    .default(null)
+    .describe("A calendar of days off, and what becomes of an occurrence on one: it is left out, or moved."),
   catchUp: z
     .strictObject({
       policy: z.enum(["latest", "all", "skip"]).default("latest"),
@@ -48,11 +66,15 @@ export const timingShapes = {
         .default(null),
       limit: z.int().min(1).max(10_000).default(100),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("What becomes of occurrences that were missed: the latest of them runs, all do, or none."),
   deadline: durationShape({ minMs: 1_000, maxMs: 30 * dayMs, range: "from 1s to 30d" })
     .nullable()
     .default(null),
-  overlap: z.enum(["allow", "skip", "queue"]).default("allow"),
+  overlap: z
+    .enum(["allow", "skip", "queue"])
+    .default("allow")
+    .describe("What a job does while an earlier one of the schedule is not settled."),
   spread: durationShape({ minMs: 0, maxMs: dayMs, range: "up to 24h" }).default("0s"),
   slot: durationShape({ minMs: 1_000, maxMs: dayMs, range: "from 1s to 24h" }).nullable().default(null),
   dst: z
@@ -61,7 +83,8 @@ export const timingShapes = {
       overlap: z.enum(["first", "last", "both"]).optional(),
     })
     .nullable()
-    .default(null),
+    .default(null)
+    .describe("Another rule for times that a clock change leaves out or repeats."),
 };
 
 /** What each field allows for itself and does not make sense together. */
