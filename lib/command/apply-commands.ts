@@ -1,6 +1,6 @@
 import { applyOperations } from "../plan/apply-operations.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
-import type { Applied, ApplyOptions, Operation } from "../plan/operation.ts";
+import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Acceptance } from "./acceptance.ts";
@@ -17,7 +17,7 @@ export interface Command {
 }
 
 /** A command as it was understood, or why it was not. */
-export type ReadCommand = { operation: Operation } | { key: string | null; refusal: Refusal };
+export type ReadCommand = { operation: Operation } | { key: string | null; refusal: Refused };
 
 export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
   return commands.map((command) => {
@@ -25,13 +25,14 @@ export function readCommands(commands: readonly Command[], acceptance: Acceptanc
       return { operation: readCommand(command, acceptance) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return { key: keyIn(command.input), refusal: error };
+      const { kind, message, faults } = error;
+      return { key: keyIn(command.input), refusal: { kind, message, faults } };
     }
   });
 }
 
 /** What became of a command; `key` is null where not even that was understood. */
-export type CommandResult = Applied | { change: "refused"; key: string | null; refusal: Refusal };
+export type CommandResult = Applied | { change: "refused"; key: string | null; refusal: Refused };
 
 /**
  * Applies what was understood, in one transaction, and tells of each command in order what became of it. `before` and `after` of the
@@ -50,13 +51,16 @@ export async function applyCommands(
     if ("refusal" in each) return { change: "refused", ...each };
     const result = applied[next];
     next += 1;
-    return result ?? { change: "refused", key: each.operation.key, refusal: notDone() };
+    return result ?? { change: "refused", key: each.operation.key, refusal: notDone };
   });
 }
 
-function notDone(): Refusal {
-  return new Refusal("conflict", "It was not done because another one of the same call was refused.");
-}
+/** Beside one that was refused, where all or nothing was asked for. */
+export const notDone: Refused = {
+  kind: "conflict",
+  message: "It was not done: another one of the same call was refused.",
+  faults: [],
+};
 
 /** The key that a command names, as far as it can be seen. */
 function keyIn(input: unknown): string | null {

@@ -75,6 +75,19 @@ export function lockPlanShared(tx: Tx, shard: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${planLock}::int, ${shard}::int)`.execute();
 }
 
+/** Several, ascending, as whoever takes more than one must. */
+export function lockPlansShared(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {
+  return tx`
+    select pg_advisory_xact_lock_shared(${planLock}::int, shard) from (
+      select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
+}
+
+export function closeGates(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {
+  return tx`
+    select pg_advisory_xact_lock(${gate}::int, shard) from (
+      select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
+}
+
 export function closeGate(tx: Tx, shard: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${gate}::int, ${shard}::int)`.execute();
 }

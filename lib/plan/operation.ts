@@ -33,7 +33,10 @@ export type Applied =
   | { change: "created" | "changed" | "unchanged" | "deleted"; id: string; key: string; version: number }
   /** By `before`: it was not to be done any more. */
   | { change: "passed-over"; key: string }
-  | { change: "refused"; key: string; refusal: Refusal };
+  | { change: "refused"; key: string; refusal: Refused };
+
+/** As plain data: it is kept with the answer to a request that may be repeated. */
+export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 
 export interface ApplyOptions {
   /** Nothing is done where one is refused. */

@@ -51,22 +51,25 @@ export interface PutWish extends EditWish {
   ifNoneMatch?: boolean | undefined;
   /** The id that it gets where it is made anew; one that has locks to take in order must know it before. */
   newId?: string | undefined;
+  /** From when relative times count; from now where it is left out. */
+  countFrom?: Date | undefined;
 }
 
 export function putSchedule(deps: EditDeps, wish: PutWish): Promise<EditDone> {
   return edit(deps, wish, putSteps(wish));
 }
 
-export function putSteps({ key, body, caller, ifMatch, ifNoneMatch, newId }: PutWish): EditSteps {
+export function putSteps(wish: PutWish): EditSteps {
+  const { key, body, caller, ifMatch, ifNoneMatch, newId, countFrom } = wish;
   return {
     missing: async (tx) => {
       if (ifMatch !== undefined)
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-      return create(tx, key, body, caller.name, newId);
+      return create(tx, key, body, caller, { newId, countFrom });
     },
     decide: async (tx, context) => {
       if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
-      return respec(tx, context, { change: "replaced", body, author: caller.name });
+      return respec(tx, context, { change: "replaced", body, author: caller, countFrom });
     },
   };
 }
@@ -80,7 +83,7 @@ export function createSchedule(
     deps,
     { key, caller: wish.caller },
     {
-      missing: (tx) => create(tx, key, wish.body, wish.caller.name),
+      missing: (tx) => create(tx, key, wish.body, wish.caller),
       decide: () => {
         throw new Refusal("conflict", `The schedule ${key} exists already.`, [
           { path: "key", message: "is taken" },
@@ -112,7 +115,7 @@ export function patchSteps(
       accept(body, stands);
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
-      return respec(tx, context, { change: "patched", body, author: caller.name, whenNamed });
+      return respec(tx, context, { change: "patched", body, author: caller, whenNamed });
     },
   };
 }
@@ -130,12 +133,12 @@ export const deleteSteps: EditSteps = {
   decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
 };
 
-async function create(
+export async function create(
   tx: Tx,
   key: string,
   asked: ScheduleBody,
-  author: string,
-  newId?: string,
+  author: Caller,
+  { newId, countFrom }: Pick<PutWish, "newId" | "countFrom"> = {},
 ): Promise<Created> {
   const body = { ...asked, target: withCredentials(asked.target, null) };
   const id = newId ?? (await newScheduleId(tx));
@@ -147,13 +150,13 @@ async function create(
     readShard(tx, shard),
   ]);
   const { now } = state;
-  const spec = await resolveSpec(tx, key, body, now);
+  const spec = await resolveSpec(tx, key, body, now, countFrom);
   const cadence = await cadenceId(tx, spec.cadence, spec.calendar);
   const first = firstOf(spec.cadence, now.getTime());
-  const own: Hold = { ...ownHold(author), reason: null, until: null, since: now };
+  const own: Hold = { ...ownHold(author.name), reason: null, until: null, since: now };
   const holds = [...(body.paused === true ? [own] : []), ...(await holdsBinding(tx, labels, now))];
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
-  await insertSchedule(tx, { id, key, shard, spec, cadenceId: cadence, held }, { name: author, at: now });
+  await insertSchedule(tx, { id, key, shard, spec, cadenceId: cadence, held }, { ...author, at: now });
   const timetable = timetableOf({ key, cadence: spec.cadence, body, fires: 0 });
   const planned = { id, version: 1, timetable, cadenceId: cadence, governed: isGoverned(body) };
   if (held !== null) {
@@ -179,13 +182,13 @@ async function planAfterHold(
 export async function respec(
   tx: Tx,
   { current, state, labels: locked }: EditContext,
-  { change, body, author, whenNamed = true, restored }: Respec,
+  { change, body, author, whenNamed = true, restored, countFrom }: Respec,
 ): Promise<Decision> {
   const { paused, ...asked } = body;
   const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
   const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = await holdsOfOne(tx, current.id);
-  const own = ownHold(author);
+  const own = ownHold(author.name);
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;
   const releasing = paused === false && owns;
@@ -201,7 +204,7 @@ export async function respec(
     restored?.spec ??
     (kept
       ? await keptSpec(tx, current, wanted, state.now)
-      : await resolveSpec(tx, current.key, wanted, state.now));
+      : await resolveSpec(tx, current.key, wanted, state.now, countFrom));
   const holdChange = {
     set: [...(holding ? [{ ...own, reason: null, until: null, since: state.now }] : []), ...ofLabels.set],
     remove: [...(releasing ? [own] : []), ...ofLabels.remove],
@@ -221,11 +224,13 @@ export async function respec(
 export interface Respec {
   change: ScheduleChange;
   body: ScheduleBody;
-  author: string;
+  author: Caller;
   /** False where a patch does not touch the `when`: one that is relative then does not count anew. */
   whenNamed?: boolean;
   /** The spec of an older version, resolved already, and what the audit says of it. */
   restored?: { spec: Spec; detail: Json };
+  /** From when relative times count; from the cut where it is left out. */
+  countFrom?: Date | undefined;
 }
 
 /** As it would be read back: JSON has no negative zero. */

@@ -28,12 +28,33 @@ export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "time
 }
 
 /** The `when` resolved to a cadence, within its window and by its calendar; refused where it cannot be planned. */
-export async function resolveSpec(tx: Tx, key: string, body: ScheduleBody, now: Date): Promise<Spec> {
+export async function resolveSpec(
+  tx: Tx,
+  key: string,
+  body: ScheduleBody,
+  now: Date,
+  countFrom: Date = now,
+): Promise<Spec> {
   const calendar = body.calendar === null ? null : await calendarNamed(tx, body.calendar.name);
-  const cadence = resolveCadence(key, body, now, calendar);
+  const cadence = cadenceCounted(key, body, { now, countFrom, calendar });
   refuseCrowdedLag(body, cadence, now);
   const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
   return { body, cadence: countingFrom(cadence, first), calendar };
+}
+
+/** What counts from a moment that lies behind, and is over by now, runs at once: it is late, and nobody's fault who asked for it. */
+function cadenceCounted(
+  key: string,
+  body: ScheduleBody,
+  { now, countFrom, calendar }: { now: Date; countFrom: Date; calendar: CalendarRef | null },
+): Cadence {
+  if (countFrom >= now || !isRelative(body)) return resolveCadence(key, body, now, calendar);
+  return notBefore(resolveCadence(key, body, countFrom, calendar), now.getTime());
+}
+
+function notBefore(cadence: Cadence, now: number): Cadence {
+  if (cadence.kind === "window") return { ...cadence, of: notBefore(cadence.of, now) };
+  return cadence.kind === "once" && cadence.at < now ? { ...cadence, at: now } : cadence;
 }
 
 /**

@@ -105,6 +105,15 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
   return row === undefined ? null : stored(row);
 }
 
+/** Those of these keys that there are, without their payloads. */
+export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<StoredSchedule[]> {
+  if (keys.length === 0) return [];
+  const rows = await tx<StoredRow[]>`
+    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx)}
+    where s.key = any(${keys}::text[]) and s.deleted_at is null`;
+  return rows.map(stored);
+}
+
 /** Also one that is deleted. */
 export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const [row] = await tx<StoredRow[]>`select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`;

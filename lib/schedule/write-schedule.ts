@@ -3,6 +3,7 @@ import type { Cadence } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
+import { type Author, originText } from "./caller.ts";
 import type { Json } from "./json.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
@@ -28,15 +29,17 @@ export interface Spec {
   calendar: CalendarRef | null;
 }
 
-export interface Author {
-  name: string;
-  at: Date;
+export async function newScheduleId(tx: Tx): Promise<string> {
+  const [id] = await newScheduleIds(tx, 1);
+  if (id === undefined) throw new Error("nextval gave nothing.");
+  return id;
 }
 
-export async function newScheduleId(tx: Tx): Promise<string> {
-  const [row] = await tx<{ id: string }[]>`select nextval('carillon.schedules_id_seq') as id`;
-  if (row === undefined) throw new Error("nextval gave nothing.");
-  return row.id;
+export async function newScheduleIds(tx: Tx, count: number): Promise<string[]> {
+  if (count === 0) return [];
+  const rows = await tx<{ id: string }[]>`
+    select nextval('carillon.schedules_id_seq') as id from generate_series(1, ${count})`;
+  return rows.map(({ id }) => id);
 }
 
 export interface NewSchedule {
@@ -171,8 +174,9 @@ async function insertVersion(
       ${spec === undefined ? null : jsonText(spec.body.target)}::text::jsonb,
       ${spec === undefined ? null : jsonText(spec.body.payload)}::text::jsonb)`;
   await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, s.key, s.id, ${version}, ${detail === undefined ? null : jsonText(detail)}::text::jsonb
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, s.key, s.id, ${version}, ${detail === undefined ? null : jsonText(detail)}::text::jsonb,
+      ${originText(author)}::text::jsonb
     from carillon.schedules s where s.id = ${scheduleId}`;
 }
 

@@ -1,0 +1,109 @@
+import type { Tx } from "../db/connect.ts";
+import { closeGates, lockPlansShared } from "../db/locks.ts";
+import { Refusal } from "../refusal.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { type Label, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { targetName } from "../schedule/target-name.ts";
+import { newScheduleIds } from "../schedule/write-schedule.ts";
+import type { Operation } from "./operation.ts";
+import { patchedBody } from "./schedule-edits.ts";
+import { readShards, type ShardState, shardOf } from "./shard.ts";
+
+/** Everything that the operations will touch, under lock; and one moment, their cut, for all of them. */
+export interface ManyLocked {
+  /** Those that there are, by key. */
+  standing: Map<string, StoredSchedule>;
+  states: ReadonlyMap<number, ShardState>;
+  /** The ids of those that will be made. */
+  newIds: ReadonlyMap<Operation, string>;
+  /** Those under which schedules may be brought. */
+  labels: readonly Label[];
+}
+
+/**
+ * Takes every lock that the operations will take, in the order in which everybody takes them, so that no circle can close. Null where a
+ * schedule was deleted while its locks were waited for. `labels`: those of which it turned out that they are needed too.
+ */
+export async function lockMany(
+  tx: Tx,
+  operations: readonly Operation[],
+  more: readonly Label[],
+): Promise<ManyLocked | null> {
+  const keys = [...new Set(operations.map(({ key }) => key))];
+  const found = await tx<{ id: string; key: string; shard: number }[]>`
+    select id, key, shard from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null`;
+  const bodies = await bodiesToCome(tx, operations);
+  const labels = [...bodies.flatMap(labelsOf), ...more];
+  const made = madeBy(operations, new Set(found.map(({ key }) => key)));
+  const ids = await newScheduleIds(tx, made.length);
+  const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));
+  const timesNamed = Map.groupBy(operations, ({ key }) => key);
+  // A schedule that is made passes no gate, unless it is edited again.
+  const editedAgain = made.filter(({ key }) => (timesNamed.get(key)?.length ?? 0) > 1);
+  const gates = [
+    ...found.map(({ shard }) => shard),
+    ...editedAgain.map((operation) => shardOf(newIds.get(operation) ?? "")),
+  ];
+  const foundIds = found.map(({ id }) => id);
+  // Statements of their own, sent in this order.
+  const [, , , stored, states] = await Promise.all([
+    lockLabels(tx, labels),
+    lockPlansShared(tx, [...gates, ...ids.map(shardOf)]),
+    closeGates(tx, gates),
+    lockSchedules(tx, foundIds),
+    readShards(tx),
+  ]);
+  if (stored.length < found.length) return null;
+  await lockLanesToPass(tx, bodies, stored);
+  return { standing: new Map(stored.map((schedule) => [schedule.key, schedule])), states, newIds, labels };
+}
+
+/** What schedules will ask for, as far as it can be told before they are locked. */
+async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<ScheduleBody[]> {
+  const patched = operations.flatMap(({ kind, key }) => (kind === "patch" ? [key] : []));
+  const seen = new Map((await findSchedules(tx, patched)).map(({ key, body }) => [key, body]));
+  return operations.flatMap((operation) => {
+    if (operation.kind === "put") return [operation.body];
+    const before = seen.get(operation.key);
+    return operation.kind === "patch" && before !== undefined ? patchedOrNone(before, operation.patch) : [];
+  });
+}
+
+/** Why it cannot be patched so is told when it is decided. */
+function patchedOrNone(before: ScheduleBody, patch: unknown): ScheduleBody[] {
+  try {
+    return [patchedBody(before, patch)];
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
+  }
+}
+
+/** The puts that make a schedule: where there is none, or none any more after a delete before it. */
+function madeBy(operations: readonly Operation[], live: ReadonlySet<string>): Operation[] {
+  const standing = new Set(live);
+  return operations.filter(({ kind, key }) => {
+    if (kind === "delete") standing.delete(key);
+    if (kind !== "put" || standing.has(key)) return false;
+    standing.add(key);
+    return true;
+  });
+}
+
+/** The lanes that the schedules have, and those that they will have; none for nearly all. */
+async function lockLanesToPass(
+  tx: Tx,
+  bodies: readonly ScheduleBody[],
+  stored: readonly StoredSchedule[],
+): Promise<void> {
+  const grouped = bodies.filter(({ group }) => group !== null);
+  const willExclude = bodies.some(({ overlap }) => overlap !== "allow");
+  const passing = stored.filter(({ lane, body }) => willExclude || lane !== null || body.overlap !== "allow");
+  if (grouped.length === 0 && passing.length === 0) return;
+  await tx`
+    select carillon.lock_lanes(${passing.map(({ id }) => id)}::bigint[], array(
+      select distinct carillon.lane_for(b.target, b.group_key, b.serial)
+      from unnest(${grouped.map(({ target }) => targetName(target))}::text[], ${grouped.map(({ group }) => group)}::text[],
+        ${grouped.map(({ serial }) => serial)}::boolean[]) b (target, group_key, serial)))`;
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import type { Applied, ApplyOptions, Operation } from "../../lib/plan/operation.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const caller = { name: "ann" };
+const put = (key: string, body: object = {}): Operation => ({
+  kind: "put",
+  key,
+  caller,
+  body: parseScheduleBody({ when: "every 5m", target: { queue: "demo" }, ...body }),
+});
+const apply = (operations: readonly Operation[], options?: ApplyOptions): Promise<Applied[]> =>
+  applyOperations({ sql: world.as.api, queue: world.queue }, operations, options);
+const changes = async (operations: readonly Operation[], options?: ApplyOptions) =>
+  (await apply(operations, options)).map(({ change }) => change);
+
+describe("many operations at once", () => {
+  test("make, change, leave and delete, each told in its place", async () => {
+    await world.put("there", { when: "every 1h" });
+    await world.put("same", { when: "every 5m" });
+    await world.put("gone", { when: "every 1h" });
+    expect(
+      await changes([
+        put("new"),
+        put("there"),
+        put("same"),
+        { kind: "delete", key: "gone", caller },
+        { kind: "delete", key: "nobody", caller },
+        { kind: "patch", key: "there", caller, patch: { payload: 1 } },
+        { kind: "pause", key: "new", caller },
+        { kind: "resume", key: "new", caller },
+        { ...put("there"), ifMatch: [1] },
+      ]),
+    ).toEqual([
+      "created",
+      "changed",
+      "unchanged",
+      "deleted",
+      "refused",
+      "changed",
+      "changed",
+      "changed",
+      "refused",
+    ]);
+  });
+
+  test("of one key follow each other: made, deleted and made anew", async () => {
+    const applied = await apply([
+      put("a"),
+      { kind: "delete", key: "a", caller },
+      put("a", { payload: "second" }),
+      { kind: "patch", key: "a", caller, patch: { payload: "third" } },
+    ]);
+    expect(applied.map(({ change }) => change)).toEqual(["created", "deleted", "created", "changed"]);
+    const rows = await world.sql`
+      select s.deleted_at is null as live, s.version from carillon.schedules s order by s.id`;
+    expect([...rows]).toEqual([
+      { live: false, version: 2 },
+      { live: true, version: 2 },
+    ]);
+  });
+
+  test("do nothing at all where one is refused and all or nothing is asked for", async () => {
+    const applied = await changes([put("a"), { kind: "delete", key: "nobody", caller }], {
+      allOrNothing: true,
+    });
+    expect(applied).toEqual(["created", "refused"]);
+    expect(await world.sql`select from carillon.schedules`).toHaveLength(0);
+  });
+
+  test("pass over what is not to be done any more, and commit what is noted with them", async () => {
+    await world.sql`create table noted (text text)`;
+    const applied = await changes([put("a"), put("b")], {
+      before: async () => new Set([0]),
+      after: async (tx, done) => {
+        await tx`insert into noted values (${done.map(({ change }) => change).join(" ")})`;
+      },
+    });
+    expect(applied).toEqual(["passed-over", "created"]);
+    expect([...(await world.sql`select text from noted`)]).toEqual([{ text: "passed-over created" }]);
+  });
+
+  test("count what is relative from where they are told to, and run at once what is over by then", async () => {
+    const now = world.clock.now();
+    const ago = new Date(now.getTime() - 3_600_000);
+    await apply([
+      { ...put("late", { when: "in 30m" }), countFrom: ago },
+      { ...put("coming", { when: "in 3h" }), countFrom: ago },
+    ]);
+    const rows = await world.sql`
+      select s.key, v.once_at as "onceAt" from carillon.schedules s
+      join carillon.schedule_versions v on v.schedule_id = s.id order by s.key`;
+    expect([...rows]).toEqual([
+      { key: "coming", onceAt: new Date(now.getTime() + 2 * 3_600_000) },
+      { key: "late", onceAt: now },
+    ]);
+    expect((await world.jobs("late")).map(({ state }) => state)).toEqual(["waiting"]);
+  });
+});
