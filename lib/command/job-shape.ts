@@ -1,0 +1,89 @@
+import * as z from "zod";
+import { readDuration } from "../cadence/duration.ts";
+import { Refusal } from "../refusal.ts";
+import { instantShape } from "../schedule/instant-shape.ts";
+import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
+import { keyShape } from "../schedule/schedule-key.ts";
+import { shapeFaults } from "../schedule/shape-faults.ts";
+import { storableText } from "../schedule/text.ts";
+
+const atForm = "takes an instant such as `2026-12-01T09:00:00Z`, or a time from now such as `in 5m`";
+
+/** The `when` of a job: `at …`, or `in …`, which counts anew whenever it is asked for. */
+const atShape = storableText({ max: 100 })
+  .meta({ description: atForm, examples: ["in 5m", "2026-12-01T09:00:00Z"] })
+  .transform((text, context): string => {
+    const [, duration] = /^\s*in\s+(\S.*?)\s*$/.exec(text) ?? [];
+    if (duration === undefined) {
+      const instant = instantShape.safeParse(text);
+      if (instant.success) return `at ${instant.data.toISOString()}`;
+      context.addIssue({ code: "custom", message: atForm });
+      return z.NEVER;
+    }
+    const read = readDuration(duration);
+    if (read.ok) return `in ${duration}`;
+    context.addIssue({ code: "custom", message: read.message });
+    return z.NEVER;
+  });
+
+/** What becomes of a job whose key has one that is not done yet. */
+export const ifExistsShape = z.enum(["replace", "keep", "refuse"]);
+export type IfExists = z.output<typeof ifExistsShape>;
+
+const now = "in 0s";
+const { shape: scheduleFields } = scheduleShape;
+
+/** What of a schedule has a meaning for a single run. */
+const jobFields = {
+  target: scheduleFields.target,
+  payload: scheduleFields.payload,
+  group: scheduleFields.group,
+  serial: scheduleFields.serial,
+  priority: scheduleFields.priority,
+  tags: scheduleFields.tags,
+  description: scheduleFields.description,
+  deadline: scheduleFields.deadline,
+  retry: scheduleFields.retry,
+  timeout: scheduleFields.timeout,
+};
+
+/** A job without a lasting schedule. */
+export const jobShape = z.strictObject({
+  key: keyShape.optional(),
+  at: atShape.nullish(),
+  ...jobFields,
+});
+
+/** As `POST /v1/jobs` takes it, where one can say what becomes of the one that is there. */
+export const enqueueShape = jobShape.extend({ ifExists: ifExistsShape.default("replace") });
+
+export interface JobInput {
+  /** The schedule's: given, or made. */
+  key: string;
+  /** A schedule that runs once and goes by itself. */
+  body: ScheduleBody;
+}
+
+/** Reads a job as JSON gave it; throws a Refusal that names every fault in it. */
+export function readJob(input: unknown, { newKey }: { newKey: () => string }): JobInput {
+  return jobInput(shaped(jobShape, input), newKey);
+}
+
+export function readEnqueue(
+  input: unknown,
+  { newKey }: { newKey: () => string },
+): JobInput & { ifExists: IfExists } {
+  const { ifExists, ...job } = shaped(enqueueShape, input);
+  return { ...jobInput(job, newKey), ifExists };
+}
+
+function shaped<Shape>(schema: z.ZodType<Shape>, input: unknown): Shape {
+  const read = schema.safeParse(input, { reportInput: true });
+  if (read.success) return read.data;
+  throw new Refusal("invalid", "The job is not understood.", shapeFaults(read.error));
+}
+
+function jobInput({ key, at, ...fields }: z.output<typeof jobShape>, newKey: () => string): JobInput {
+  const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });
+  return { key: key ?? newKey(), body };
+}
