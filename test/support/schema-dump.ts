@@ -8,6 +8,7 @@ export async function schemaDump(sql: Sql): Promise<string> {
   const parts = [
     await types(sql),
     await tables(sql),
+    await views(sql),
     await functions(sql),
     await grants(sql),
     await settings(sql),
@@ -52,6 +53,14 @@ async function tables(sql: Sql): Promise<string[]> {
       ];
       return statements.join("\n");
     }),
+  );
+}
+
+async function views(sql: Sql): Promise<string[]> {
+  return texts(
+    await sql<Text[]>`
+      select concat('create view carillon.', relname, ' with (' || array_to_string(reloptions, ', ') || ')', E' as\\n', pg_get_viewdef(oid)) as text
+      from pg_class where relnamespace = 'carillon'::regnamespace and relkind = 'v' order by relname`,
   );
 }
 
@@ -102,6 +111,9 @@ async function grants(sql: Sql): Promise<string[]> {
       union all
       select 'column ' || c.relname || '.' || a.attname, x.* from (${ownTables(sql)}) c
       join pg_attribute a on a.attrelid = c.oid, aclexplode(a.attacl) x
+      union all
+      select 'view ' || c.relname, x.* from pg_class c, aclexplode(c.relacl) x
+      where c.relnamespace = 'carillon'::regnamespace and c.relkind = 'v'
       union all
       select 'sequence ' || c.relname, x.* from pg_class c, aclexplode(c.relacl) x
       where c.relnamespace = 'carillon'::regnamespace and c.relkind = 'S'
