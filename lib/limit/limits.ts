@@ -4,7 +4,7 @@ import { type Rate, rateText } from "../job/rate.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
 
 /** Null for no limit. */
 export interface Limits {
@@ -83,8 +83,9 @@ async function change(
     await lockTarget(tx, named.id);
     await write(tx, named.id);
     await tx`
-      insert into carillon.audit (at, actor, action, subject, detail)
-      values (carillon.clock(), ${caller.name}, ${action}, ${target}, ${detail === null ? null : JSON.stringify(detail)}::text::jsonb)`;
+      insert into carillon.audit (at, actor, action, subject, detail, origin)
+      values (carillon.clock(), ${caller.name}, ${action}, ${target}, ${detail === null ? null : JSON.stringify(detail)}::text::jsonb,
+        ${originText(caller)}::text::jsonb)`;
     return tx<OutgoingParcel[]>`
       select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
       from carillon.renew_turns(${named.id}) order by ready_at, id`;

@@ -3,7 +3,7 @@ import type { JobPlace } from "../job/job-place.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
 import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { admitTurns, rowMax, turnMax } from "./backlog.ts";
@@ -200,7 +200,7 @@ async function audit(
   now: Date,
 ): Promise<void> {
   await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
     values (${now}, ${caller.name}, 'schedule.backfilled', ${key}, ${id}, ${version},
-      ${JSON.stringify({ accepted, existing, from, to })}::text::jsonb)`;
+      ${JSON.stringify({ accepted, existing, from, to })}::text::jsonb, ${originText(caller)}::text::jsonb)`;
 }

@@ -12,6 +12,7 @@ import {
 } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import {
+  callerOfHold,
   countMembers,
   findSharedHold,
   labelsBesides,
@@ -90,7 +91,7 @@ async function changeTogether(
   const ids = changes.map(({ id }) => id);
   for (const set of holds.set ?? []) await writeHoldOfEach(tx, ids, set);
   for (const name of holds.remove ?? []) await removeHoldOfEach(tx, ids, name);
-  return applyPlainChanges(tx, state, changes, { detail, author: hold.author }, change);
+  return applyPlainChanges(tx, state, changes, { detail, author: callerOfHold(hold) }, change);
 }
 
 async function changeEach(
@@ -101,7 +102,7 @@ async function changeEach(
   const parcels: OutgoingParcel[] = [];
   for (const { current, after } of members) {
     const context = { current: await afterEndedHold(tx, current, state), state };
-    parcels.push(...(await applyEdit(tx, context, edit, after, hold.author)));
+    parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold))));
   }
   return parcels;
 }

@@ -98,7 +98,7 @@ async function decide(
   }: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
 ): Promise<CalendarDone["change"]> {
   const current = await lockCalendar(tx, name);
-  const author = { name: caller.name, at: await databaseClock(tx) };
+  const author = { ...caller, at: await databaseClock(tx) };
   if (current === null) {
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
@@ -122,7 +122,7 @@ export async function removeCalendar({ sql }: EditDeps, wish: CalendarWish): Pro
     refuseOtherVersion(current, wish.ifMatch);
     if (await isReferredTo(tx, current))
       throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(wish.name)}.`);
-    await deleteCalendar(tx, current, { name: wish.caller.name, at: await databaseClock(tx) });
+    await deleteCalendar(tx, current, { ...wish.caller, at: await databaseClock(tx) });
   });
 }
 

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { Caller } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
@@ -143,7 +143,7 @@ async function deleteTogether(
   for (const each of found) {
     const current = await afterEndedHold(tx, each, state);
     const edit = { change: "deleted", delete: true, detail } as const;
-    parcels.push(...(await applyEdit(tx, { current, state }, edit, [], caller.name)));
+    parcels.push(...(await applyEdit(tx, { current, state }, edit, [], caller)));
   }
   return { deleted: found.length, running, parcels };
 }
@@ -168,7 +168,7 @@ async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> 
 
 async function noteCancel(tx: Tx, { label, caller, reason }: CancelLabelWish): Promise<void> {
   await tx`
-    insert into carillon.audit (at, actor, action, subject, detail)
+    insert into carillon.audit (at, actor, action, subject, detail, origin)
     values (carillon.clock(), ${caller.name}, ${`${label.scope}.cancelled`}, ${label.name},
-      ${reason === undefined ? null : JSON.stringify({ reason })}::text::jsonb)`;
+      ${reason === undefined ? null : JSON.stringify({ reason })}::text::jsonb, ${originText(caller)}::text::jsonb)`;
 }

@@ -123,7 +123,7 @@ export async function editOnce(
     return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
   if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
-  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller.name);
+  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller);
   const after = decision.edit.delete === true ? [] : await comingById(tx, current.id, state.now);
   return {
     change: "changed",

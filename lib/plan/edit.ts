@@ -5,6 +5,7 @@ import { cancelHeld, holdParked, releaseHeld } from "../parcel/held.ts";
 import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
@@ -97,7 +98,7 @@ export async function applyEdit(
   { current: found, state }: Pick<EditContext, "current" | "state">,
   edit: Edit,
   holdsAfter: readonly Hold[],
-  author: string,
+  author: Caller,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state);
@@ -131,7 +132,7 @@ export async function applyEdit(
       deleted: edit.delete,
       detail: edit.detail,
     },
-    { name: author, at: cut },
+    { ...author, at: cut },
   );
   if (startsAfresh.has(change)) await tx`select carillon.forget_failures(${current.id})`;
   if (edit.delete === true) {

@@ -66,7 +66,7 @@ async function applyOnce(
   // By key, as everybody here: two that make the same schedules wait for each other at the first, and not crosswise. Those of one key
   // stay in their order.
   for (const edit of edits.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))) {
-    const wish = { key: edit.key, caller: { name: inside.author } };
+    const wish = { key: edit.key, caller: { name: inside.author, origin: { via: "handler" } } as const };
     const done =
       edit.kind === "put"
         ? await editOnce(

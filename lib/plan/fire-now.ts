@@ -4,7 +4,7 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 
 export interface FireWish {
@@ -38,9 +38,9 @@ async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel:
   const { parcel, n } = await makeJob(tx, schedule, clock.now, wish.payload);
   const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
   await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
     values (${clock.now}, ${wish.caller.name}, 'schedule.fired', ${wish.key}, ${schedule.id}, ${schedule.version},
-      ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb)`;
+      ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb, ${originText(wish.caller)}::text::jsonb)`;
   const job = await readJob(tx, id);
   if (job === null) throw new Error(`The job ${id} was made and is not there.`);
   return { job, parcel };

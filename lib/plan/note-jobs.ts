@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import type { Caller } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 
 /** In the audit: one entry per schedule, with the number of its jobs. */
@@ -12,9 +12,9 @@ export async function noteJobs(
 ): Promise<void> {
   if (jobs.length === 0) return;
   await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
     select carillon.clock(), ${caller.name}, ${action}, s.key, s.id, s.version,
-      jsonb_build_object('jobs', j.jobs) || ${JSON.stringify(detail)}::text::jsonb
+      jsonb_build_object('jobs', j.jobs) || ${JSON.stringify(detail)}::text::jsonb, ${originText(caller)}::text::jsonb
     from (
       select schedule_id, count(*) as jobs from unnest(${jobs.map(({ scheduleId }) => scheduleId)}::bigint[]) j (schedule_id) group by 1 order by 1) j
     cross join lateral (select s.key, s.id, s.version from carillon.schedules s where s.id = j.schedule_id offset 0) s`;

@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
 import { holdParked, releaseHeld } from "../parcel/held.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { type Hold, heldUntilOf } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
@@ -88,7 +89,7 @@ export async function applyPlainChanges(
   tx: Tx,
   state: ShardState,
   changes: readonly PlainChange[],
-  { detail, author }: { detail: Json; author: string },
+  { detail, author }: { detail: Json; author: Caller },
   change: "paused" | "resumed",
 ): Promise<OutgoingParcel[]> {
   await withdrawEach(
@@ -96,7 +97,7 @@ export async function applyPlainChanges(
     changes.map(({ id, withdrawn }) => ({ scheduleId: id, occurrences: withdrawn })),
     state.now,
   );
-  await raiseHeldVersions(tx, changes, { change, detail }, { name: author, at: state.now });
+  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: state.now });
   await insertPlanRows(
     tx,
     state,

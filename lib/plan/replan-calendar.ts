@@ -71,7 +71,7 @@ async function replanPage(
       if (tried === most || timeIsUp()) break;
       tried += 1;
       try {
-        if ((await replan(deps, found, byRulesInForce, place.author)) !== null) replanned += 1;
+        if ((await replan(deps, found, byRulesInForce, { name: place.author })) !== null) replanned += 1;
       } catch (error) {
         failed = true;
         if (!mayPass(error)) note(error);

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { handOver } from "../parcel/hand-over.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
@@ -37,7 +38,7 @@ export async function replan(
   deps: EditDeps,
   found: { id: string; shard: number },
   decide: (tx: Tx, context: EditContext) => Promise<ReplanDecision>,
-  author: string,
+  author: Caller,
 ): Promise<Replanned | null> {
   const done = await deps.sql.begin(async (tx) => {
     const context = await lockForEdit(tx, found);

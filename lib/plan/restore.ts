@@ -51,7 +51,7 @@ export function restoreVersion(
         throw error instanceof Refusal ? impossible(version, error.faults) : error;
       });
       const restored = { spec, detail: { version } };
-      return respec(tx, context, { change: "restored", body: old.body, author: caller.name, restored });
+      return respec(tx, context, { change: "restored", body: old.body, author: caller, restored });
     },
   });
 }

@@ -99,9 +99,9 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
     );
   }
   const goesOn = standing !== null && standing.releasedAt === null && !hasEnded(standing, now);
-  const author = { name: caller.name, at: now };
+  const author = { ...caller, at: now };
   const since = goesOn ? standing.since : now;
-  await writeSharedHold(tx, { ...hold, since, author: caller.name });
+  await writeSharedHold(tx, { ...hold, since }, caller);
   await noteWish(tx, { ...hold, since }, "paused", author);
   return written(tx, hold);
 }
@@ -111,7 +111,7 @@ async function askForResume(tx: Tx, wish: SharedHoldWish): Promise<SharedHold | 
   await lockLabelAlone(tx, wish.label);
   const standing = await findSharedHold(tx, hold);
   if (standing === null) return null;
-  const author = { name: wish.caller.name, at: await databaseClock(tx) };
+  const author = { ...wish.caller, at: await databaseClock(tx) };
   if (standing.releasedAt !== null) return sameRevision(standing, wish);
   refuseRevision(wish);
   if (hasEnded(standing, author.at)) return null;

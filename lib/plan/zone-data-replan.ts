@@ -111,7 +111,7 @@ async function replanOne(
   const zones = zonesBefore(schedule, earlier);
   if (zones.every(({ zone }) => zoneShift(schedule, state, zone) === null)) return;
   await untilUndisturbed(() =>
-    replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), "carillon"),
+    replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), { name: "carillon" }),
   );
 }
 

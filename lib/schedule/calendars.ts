@@ -1,8 +1,8 @@
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import type { Tx } from "../db/connect.ts";
 import type { CalendarRef } from "./cadence-columns.ts";
+import { type Author, originText } from "./caller.ts";
 import type { Json } from "./json.ts";
-import type { Author } from "./write-schedule.ts";
 
 /** A calendar as it stands in the database, in its newest version. */
 export interface StoredCalendar {
@@ -133,8 +133,9 @@ async function noteInAudit(
   author: Author,
 ): Promise<void> {
   await tx`
-    insert into carillon.audit (at, actor, action, subject, version, detail)
-    values (${author.at}, ${author.name}, ${action}, ${name}, ${version}, ${detail === undefined ? null : JSON.stringify(detail)}::text::jsonb)`;
+    insert into carillon.audit (at, actor, action, subject, version, detail, origin)
+    values (${author.at}, ${author.name}, ${action}, ${name}, ${version}, ${detail === undefined ? null : JSON.stringify(detail)}::text::jsonb,
+      ${originText(author)}::text::jsonb)`;
 }
 
 export async function isReferredTo(tx: Tx, { id }: Pick<StoredCalendar, "id">): Promise<boolean> {

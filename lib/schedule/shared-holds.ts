@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { lockLabel, lockLabelsShared } from "../db/locks.ts";
+import { type Author, type Caller, type Origin, originText } from "./caller.ts";
 import type { Hold, HoldName, HoldScope } from "./holds.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 
@@ -28,6 +29,11 @@ export function lockLabels(tx: Tx, labels: readonly Label[]): PromiseLike<unknow
   return lockLabelsShared(tx, labels.map(lockName));
 }
 
+/** Who asked for what it says. */
+export function callerOfHold({ author, origin }: Pick<SharedHold, "author" | "origin">): Caller {
+  return origin === null ? { name: author } : { name: author, origin };
+}
+
 /** Taken by who sets or releases a hold of a label. */
 export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
   return lockLabel(tx, lockName(label));
@@ -37,6 +43,8 @@ export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
 export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
   owner: string;
   author: string;
+  /** From where it was set, or released; null in rows of older versions. */
+  origin: Origin | null;
   revision: string;
   /** It is being let go. */
   releasedAt: Date | null;
@@ -51,7 +59,7 @@ type SharedHoldName = Label & { owner: string };
 export const sharedHoldsMax = 50;
 
 const columns = (tx: Tx) => tx`
-  h.scope, h.name, h.owner, h.reason, h.since, h.until, h.author, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
+  h.scope, h.name, h.owner, h.reason, h.since, h.until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
 
 const named = (tx: Tx, { scope, name, owner }: SharedHoldName) =>
   tx`scope = ${scope} and name = ${name} and owner = ${owner}`;
@@ -82,25 +90,23 @@ export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date):
 /** A wish of its own: what an older one has left to be done is no longer wanted. */
 export async function writeSharedHold(
   tx: Tx,
-  hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until" | "author">,
+  hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until">,
+  author: Caller,
 ): Promise<void> {
-  const { scope, name, owner, reason, since, until, author } = hold;
+  const { scope, name, owner, reason, since, until } = hold;
   await tx`
-    insert into carillon.shared_holds (scope, name, owner, reason, since, until, author)
-    values (${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${author})
-    on conflict (scope, name, owner) do update
-    set reason = excluded.reason, since = excluded.since, until = excluded.until, author = excluded.author,
+    insert into carillon.shared_holds (scope, name, owner, reason, since, until, author, origin)
+    values (${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${author.name}, ${originText(author)}::text::jsonb)
+    on conflict (scope, name, prefix, owner) do update
+    set reason = excluded.reason, since = excluded.since, until = excluded.until, author = excluded.author, origin = excluded.origin,
       revision = excluded.revision, released_at = null, reached = '', members = 0`;
 }
 
-export async function releaseSharedHold(
-  tx: Tx,
-  hold: SharedHoldName,
-  { name: author, at }: { name: string; at: Date },
-): Promise<void> {
+export async function releaseSharedHold(tx: Tx, hold: SharedHoldName, author: Author): Promise<void> {
   await tx`
     update carillon.shared_holds
-    set released_at = ${at}, author = ${author}, revision = nextval('carillon.shared_hold_revisions'), reached = '', members = 0
+    set released_at = ${author.at}, author = ${author.name}, origin = ${originText(author)}::text::jsonb,
+      revision = nextval('carillon.shared_hold_revisions'), reached = '', members = 0
     where ${named(tx, hold)}`;
 }
 
@@ -108,12 +114,12 @@ export async function noteWish(
   tx: Tx,
   { scope, name, owner, reason, until }: Hold | SharedHold,
   action: "paused" | "resumed",
-  author: { name: string; at: Date },
+  author: Author,
 ): Promise<void> {
   const detail = action === "paused" ? { owner, reason, until } : { owner };
   await tx`
-    insert into carillon.audit (at, actor, action, subject, detail)
-    values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb)`;
+    insert into carillon.audit (at, actor, action, subject, detail, origin)
+    values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb)`;
 }
 
 /** A member that is to be seen to, and its place in the walk through all of them. */
@@ -174,8 +180,8 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
   const action = `${hold.scope}.${hold.releasedAt === null ? "pause" : "resume"}-completed`;
   await tx`
     with done as (${done})
-    insert into carillon.audit (at, actor, action, subject, detail)
-    select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members) from done`;
+    insert into carillon.audit (at, actor, action, subject, detail, origin)
+    select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members), origin from done`;
 }
 
 /** Those of which members are left, the wish of longest ago first. */

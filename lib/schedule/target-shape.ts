@@ -4,7 +4,7 @@ import { storableText } from "./text.ts";
 
 const printableAscii = /^[\x20-\x7e]+$/;
 
-const handlerTarget = z.strictObject({
+export const handlerTarget = z.strictObject({
   handler: z
     .string()
     .regex(
@@ -39,7 +39,7 @@ const attributes = z
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
   .meta({ maxProperties: attributesMax });
 
-const queueTarget = z.strictObject({
+export const queueTarget = z.strictObject({
   queue: z
     .string()
     .refine(
@@ -55,7 +55,7 @@ const queueTarget = z.strictObject({
   attributes: attributes.optional(),
 });
 
-const eventTarget = z.strictObject({
+export const eventTarget = z.strictObject({
   event: z.strictObject({
     bus: z
       .string()
@@ -84,7 +84,7 @@ const eventTarget = z.strictObject({
 const functionForm =
   /^(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?[A-Za-z0-9_-]{1,64}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?$/;
 
-const lambdaTarget = z.strictObject({
+export const lambdaTarget = z.strictObject({
   lambda: z
     .string()
     .regex(functionForm, "takes the name or ARN of a Lambda function, with an alias or a version if wanted"),

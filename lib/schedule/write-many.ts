@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
+import { type Author, originText } from "./caller.ts";
 import type { Json } from "./json.ts";
-import { type Author, type Held, jsonText, type ScheduleChange } from "./write-schedule.ts";
+import { type Held, jsonText, type ScheduleChange } from "./write-schedule.ts";
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
 export async function raiseHeldVersions(
@@ -26,8 +27,9 @@ export async function raiseHeldVersions(
       select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until
       from raised
     )
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb from raised`;
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb, ${originText(author)}::text::jsonb
+    from raised`;
 }
 
 /** Schedules that have ended and go by themselves. */
