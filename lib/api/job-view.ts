@@ -1,4 +1,59 @@
+import * as z from "zod";
 import type { JobRead } from "../job/read-job.ts";
+import { instantText } from "./instant-text.ts";
+
+const jobFields = {
+  id: z.string().describe("The same for every attempt: the receiver's idempotency key."),
+  kind: z.enum(["cadence", "manual", "backfill", "again"]),
+  key: z.string().describe("The key of its schedule."),
+  scheduleId: z.string(),
+  version: z.int().describe("The version of the schedule by which it runs."),
+  group: z.string().nullable(),
+  occurrence: instantText.describe("The nominal instant, which never moves."),
+  dueAt: instantText.describe("When it may start: the occurrence after `spread` and `slot`."),
+  state: z.enum(["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"]),
+  reason: z.string().nullable(),
+  attempt: z.int().describe("Tries so far."),
+  checks: z.int().describe("Of a recheck: how many there have been with it."),
+  cancelling: z.boolean().describe("Somebody wants it stopped, and whoever works it has not answered yet."),
+  readyAt: instantText.nullable().describe("When the next attempt may start."),
+  startedAt: instantText.nullable(),
+  finishedAt: instantText.nullable(),
+  latenessMs: z.number().nullable().describe("From `dueAt` to `startedAt`."),
+  durationMs: z.number().nullable(),
+  error: z.string().nullable(),
+  recheckOf: z.string().nullable().describe("Of a recheck: the job that asked for the first."),
+};
+
+const attemptSchema = z.strictObject({
+  attempt: z.int(),
+  startedAt: instantText,
+  finishedAt: instantText,
+  durationMs: z.number(),
+  outcome: z.enum(["succeeded", "failed", "crashed", "cancelled"]),
+  error: z.string().nullable(),
+  errorClass: z.string().nullable(),
+  stack: z.string().nullable(),
+});
+
+export const jobListSchema = z
+  .strictObject(jobFields)
+  .meta({ id: "ListedJob", description: "A job as it stands in a list." });
+
+/** An open job of a group or a tag. */
+export const openJobSchema = z
+  .strictObject({
+    ...jobFields,
+    waitsFor: z
+      .enum(["time", "hold", "overlap", "group", "target"])
+      .nullable()
+      .describe("What keeps it from starting; null where it runs, or may start at once."),
+  })
+  .meta({ id: "OpenJob", description: "A job that is not settled." });
+
+export const jobSchema = z
+  .strictObject({ ...jobFields, payload: z.json(), attempts: z.array(attemptSchema) })
+  .meta({ id: "Job", description: "The durable record of one occurrence." });
 
 /** A job as callers read it alone, with its payload and its attempts. */
 export function jobView(job: JobRead) {

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { Fault, RefusalKind } from "../refusal.ts";
 
 /** Every problem the API answers with: its status, and the title that stays the same for each. */
@@ -24,7 +25,7 @@ export interface ProblemDocument {
   title: string;
   status: number;
   detail: string;
-  errors?: readonly Fault[];
+  errors?: Fault[];
   requestId?: string;
 }
 
@@ -50,7 +51,7 @@ export function problemDocument(
     type: `urn:carillon:problem:${kind}`,
     ...kinds[kind],
     detail,
-    ...(faults.length > 0 ? { errors: faults } : {}),
+    ...(faults.length > 0 ? { errors: [...faults] } : {}),
     ...(requestId === undefined ? {} : { requestId }),
   };
 }

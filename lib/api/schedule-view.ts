@@ -1,7 +1,58 @@
+import * as z from "zod";
 import type { ScheduleRead } from "../plan/read-schedule.ts";
 import type { Hold } from "../schedule/holds.ts";
 import { shownTarget } from "../schedule/target-credentials.ts";
-import { jobListView } from "./job-view.ts";
+import { instantText } from "./instant-text.ts";
+import { jobListSchema, jobListView } from "./job-view.ts";
+import { specFields } from "./spec-view.ts";
+
+export const holdSchema = z
+  .strictObject({
+    owner: z.string(),
+    reason: z.string().nullable(),
+    until: instantText.nullable(),
+    since: instantText,
+    group: z.string().optional().describe("The group it was set on."),
+    tag: z.string().optional().describe("The tag it was set on."),
+  })
+  .meta({ id: "Hold", description: "A pause with an owner, a reason and maybe an end." });
+
+const listedFields = {
+  id: z.string(),
+  key: z.string(),
+  state: z.enum(["active", "paused", "ended"]),
+  version: z.int(),
+  cadence: z.string().describe("The `when` in its normal form."),
+  cadenceText: z.string().describe("The `when` in English."),
+  nextAt: instantText.nullable().describe("The next occurrence that has not started."),
+  ...specFields,
+  holds: z.array(holdSchema),
+  checks: z.int().describe("How many rechecks the newest run has asked for, each after the other."),
+  warnings: z.array(z.string()),
+  createdAt: instantText,
+  createdBy: z.string(),
+  updatedAt: instantText,
+  updatedBy: z.string(),
+};
+
+export const scheduleListSchema = z
+  .strictObject(listedFields)
+  .meta({ id: "ListedSchedule", description: "A schedule as it stands in a list: without its payload." });
+
+export const scheduleSchema = z
+  .strictObject({ ...listedFields, payload: z.json(), lastJob: jobListSchema.nullable() })
+  .meta({ id: "Schedule", description: "A schedule, with the newest of its jobs that has started." });
+
+/** What every edit of a schedule answers with. */
+export const editedSchema = z
+  .strictObject({
+    ...listedFields,
+    payload: z.json(),
+    changes: z
+      .strictObject({ before: z.array(instantText), after: z.array(instantText) })
+      .describe("The coming occurrences as they were before the edit and as they are now, up to five each."),
+  })
+  .meta({ id: "EditedSchedule", description: "A schedule after an edit, and what that changed." });
 
 /** A schedule as callers read it alone; `lastJob` stands there only where it was asked for. */
 export function scheduleView(schedule: ScheduleRead) {
