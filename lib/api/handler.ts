@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import type { Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
+import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
@@ -44,6 +45,7 @@ export function makeApi(
   const { clock, operations } = parts;
   const router = makeRouter([
     ...scheduleRoutes(operations),
+    ...batchRoutes(operations),
     ...timeRoutes(operations),
     ...versionRoutes(operations),
     ...fireRoutes(operations),

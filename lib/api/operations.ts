@@ -1,4 +1,5 @@
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
+import { applyCommands, type Command, type CommandResult, readCommands } from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobPlace } from "../job/job-place.ts";
@@ -32,6 +33,7 @@ import { type Explanation, explain } from "../plan/explain.ts";
 import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
+import type { ApplyOptions } from "../plan/operation.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import { type LabelRead, readLabel } from "../plan/read-label.ts";
 import {
@@ -77,6 +79,11 @@ export interface Operations {
   createSchedule(wish: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(wish: EditWish): Promise<void>;
+  /** In one transaction; what became of each, in their order. */
+  applyCommands(
+    commands: readonly Command[],
+    options: Pick<ApplyOptions, "allOrNothing">,
+  ): Promise<CommandResult[]>;
   pauseSchedule(wish: PauseWish): Promise<EditDone>;
   resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
@@ -156,6 +163,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return patchSchedule(deps, wish, accept.patched);
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
+    applyCommands: (commands, options) => applyCommands(deps, readCommands(commands, accept), options),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
     resumeSchedule: (wish) => resumeSchedule(deps, wish),
     fireNow: async (wish) => {

@@ -6,6 +6,8 @@ import { Problem, problemDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
 
+const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
+
 /** States in which the same request is likely to succeed a moment later. */
 const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "cancelled",
@@ -24,7 +26,8 @@ const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {
     const document = problemDocument(error.kind, { detail: error.message, faults: error.faults });
-    return toHttp({ status: document.status, body: document }, contentType);
+    const headers = error.kind === "forbidden" ? insufficient : {};
+    return toHttp({ status: document.status, body: document, headers }, contentType);
   }
   if (error instanceof Problem) {
     const document = problemDocument(error.kind, { detail: error.message });

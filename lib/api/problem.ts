@@ -29,6 +29,21 @@ export interface ProblemDocument {
   requestId?: string;
 }
 
+/** As it is sent. */
+export const problemSchema = z
+  .strictObject({
+    type: z.string().describe("Which kind of problem it is: `urn:carillon:problem:…`."),
+    title: z.string().describe("The same for every problem of its kind."),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe("What it is this time, in a sentence."),
+    errors: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe("Every fault of the input, by its path; up to a hundred."),
+    requestId: z.string().optional().describe("Under which the log has the cause."),
+  })
+  .meta({ id: "Problem", description: "A problem as RFC 9457 writes it." });
+
 /** An answer other than success that the API itself decides on; what the operations refuse comes as a Refusal. */
 export class Problem extends Error {
   override readonly name = "Problem";

@@ -1,3 +1,4 @@
+import { Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
 import { allows } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
@@ -23,10 +24,8 @@ export function makeRouter(routes: readonly Route[]): (request: ApiRequest, toke
   };
 }
 
-export function forbidden(detail: string): Problem {
-  return new Problem("forbidden", detail, {
-    "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"',
-  });
+export function forbidden(detail: string): Refusal {
+  return new Refusal("forbidden", detail);
 }
 
 function notAllowed(methods: readonly string[]): Problem {

@@ -4,7 +4,7 @@ import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operatio
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Acceptance } from "./acceptance.ts";
-import { readCommand } from "./command-shape.ts";
+import { belowVerb, readCommand } from "./command-shape.ts";
 
 /** An operation as JSON gave it, such as `{ "put": { "key": …, "when": … } }`; see command-shape.ts. */
 export interface Command {
@@ -14,15 +14,17 @@ export interface Command {
   countFrom?: Date;
   /** Refuses keys that the caller may not touch. */
   refuseKey?: (key: string) => void;
+  /** Refuses owners of holds in whose name the caller may not act. */
+  refuseOwner?: (verb: "pause" | "resume", owner: string) => void;
 }
 
 /** A command as it was understood, or why it was not. */
-export type ReadCommand = { operation: Operation } | { key: string | null; refusal: Refused };
+export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
 export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
   return commands.map((command) => {
     try {
-      return { operation: readCommand(command, acceptance) };
+      return readCommand(command, acceptance);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { kind, message, faults } = error;
@@ -51,7 +53,10 @@ export async function applyCommands(
     if ("refusal" in each) return { change: "refused", ...each };
     const result = applied[next];
     next += 1;
-    return result ?? { change: "refused", key: each.operation.key, refusal: notDone };
+    if (result === undefined) return { change: "refused", key: each.operation.key, refusal: notDone };
+    return result.change === "refused"
+      ? { ...result, refusal: { ...result.refusal, faults: belowVerb(each.verb, result.refusal.faults) } }
+      : result;
   });
 }
 

@@ -29,8 +29,18 @@ const conditionsShape = z.object({
  * `{ "patch": { "key": …, … } }`, `{ "delete": "<key>" }`, `{ "pause": "<key>" }` or `{ "pause": { "key": …, "reason"?, "until"?, "owner"? } }`,
  * `{ "resume": … }`; beside the verb maybe `ifMatch`. Throws a Refusal that names every fault below the verb.
  */
-export function readCommand(command: Command, acceptance: Acceptance): Operation {
+export function readCommand(command: Command, acceptance: Acceptance): { operation: Operation; verb: Verb } {
   const { verb, value, conditions } = verbOf(command.input);
+  return { operation: readOperation(command, { verb, value, conditions }, acceptance), verb };
+}
+
+type Asked = ReturnType<typeof verbOf>;
+
+function readOperation(
+  command: Command,
+  { verb, value, conditions }: Asked,
+  acceptance: Acceptance,
+): Operation {
   const { ifMatch, ifNoneMatch } = conditions;
   const key = keyOf(verb, value);
   command.refuseKey?.(key);
@@ -51,6 +61,7 @@ export function readCommand(command: Command, acceptance: Acceptance): Operation
       return { ...common, kind: "delete" };
     case "pause": {
       const { reason, until, owner } = readBeside(verb, pauseShape, value);
+      if (owner != null) command.refuseOwner?.(verb, owner);
       return {
         ...common,
         kind: "pause",
@@ -59,8 +70,11 @@ export function readCommand(command: Command, acceptance: Acceptance): Operation
         owner: owner ?? undefined,
       };
     }
-    case "resume":
-      return { ...common, kind: "resume", owner: readBeside(verb, resumeShape, value).owner ?? undefined };
+    case "resume": {
+      const { owner } = readBeside(verb, resumeShape, value);
+      if (owner != null) command.refuseOwner?.(verb, owner);
+      return { ...common, kind: "resume", owner: owner ?? undefined };
+    }
   }
 }
 
@@ -102,7 +116,7 @@ function readBeside<Shape>(verb: Verb, schema: z.ZodObject & z.ZodType<Shape>, v
   const rest = typeof value === "string" ? {} : withoutKey(value);
   const shaped = schema.safeParse(rest, { reportInput: true });
   if (shaped.success) return shaped.data;
-  throw notUnderstood(shapeFaults(shaped.error).map((fault) => under(verb, fault)));
+  throw notUnderstood(belowVerb(verb, shapeFaults(shaped.error)));
 }
 
 function withoutKey(value: unknown): unknown {
@@ -116,16 +130,13 @@ function below<Read>(verb: Verb, read: () => Read): Read {
     return read();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(
-      error.kind,
-      error.message,
-      error.faults.map((fault) => under(verb, fault)),
-    );
+    throw new Refusal(error.kind, error.message, belowVerb(verb, error.faults));
   }
 }
 
-function under(verb: Verb, { path, message }: Fault): Fault {
-  return { path: path === "" ? verb : `${verb}.${path}`, message };
+/** Faults of what stands at a verb, as they are told of the whole operation. */
+export function belowVerb(verb: string, faults: readonly Fault[]): Fault[] {
+  return faults.map(({ path, message }) => ({ path: path === "" ? verb : `${verb}.${path}`, message }));
 }
 
 function notUnderstood(faults: readonly Fault[]): Refusal {

@@ -26,6 +26,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     createSchedule: operation("createSchedule"),
     patchSchedule: operation("patchSchedule"),
     deleteSchedule: operation("deleteSchedule"),
+    applyCommands: operation("applyCommands"),
     pauseSchedule: operation("pauseSchedule"),
     resumeSchedule: operation("resumeSchedule"),
     readSchedule: operation("readSchedule"),

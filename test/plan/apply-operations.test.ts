@@ -13,7 +13,12 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const caller = { name: "ann" };
-const put = (key: string, body: object = {}): Operation => ({
+const put = (
+  key: string,
+  body: object = {},
+  more: { ifMatch?: number[]; countFrom?: Date } = {},
+): Operation => ({
+  ...more,
   kind: "put",
   key,
   caller,
@@ -39,7 +44,7 @@ describe("many operations at once", () => {
         { kind: "patch", key: "there", caller, patch: { payload: 1 } },
         { kind: "pause", key: "new", caller },
         { kind: "resume", key: "new", caller },
-        { ...put("there"), ifMatch: [1] },
+        put("there", {}, { ifMatch: [1] }),
       ]),
     ).toEqual([
       "created",
@@ -94,8 +99,8 @@ describe("many operations at once", () => {
     const now = world.clock.now();
     const ago = new Date(now.getTime() - 3_600_000);
     await apply([
-      { ...put("late", { when: "in 30m" }), countFrom: ago },
-      { ...put("coming", { when: "in 3h" }), countFrom: ago },
+      put("late", { when: "in 30m" }, { countFrom: ago }),
+      put("coming", { when: "in 3h" }, { countFrom: ago }),
     ]);
     const rows = await world.sql`
       select s.key, v.once_at as "onceAt" from carillon.schedules s
