@@ -1,0 +1,95 @@
+import type { Fault } from "./problem.ts";
+import type { PauseWish, ResumeWish, ScheduleBody, SchedulePatch } from "./schedule.ts";
+import type { Request, Send, WriteOptions } from "./transport.ts";
+
+/** One edit of one schedule; beside it, the version that it must have. */
+export type Operation = { ifMatch?: number | undefined } & (
+  | { put: ScheduleBody & { key: string }; ifNoneMatch?: boolean | undefined }
+  | { patch: SchedulePatch & { key: string } }
+  | { delete: string | { key: string } }
+  | { pause: string | (PauseWish & { key: string }) }
+  | { resume: string | (ResumeWish & { key: string }) }
+);
+
+/** What became of one operation: a status as the route of its own has it, and of one that was refused why. */
+export interface OperationResult {
+  status: number;
+  key: string;
+  id?: string;
+  version?: number;
+  error?: { type: string; title: string; detail: string; errors?: Fault[] };
+}
+
+export interface BatchOptions extends WriteOptions {
+  /** Nothing is done where one is refused; at most 1,000 operations then. */
+  allOrNothing?: boolean | undefined;
+  /** Told after each call, of a batch that takes several. */
+  onProgress?: ((done: number, of: number) => void) | undefined;
+}
+
+/** What one call takes. */
+export const operationsMax = 1_000;
+const bytesMax = 4_500_000;
+
+/** A batch of several calls has stopped after some of them: what is in `results` is done, and the rest is not. */
+export class BatchInterrupted extends Error {
+  override readonly name: string = "BatchInterrupted";
+  readonly results: readonly OperationResult[];
+
+  constructor(results: readonly OperationResult[], of: number, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`The batch stopped after ${results.length} of ${of} operations: ${why}`, { cause });
+    this.results = results;
+  }
+}
+
+/** Does them in their order, 1,000 a call, and answers with a result for each in the same order. */
+export async function sendBatch(
+  send: Send,
+  operations: readonly Operation[],
+  { allOrNothing, onProgress, ...options }: BatchOptions = {},
+): Promise<OperationResult[]> {
+  const calls = callsOf(operations);
+  if (allOrNothing === true && calls.length > 1)
+    throw new RangeError(
+      `All or nothing takes at most ${operationsMax} operations and ${bytesMax} bytes: what is more goes in several calls, each a transaction of its own.`,
+    );
+  const results: OperationResult[] = [];
+  for (const [index, call] of calls.entries()) {
+    const body = allOrNothing === undefined ? { operations: call } : { operations: call, allOrNothing };
+    const request: Request = { method: "POST", path: ["v1", "schedules:batch"], body };
+    try {
+      request.options = { ...options, ...keyOfCall(options.idempotencyKey, index) };
+      results.push(...(await send<{ results: OperationResult[] }>(request)).body.results);
+    } catch (error) {
+      if (results.length === 0) throw error;
+      throw new BatchInterrupted(results, operations.length, error);
+    }
+    onProgress?.(results.length, operations.length);
+  }
+  return results;
+}
+
+/** A key of the caller's own is that of the whole batch; each call has one made from it. */
+function keyOfCall(key: string | undefined, index: number): { idempotencyKey?: string } {
+  if (key === undefined) return {};
+  return { idempotencyKey: index === 0 ? key : `${key}.${index}` };
+}
+
+function callsOf(operations: readonly Operation[]): Operation[][] {
+  const calls: Operation[][] = [];
+  let call: Operation[] = [];
+  let bytes = 0;
+  for (const operation of operations) {
+    const more = new TextEncoder().encode(JSON.stringify(operation)).length + 1;
+    if (call.length === operationsMax || (call.length > 0 && bytes + more > bytesMax)) {
+      calls.push(call);
+      call = [];
+      bytes = 0;
+    }
+    call.push(operation);
+    bytes += more;
+  }
+  if (call.length > 0) calls.push(call);
+  return calls;
+}

@@ -1,0 +1,70 @@
+import type { InstantText } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { CallOptions, EditOptions, PutOptions, Send } from "./transport.ts";
+
+export type Weekday = "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
+
+/** Days on which nothing runs: a day, a day of every year (`12-25`), or a range of either. */
+export interface CalendarBody {
+  dates?: string[] | undefined;
+  weekly?: Weekday[] | undefined;
+  /** Days that are given back. */
+  except?: string[] | undefined;
+  description?: string | null | undefined;
+}
+
+export interface CalendarSummary {
+  name: string;
+  description: string | null;
+  version: number;
+  createdAt: InstantText;
+  createdBy: string;
+  updatedAt: InstantText;
+  updatedBy: string;
+}
+
+export interface Calendar extends CalendarSummary {
+  dates: string[];
+  weekly: Weekday[];
+  except: string[];
+  /** Schedules that name it; of these, still planned by its older rules. */
+  schedules: number;
+  pending: number;
+  /** There are more than were looked at. */
+  more: boolean;
+}
+
+/** `replanned`: schedules that were planned anew before the answer. */
+export interface PutCalendar extends Calendar {
+  replanned: number;
+}
+
+export class Calendars {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async put(name: string, body: CalendarBody, options?: PutOptions): Promise<PutCalendar> {
+    return (await this.#send<PutCalendar>({ method: "PUT", path: at(name), body, options })).body;
+  }
+
+  async get(name: string, options?: CallOptions): Promise<Calendar> {
+    return (await this.#send<Calendar>({ method: "GET", path: at(name), options })).body;
+  }
+
+  async delete(name: string, options?: EditOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: at(name), options });
+  }
+
+  /** In the order of names. */
+  list(wish?: ListOptions): Pages<CalendarSummary> {
+    return listOf(this.#send, ["v1", "calendars"], wish);
+  }
+}
+
+function at(name: string): string[] {
+  return ["v1", "calendars", name];
+}

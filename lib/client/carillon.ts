@@ -1,0 +1,108 @@
+import type { AuditEntry, AuditFilter } from "./audit.ts";
+import { pause } from "./backoff.ts";
+import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
+import { Calendars } from "./calendars.ts";
+import { LabelledSchedules } from "./groups.ts";
+import { Jobs } from "./jobs.ts";
+import type { Json } from "./json.ts";
+import { TargetLimits } from "./limits.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import { Schedules } from "./schedules.ts";
+import type { Forecast, Stats } from "./stats.ts";
+import { Tokens } from "./tokens.ts";
+import { type CallOptions, makeSend, type Send } from "./transport.ts";
+import { ZoneData } from "./zone-data.ts";
+
+export interface CarillonOptions {
+  /** Where the API answers, such as `https://abc123.execute-api.eu-central-1.amazonaws.com`. */
+  url: string;
+  /** The token, or what gives it for each try: one that is exchanged takes effect at once. */
+  token: string | (() => string | Promise<string>);
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Milliseconds that each try may take; 30,000 if left out. */
+  timeout?: number | undefined;
+  /** So many tries after the first one; 4 if left out. */
+  retries?: number | undefined;
+  /** Sent along with every request. */
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The API of one Carillon. */
+export class Carillon {
+  readonly schedules: Schedules;
+  readonly jobs: Jobs;
+  readonly groups: LabelledSchedules<{ group: string }>;
+  readonly tags: LabelledSchedules<{ tag: string }>;
+  readonly calendars: Calendars;
+  readonly limits: TargetLimits;
+  readonly zoneData: ZoneData;
+  readonly tokens: Tokens;
+  readonly #send: Send;
+
+  constructor(options: CarillonOptions) {
+    const {
+      url,
+      token,
+      fetch: given = globalThis.fetch,
+      timeout = 30_000,
+      retries = 4,
+      headers = {},
+    } = options;
+    const send = makeSend({
+      url,
+      token,
+      // Called as a function of its own: browsers refuse it as a method of something else.
+      fetch: (input, init) => given(input, init),
+      timeout,
+      retries,
+      headers,
+      random: Math.random,
+      now: Date.now,
+      pause,
+      newKey: () => crypto.randomUUID(),
+    });
+    this.#send = send;
+    this.schedules = new Schedules(send);
+    this.jobs = new Jobs(send);
+    this.groups = new LabelledSchedules(send, "groups");
+    this.tags = new LabelledSchedules(send, "tags");
+    this.calendars = new Calendars(send);
+    this.limits = new TargetLimits(send);
+    this.zoneData = new ZoneData(send);
+    this.tokens = new Tokens(send);
+  }
+
+  /** Many edits, in their order; more than 1,000 go in several calls. */
+  batch(operations: readonly Operation[], options?: BatchOptions): Promise<OperationResult[]> {
+    return sendBatch(this.#send, operations, options);
+  }
+
+  /** Who did what; newest first. */
+  audit(wish?: AuditFilter & ListOptions): Pages<AuditEntry> {
+    return listOf(this.#send, ["v1", "audit"], wish);
+  }
+
+  stats(options?: CallOptions): Promise<Stats> {
+    return this.#get(["v1", "stats"], {}, options);
+  }
+
+  /** How many fires each of the coming minutes has. */
+  forecast(wish: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
+    return this.#get(["v1", "forecast"], wish, options);
+  }
+
+  /** The OpenAPI document of this deployment. */
+  openapi(options?: CallOptions): Promise<{ [name: string]: Json }> {
+    return this.#get(["v1", "openapi.json"], {}, options);
+  }
+
+  /** Whether it answers, database included. */
+  health(options?: CallOptions): Promise<{ status: "ok" }> {
+    return this.#get(["health"], {}, options);
+  }
+
+  async #get<Body>(path: string[], query: object, options: CallOptions | undefined): Promise<Body> {
+    return (await this.#send<Body>({ method: "GET", path, query, options })).body;
+  }
+}

@@ -1,0 +1,85 @@
+import type { OpenJob } from "./job.ts";
+import type { InstantText } from "./json.ts";
+import type { PauseWish, ResumeWish, ScheduleSummary } from "./schedule.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+/** A hold on a group or a tag, and how far it has come with its members. */
+export interface SharedHold {
+  owner: string;
+  reason: string | null;
+  until: InstantText | null;
+  since: InstantText;
+  progress: "set" | "setting" | "releasing";
+  members: number;
+}
+
+export interface Members {
+  holds: SharedHold[];
+  schedules: ScheduleSummary[];
+  /** Those that are not settled, what is due first comes first. */
+  jobs: OpenJob[];
+  moreJobs: boolean;
+  /** Of the schedules. */
+  cursor?: string;
+}
+
+/** How many members this call has changed; with a cursor, members are left, and the same call with it goes on at once. */
+export interface HoldDone {
+  done: number;
+  hold: SharedHold | null;
+  cursor?: string;
+}
+
+export interface CancelDone {
+  /** Schedules that are deleted. */
+  done: number;
+  /** Of their jobs those that run and have been asked to stop. */
+  running: number;
+  cursor?: string;
+}
+
+interface GoOn extends WriteOptions {
+  cursor?: string | undefined;
+}
+
+/** What schedules are held by together: all groups, or all tags. */
+export class LabelledSchedules<Shown> {
+  readonly #send: Send;
+  readonly #label: "groups" | "tags";
+
+  constructor(send: Send, label: "groups" | "tags") {
+    this.#send = send;
+    this.#label = label;
+  }
+
+  async get(
+    name: string,
+    { limit, cursor, ...options }: CallOptions & { limit?: number; cursor?: string } = {},
+  ): Promise<Members & Shown> {
+    const request: Request = { method: "GET", path: this.#at(name), query: { limit, cursor }, options };
+    return (await this.#send<Members & Shown>(request)).body;
+  }
+
+  /** Binds members that come later too. */
+  pause(name: string, wish: PauseWish = {}, options: GoOn = {}): Promise<HoldDone> {
+    return this.#change<HoldDone>(name, "pause", wish, options);
+  }
+
+  resume(name: string, wish: ResumeWish = {}, options: GoOn = {}): Promise<HoldDone> {
+    return this.#change<HoldDone>(name, "resume", wish, options);
+  }
+
+  /** Deletes the schedules and cancels their jobs. */
+  cancel(name: string, wish: { reason?: string | null } = {}, options: GoOn = {}): Promise<CancelDone> {
+    return this.#change<CancelDone>(name, "cancel", wish, options);
+  }
+
+  async #change<Done>(name: string, verb: string, body: object, { cursor, ...options }: GoOn): Promise<Done> {
+    const path = [...this.#at(name), verb];
+    return (await this.#send<Done>({ method: "POST", path, query: { cursor }, body, options })).body;
+  }
+
+  #at(name: string): string[] {
+    return ["v1", this.#label, name];
+  }
+}

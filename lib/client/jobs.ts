@@ -1,0 +1,71 @@
+import type {
+  CancelFilter,
+  CancelledMany,
+  EnqueueBody,
+  Job,
+  JobFilter,
+  JobSummary,
+  RetriedMany,
+  RetryFilter,
+} from "./job.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+/** How many are done by one call, why, and where the call before ended. */
+export interface ManyOptions extends WriteOptions {
+  limit?: number | undefined;
+  reason?: string | undefined;
+  cursor?: string | undefined;
+}
+
+export class Jobs {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async get(id: string, options?: CallOptions): Promise<Job> {
+    return (await this.#send<Job>({ method: "GET", path: ["v1", "jobs", id], options })).body;
+  }
+
+  /** Newest first. */
+  list(wish?: JobFilter & ListOptions): Pages<JobSummary> {
+    return listOf(this.#send, ["v1", "jobs"], wish);
+  }
+
+  /** A job without a lasting schedule. */
+  enqueue(body: EnqueueBody, options?: WriteOptions): Promise<Job> {
+    return this.#job({ method: "POST", path: ["v1", "jobs"], body, options });
+  }
+
+  /** One that runs is asked to stop. */
+  cancel(id: string, wish: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
+    return this.#job({ method: "POST", path: ["v1", "jobs", id, "cancel"], body: wish, options });
+  }
+
+  retry(id: string, wish: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
+    return this.#job({ method: "POST", path: ["v1", "jobs", id, "retry"], body: wish, options });
+  }
+
+  /** So many of those that match; with the cursor of the answer the next call goes on. */
+  retryMany(filter: RetryFilter, options: ManyOptions = {}): Promise<RetriedMany> {
+    return this.#many<RetriedMany>("jobs:retry", filter, options);
+  }
+
+  cancelMany(filter: CancelFilter, options: ManyOptions = {}): Promise<CancelledMany> {
+    return this.#many<CancelledMany>("jobs:cancel", filter, options);
+  }
+
+  async #job(request: Request): Promise<Job> {
+    return (await this.#send<Job>(request)).body;
+  }
+
+  async #many<Done>(verb: string, filter: object, wish: ManyOptions): Promise<Done> {
+    const { limit, reason, cursor, ...options } = wish;
+    const body = { filter, limit, reason };
+    const request: Request = { method: "POST", path: ["v1", verb], query: { cursor }, body, options };
+    return (await this.#send<Done>(request)).body;
+  }
+}

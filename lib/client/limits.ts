@@ -1,0 +1,54 @@
+import type { InstantText } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { CallOptions, EditOptions, Send } from "./transport.ts";
+
+export interface LimitsBody {
+  /** So many at once. */
+  concurrency?: number | null | undefined;
+  /** Such as `10/s` or `100/m`. */
+  rate?: string | null | undefined;
+}
+
+export interface Limits {
+  /** Such as `webhook/api.example.com`. */
+  target: string;
+  concurrency: number | null;
+  rate: string | null;
+  /** What stands in the code of a handler. */
+  defined: { concurrency: number | null; rate: string | null };
+  setAt: InstantText | null;
+  setBy: string | null;
+  running: number;
+  waiting: number;
+}
+
+/** How much each target is asked to bear. */
+export class TargetLimits {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async get(target: string, options?: CallOptions): Promise<Limits> {
+    return (await this.#send<Limits>({ method: "GET", path: at(target), options })).body;
+  }
+
+  async put(target: string, body: LimitsBody, options?: EditOptions): Promise<Limits> {
+    return (await this.#send<Limits>({ method: "PUT", path: at(target), body, options })).body;
+  }
+
+  async delete(target: string, options?: EditOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: at(target), options });
+  }
+
+  /** In the order of the targets' names. */
+  list(wish?: ListOptions): Pages<Limits> {
+    return listOf(this.#send, ["v1", "limits"], wish);
+  }
+}
+
+function at(target: string): string[] {
+  return ["v1", "limits", target];
+}

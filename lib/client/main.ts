@@ -1,0 +1,75 @@
+export type { AuditEntry, AuditFilter } from "./audit.ts";
+export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
+export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
+export { Carillon, type CarillonOptions } from "./carillon.ts";
+export type { CancelDone, HoldDone, Members, SharedHold } from "./groups.ts";
+export type {
+  Attempt,
+  BackfillDone,
+  BackfillWish,
+  CancelFilter,
+  CancelledMany,
+  EnqueueBody,
+  Job,
+  JobFilter,
+  JobKind,
+  JobOwners,
+  JobState,
+  JobSummary,
+  OpenJob,
+  RetriedMany,
+  RetryFilter,
+} from "./job.ts";
+export type { ManyOptions } from "./jobs.ts";
+export type { DurationText, Instant, InstantText, Json } from "./json.ts";
+export type { Limits, LimitsBody } from "./limits.ts";
+export type { ListOptions, Page, Pages } from "./pages.ts";
+export {
+  CarillonProblem,
+  CarillonUnreachable,
+  type Fault,
+  isConflict,
+  isDenied,
+  isInvalid,
+  isNotFound,
+  isPreconditionFailed,
+  isRateLimited,
+} from "./problem.ts";
+export type {
+  CatchUp,
+  Edited,
+  Hold,
+  KeyedScheduleBody,
+  PauseWish,
+  ResumeWish,
+  Retry,
+  Schedule,
+  ScheduleBody,
+  ScheduleFilter,
+  SchedulePatch,
+  ScheduleState,
+  ScheduleSummary,
+} from "./schedule.ts";
+export type { Forecast, Stats } from "./stats.ts";
+export type {
+  EventTarget,
+  HandlerTarget,
+  LambdaTarget,
+  QueueTarget,
+  Target,
+  TargetKind,
+  WebhookTarget,
+} from "./target.ts";
+export type {
+  Change,
+  Explanation,
+  NextOccurrences,
+  Occurrence,
+  Outcome,
+  Preview,
+  PreviewBody,
+  Version,
+} from "./time.ts";
+export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
+export type { CallOptions, EditOptions, PutOptions, WriteOptions } from "./transport.ts";
+export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

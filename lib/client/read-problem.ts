@@ -1,0 +1,42 @@
+import type { Fault, ProblemDocument } from "./problem.ts";
+
+/** Gateways and proxies in between answer in words of their own; those become a problem too. */
+export function problemOf(response: Response, text: string): ProblemDocument {
+  const found = objectIn(text);
+  const { status } = response;
+  const title = textIn(found, "title") ?? (response.statusText || `HTTP ${status}`);
+  const requestId = textIn(found, "requestId");
+  const errors = faultsIn(found);
+  return {
+    type: textIn(found, "type") ?? "about:blank",
+    title,
+    status,
+    detail: textIn(found, "detail") ?? `${status}: ${textIn(found, "message") ?? title}`,
+    ...(errors.length === 0 ? {} : { errors }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}
+
+function objectIn(text: string): object {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+function textIn(object: object, name: string): string | undefined {
+  const value: unknown = Reflect.get(object, name);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function faultsIn(object: object): Fault[] {
+  const errors: unknown = Reflect.get(object, "errors");
+  if (!Array.isArray(errors)) return [];
+  return errors.flatMap((each: unknown) => {
+    if (typeof each !== "object" || each === null) return [];
+    const message = textIn(each, "message");
+    return message === undefined ? [] : [{ path: textIn(each, "path") ?? "", message }];
+  });
+}

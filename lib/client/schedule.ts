@@ -1,0 +1,169 @@
+import type { JobSummary } from "./job.ts";
+import type { DurationText, Instant, InstantText, Json } from "./json.ts";
+import type { Target, TargetKind } from "./target.ts";
+
+export type ScheduleState = "active" | "paused" | "ended";
+
+export interface CatchUp {
+  policy: "latest" | "all" | "skip";
+  within: DurationText | null;
+  limit: number;
+}
+
+export interface Retry {
+  attempts: number;
+  backoff: "fixed" | "linear" | "exponential" | "list";
+  base: DurationText;
+  max: DurationText;
+  jitter: "full" | "none";
+  delays?: DurationText[] | undefined;
+}
+
+export interface ClockChanges {
+  gap?: "next" | "skip" | undefined;
+  overlap?: "first" | "last" | "both" | undefined;
+}
+
+type Some<Whole> = { [Name in keyof Whole]?: Whole[Name] | undefined };
+
+/** What says when a schedule runs. */
+export interface Timing {
+  /** Such as `0 9 * * 1-5`, `every 5m`, `in 3h`, `at 2026-12-01T09:00`; a list unites several. */
+  when: string | string[];
+  /** IANA name; `UTC` if left out. */
+  timezone?: string | undefined;
+  startsAt?: Instant | null | undefined;
+  endsAt?: Instant | null | undefined;
+  maxFires?: number | null | undefined;
+  calendar?: { name: string; on?: "skip" | "next" | "previous" | undefined } | null | undefined;
+  spread?: DurationText | undefined;
+  slot?: DurationText | null | undefined;
+  dst?: ClockChanges | null | undefined;
+}
+
+/** What becomes of a schedule's jobs. */
+export interface Policies {
+  catchUp?: Some<CatchUp> | undefined;
+  deadline?: DurationText | null | undefined;
+  overlap?: "allow" | "skip" | "queue" | undefined;
+  retry?: Some<Retry> | undefined;
+  timeout?: DurationText | undefined;
+  holdAfter?: number | null | undefined;
+  priority?: "high" | "normal" | "low" | undefined;
+  serial?: boolean | undefined;
+  delivery?: "ledger" | undefined;
+  deleteOnEnd?: boolean | undefined;
+}
+
+/** What a schedule is found by and read by. */
+export interface Labels {
+  group?: string | null | undefined;
+  tags?: string[] | undefined;
+  description?: string | null | undefined;
+}
+
+/** What is asked for; only `when` and `target` are required. */
+export interface ScheduleBody extends Timing, Policies, Labels {
+  target: Target;
+  payload?: Json | undefined;
+  /** True sets your own hold, false lets it go; left out, no hold is touched. */
+  paused?: boolean | undefined;
+}
+
+export interface KeyedScheduleBody extends ScheduleBody {
+  /** One is made where it is left out. */
+  key?: string | undefined;
+}
+
+/** A merge patch (RFC 7396): what is not named stays, null restores the default. */
+export type SchedulePatch = { [Name in keyof ScheduleBody]?: MergePatch<ScheduleBody[Name]> | null };
+
+type MergePatch<Value> = Value extends Date | readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { [Name in keyof Value]?: MergePatch<Value[Name]> | null }
+    : Value;
+
+/** A hold that was set on a group or a tag says on which. */
+export interface Hold {
+  owner: string;
+  reason: string | null;
+  until: InstantText | null;
+  since: InstantText;
+  group?: string;
+  tag?: string;
+}
+
+/** A schedule as it stands in a list: without its payload. */
+export interface ScheduleSummary {
+  id: string;
+  key: string;
+  state: ScheduleState;
+  version: number;
+  when: string | string[];
+  timezone: string;
+  /** The `when` in its normal form, and in English. */
+  cadence: string;
+  cadenceText: string;
+  /** The next occurrence that has not started. */
+  nextAt: InstantText | null;
+  target: Target;
+  group: string | null;
+  serial: boolean;
+  priority: "high" | "normal" | "low";
+  tags: string[];
+  description: string | null;
+  startsAt: InstantText | null;
+  endsAt: InstantText | null;
+  maxFires: number | null;
+  calendar: { name: string; on: "skip" | "next" | "previous" } | null;
+  catchUp: CatchUp;
+  deadline: DurationText | null;
+  overlap: "allow" | "skip" | "queue";
+  spread: DurationText;
+  slot: DurationText | null;
+  dst: ClockChanges | null;
+  retry: Retry;
+  timeout: DurationText;
+  holdAfter: number | null;
+  delivery: "ledger";
+  deleteOnEnd: boolean;
+  holds: Hold[];
+  checks: number;
+  warnings: string[];
+  createdAt: InstantText;
+  createdBy: string;
+  updatedAt: InstantText;
+  updatedBy: string;
+}
+
+export interface Schedule extends ScheduleSummary {
+  payload: Json;
+  /** Null where none has started yet; stands only in the answer to a read. */
+  lastJob?: JobSummary | null;
+}
+
+/** The schedule as it is after an edit, and what the edit has changed in what is to come. */
+export interface Edited extends Schedule {
+  changes: { before: InstantText[]; after: InstantText[] };
+}
+
+/** What a list of schedules is narrowed by. */
+export interface ScheduleFilter {
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  state?: ScheduleState | undefined;
+  target?: TargetKind | (string & {}) | undefined;
+}
+
+/** A pause: for how long, why, and in whose name. */
+export interface PauseWish {
+  reason?: string | null | undefined;
+  until?: Instant | null | undefined;
+  owner?: string | null | undefined;
+}
+
+export interface ResumeWish {
+  owner?: string | null | undefined;
+}

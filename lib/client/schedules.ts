@@ -1,0 +1,111 @@
+import type { BackfillDone, BackfillWish, Job, JobSummary } from "./job.ts";
+import type { Instant, Json } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type {
+  Edited,
+  KeyedScheduleBody,
+  PauseWish,
+  ResumeWish,
+  Schedule,
+  ScheduleBody,
+  ScheduleFilter,
+  SchedulePatch,
+  ScheduleSummary,
+} from "./schedule.ts";
+import type { Explanation, NextOccurrences, NextWish, Preview, PreviewBody, Version } from "./time.ts";
+import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+export class Schedules {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Creates it or replaces it; an identical body changes nothing, unless its `when` is relative. */
+  put(key: string, body: ScheduleBody, options?: PutOptions): Promise<Edited> {
+    return this.#edit({ method: "PUT", path: at(key), body, options });
+  }
+
+  /** A key that exists is a conflict; without one, one is made. */
+  create(body: KeyedScheduleBody, options?: WriteOptions): Promise<Edited> {
+    return this.#edit({ method: "POST", path: ["v1", "schedules"], body, options });
+  }
+
+  async get(key: string, options?: CallOptions): Promise<Schedule> {
+    return (await this.#send<Schedule>({ method: "GET", path: at(key), options })).body;
+  }
+
+  patch(key: string, patch: SchedulePatch, options?: EditOptions): Promise<Edited> {
+    return this.#edit({ method: "PATCH", path: at(key), body: patch, options });
+  }
+
+  async delete(key: string, options?: EditOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: at(key), options });
+  }
+
+  pause(key: string, wish: PauseWish = {}, options?: EditOptions): Promise<Edited> {
+    return this.#edit({ method: "POST", path: at(key, "pause"), body: wish, options });
+  }
+
+  resume(key: string, wish: ResumeWish = {}, options?: EditOptions): Promise<Edited> {
+    return this.#edit({ method: "POST", path: at(key, "resume"), body: wish, options });
+  }
+
+  /** A job now, beside the cadence. With no payload it has the schedule's own; null is a payload. */
+  async fire(key: string, wish: { payload?: Json } = {}, options?: WriteOptions): Promise<Job> {
+    return (await this.#send<Job>({ method: "POST", path: at(key, "fire"), body: wish, options })).body;
+  }
+
+  async backfill(key: string, wish: BackfillWish, options?: WriteOptions): Promise<BackfillDone> {
+    const request: Request = { method: "POST", path: at(key, "backfill"), body: wish, options };
+    return (await this.#send<BackfillDone>(request)).body;
+  }
+
+  async next(key: string, wish: NextWish = {}, options?: CallOptions): Promise<NextOccurrences> {
+    const query = { n: wish.n, from: wish.from ?? undefined };
+    return (await this.#send<NextOccurrences>({ method: "GET", path: at(key, "next"), query, options })).body;
+  }
+
+  /** When a schedule would run if it were saved now; nothing is stored. */
+  async preview(body: PreviewBody, options?: CallOptions): Promise<Preview> {
+    const request: Request = { method: "POST", path: ["v1", "preview"], body, changes: false, options };
+    return (await this.#send<Preview>(request)).body;
+  }
+
+  /** What became of an instant, and why. */
+  async explain(key: string, instant: Instant, options?: CallOptions): Promise<Explanation> {
+    const request: Request = { method: "GET", path: at(key, "explain"), query: { at: instant }, options };
+    return (await this.#send<Explanation>(request)).body;
+  }
+
+  /** In the order of keys, unless the filter says otherwise. */
+  list(wish?: ScheduleFilter & ListOptions): Pages<ScheduleSummary> {
+    return listOf(this.#send, ["v1", "schedules"], wish);
+  }
+
+  /** Newest first. */
+  jobs(key: string, wish?: ListOptions): Pages<JobSummary> {
+    return listOf(this.#send, at(key, "jobs"), wish);
+  }
+
+  /** Newest first. */
+  versions(key: string, wish?: ListOptions): Pages<Version> {
+    return listOf(this.#send, at(key, "versions"), wish);
+  }
+
+  /** Makes an old version the newest. */
+  restore(key: string, version: number, options?: EditOptions): Promise<Edited> {
+    const path = at(key, "versions", String(version), "restore");
+    return this.#edit({ method: "POST", path, options });
+  }
+
+  async #edit(request: Request): Promise<Edited> {
+    return (await this.#send<Edited>(request)).body;
+  }
+}
+
+function at(key: string, ...rest: string[]): string[] {
+  return ["v1", "schedules", key, ...rest];
+}

@@ -1,0 +1,73 @@
+import type { DurationText, Instant, InstantText } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+export type Scope = "read" | "write" | "admin";
+
+export interface TokenBody {
+  /** Stands as the actor wherever something is done with it. */
+  name: string;
+  scope: Scope;
+  /** It reaches keys that begin with this. */
+  prefix?: string | null | undefined;
+  expiresAt?: Instant | null | undefined;
+  /** Such as `100/s`. */
+  rate?: string | null | undefined;
+}
+
+export interface TokenSummary {
+  id: string;
+  name: string;
+  scope: Scope;
+  prefix: string | null;
+  rate: string | null;
+  createdAt: InstantText;
+  createdBy: string;
+  expiresAt: InstantText | null;
+  lastUsedAt: InstantText | null;
+}
+
+/** With its secret, which is shown this once. */
+export interface NewToken extends TokenSummary {
+  token: string;
+}
+
+export class Tokens {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async create(body: TokenBody, options?: WriteOptions): Promise<NewToken> {
+    return (await this.#send<NewToken>({ method: "POST", path: ["v1", "tokens"], body, options })).body;
+  }
+
+  async get(id: string, options?: CallOptions): Promise<TokenSummary> {
+    return (await this.#send<TokenSummary>({ method: "GET", path: at(id), options })).body;
+  }
+
+  list(wish?: ListOptions): Pages<TokenSummary> {
+    return listOf(this.#send, ["v1", "tokens"], wish);
+  }
+
+  /** Makes a new secret; the old one stays valid for the overlap. */
+  async rotate(
+    id: string,
+    wish: { overlap?: DurationText | undefined } = {},
+    options?: WriteOptions,
+  ): Promise<NewToken> {
+    const request: Request = { method: "POST", path: at(id, "rotate"), body: wish, options };
+    return (await this.#send<NewToken>(request)).body;
+  }
+
+  /** From now on it opens nothing. */
+  async delete(id: string, options?: WriteOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: at(id), options });
+  }
+}
+
+function at(id: string, ...rest: string[]): string[] {
+  return ["v1", "tokens", id, ...rest];
+}

@@ -1,0 +1,48 @@
+import type { InstantText } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { CallOptions, Send } from "./transport.ts";
+
+export interface ZoneUpdate {
+  version: string;
+  from: string | null;
+  startedAt: InstantText;
+  finishedAt: InstantText | null;
+  zones: string[];
+  checked: number;
+  moved: number;
+}
+
+export interface ZoneRelease {
+  /** The release by which everything is planned; null until the first tick. */
+  version: string | null;
+  /** That of the runtime which answers. */
+  runtime: string | null;
+  /** Newest first. */
+  updates: ZoneUpdate[];
+}
+
+/** A schedule that an update moved, with its coming occurrences before and after. */
+export interface ZoneMove {
+  key: string;
+  timezone: string;
+  before: InstantText[];
+  after: InstantText[];
+}
+
+export class ZoneData {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  async get(options?: CallOptions): Promise<ZoneRelease> {
+    return (await this.#send<ZoneRelease>({ method: "GET", path: ["v1", "zone-data"], options })).body;
+  }
+
+  /** Newest first. */
+  moves(version: string, wish?: ListOptions): Pages<ZoneMove> {
+    return listOf(this.#send, ["v1", "zone-data", version, "moves"], wish);
+  }
+}
