@@ -64,17 +64,19 @@ create function carillon.inbox_fault(p_verb text, p_value jsonb, p_key text) ret
 declare
   v_fault text;
 begin
-  if p_verb in ('put', 'patch') and jsonb_typeof(p_value) <> 'object' then return p_verb || ' takes an object'; end if;
+  if p_verb in ('put', 'patch', 'job') and jsonb_typeof(p_value) <> 'object' then return p_verb || ' takes an object'; end if;
   if jsonb_typeof(p_value) not in ('object', 'string') then return p_verb || ' takes a key, or an object with a key'; end if;
   if jsonb_typeof(p_value -> 'key') <> 'string' then return p_verb || '.key takes a string'; end if;
   v_fault := carillon.inbox_key_fault(p_key);
   if v_fault is not null then return p_verb || '.key ' || v_fault; end if;
-  -- A hold is its owner's, and the caller's own without saying so.
-  if p_verb in ('pause', 'resume') and p_value -> 'owner' <> 'null' then return p_verb || '.owner is the role that calls, and is not given'; end if;
+  -- A hold is its owner's, and the caller's own without saying so; what Carillon has held by itself, everybody may resume.
+  if p_verb in ('pause', 'resume') and p_value -> 'owner' <> 'null' and (p_verb, p_value ->> 'owner') <> ('resume', 'carillon') then
+    return p_verb || '.owner is the role that calls, and is not given';
+  end if;
   if p_verb = 'pause' and p_value ->> 'until' = '' then return 'pause.until takes an instant that is not infinite'; end if;
   if p_verb = 'put' and jsonb_typeof(p_value -> 'when') is distinct from 'string' then return 'put.when takes a string such as `in 3h`'; end if;
-  if p_verb = 'put' and jsonb_typeof(p_value -> 'target') is distinct from 'object' then
-    return 'put.target takes an object such as `{"queue": "…"}`';
+  if p_verb in ('put', 'job') and jsonb_typeof(p_value -> 'target') is distinct from 'object' then
+    return p_verb || '.target takes an object such as `{"queue": "…"}`';
   end if;
   -- Without the blanks that Postgres writes and JSON does without.
   if octet_length(replace(replace((p_value -> 'payload')::text, ', ', ','), '": ', '":')) > 240 * 1024 then
@@ -82,6 +84,17 @@ begin
   end if;
   return null;
 end $$;
+
+-- A whole number that loses digits where numbers are doubles, such as an id of 64 bits; null where there is none within their reach.
+create function carillon.inbox_inexact(p_command jsonb) returns text
+  language sql immutable
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select n #>> '{}'
+    from jsonb_path_query(p_command, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740992 && @ < 4611686018427387904
+      || @ < -9007199254740992 && @ > -4611686018427387904))') n
+    where n::numeric = trunc(n::numeric) and n::bigint::float8::bigint <> n::bigint limit 1
+  $$;
 
 -- The keys that a role may touch, by their prefixes; null where it may touch all. The owner of Carillon and superusers are bound by none.
 create function carillon.inbox_prefixes(p_role name) returns text[]
@@ -94,7 +107,7 @@ create function carillon.inbox_prefixes(p_role name) returns text[]
   $$;
 
 -- Takes any one command, as the batch takes it: `{"put": {…}}`, `{"patch": {…}}`, `{"delete": "key"}`, `{"pause": …}`, `{"resume": …}`,
--- beside it maybe `ifMatch` and `ifNoneMatch`. Returns its number in the inbox.
+-- beside it maybe `ifMatch` and `ifNoneMatch`; and `{"job": {…}}`, which gets a key where it has none. Returns its number in the inbox.
 create function carillon.send_command(command jsonb) returns bigint
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -104,30 +117,38 @@ declare
   v_value jsonb;
   v_key text;
   v_fault text;
-  v_prefixes text[];
-  v_bytes int := octet_length(command::text);
+  v_prefixes text[] := carillon.inbox_prefixes(session_user);
+  v_command jsonb := command;
+  v_bytes int;
   v_id bigint;
 begin
   if jsonb_typeof(command) is distinct from 'object' then
-    raise exception 'The command is not understood: it takes an object with one of put, patch, delete, pause, resume' using errcode = '22023';
+    raise exception 'The command is not understood: it takes an object with one of put, patch, delete, pause, resume, job' using errcode = '22023';
   end if;
-  select min(m.key), case when count(*) <> 1 then 'takes one of put, patch, delete, pause, resume, and one alone' end into v_verb, v_fault
-  from jsonb_object_keys(command) m (key) where m.key in ('put', 'patch', 'delete', 'pause', 'resume');
+  select min(m.key), case when count(*) <> 1 then 'takes one of put, patch, delete, pause, resume, job, and one alone' end into v_verb, v_fault
+  from jsonb_object_keys(command) m (key) where m.key in ('put', 'patch', 'delete', 'pause', 'resume', 'job');
   if v_fault is null then
     v_value := command -> v_verb;
+    if v_verb = 'job' and jsonb_typeof(v_value) = 'object' and coalesce(v_value -> 'key', 'null') = 'null' then
+      v_value := v_value || jsonb_build_object('key', concat(v_prefixes[1], gen_random_uuid()));
+      v_command := jsonb_build_object('job', v_value) || (command - 'job');
+    end if;
     v_key := case jsonb_typeof(v_value) when 'string' then v_value #>> '{}' when 'object' then v_value ->> 'key' end;
     v_fault := carillon.inbox_fault(v_verb, v_value, v_key);
+  end if;
+  v_bytes := octet_length(v_command::text);
+  if v_fault is null and v_command::text ~ '[0-9]{16}' then
+    v_fault := 'the number ' || carillon.inbox_inexact(v_command) || ' cannot be kept exactly; send it as a string';
   end if;
   if v_fault is null and v_bytes > 1024 * 1024 then v_fault := format('takes up to 1048576 bytes as JSON, has %s', v_bytes); end if;
   if v_fault is not null then
     raise exception 'The command is not understood: %', v_fault using errcode = '22023';
   end if;
-  v_prefixes := carillon.inbox_prefixes(session_user);
   if v_prefixes is not null and not exists (select from unnest(v_prefixes) p where starts_with(v_key, p)) then
     raise exception 'Your role reaches keys that begin with %', array_to_string(array(select to_json(p) from unnest(v_prefixes) p), ' or ')
       using errcode = '42501';
   end if;
-  insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, command, v_bytes) returning id into v_id;
+  insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
   return v_id;
 end $$;
 
@@ -158,6 +179,12 @@ create function carillon.resume_schedule(key text) returns bigint
   language sql volatile
   set search_path = pg_catalog, pg_temp
   as $$ select carillon.send_command(jsonb_build_object('resume', jsonb_build_object('key', key))) $$;
+
+-- A job without a lasting schedule: `{"target": …, "at"?: "in 5m", "payload"?: …, "key"?: …}`.
+create function carillon.enqueue_job(job jsonb) returns bigint
+  language sql volatile
+  set search_path = pg_catalog, pg_temp
+  as $$ select carillon.send_command(jsonb_build_object('job', job)) $$;
 
 -- For the owner of Carillon: from now on the role and its members reach keys that begin with the prefix; all of them again where it is null.
 create function carillon.restrict_caller(role_name text, key_prefix text) returns void
@@ -190,7 +217,8 @@ end $$;
 revoke execute on all functions in schema carillon from public;
 grant usage on schema carillon to carillon_caller;
 grant execute on function carillon.send_command(jsonb), carillon.put_schedule(jsonb), carillon.patch_schedule(jsonb),
-  carillon.delete_schedule(text), carillon.pause_schedule(text, text, timestamptz), carillon.resume_schedule(text) to carillon_caller;
+  carillon.delete_schedule(text), carillon.pause_schedule(text, text, timestamptz), carillon.resume_schedule(text),
+  carillon.enqueue_job(jsonb) to carillon_caller;
 grant select on carillon.inbox_errors, carillon.inbox_status to carillon_caller;
 
 -- Who applies: the tick, and the API where it is asked to.

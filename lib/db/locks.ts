@@ -1,9 +1,9 @@
 import type { Tx } from "./connect.ts";
 
 /**
- * The lock order, everywhere: labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
- * lanes → parcels that wait in a lane → jobs. Labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
- * advisory locks; their class ids (5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database.
+ * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
+ * lanes → parcels that wait in a lane → jobs. Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
+ * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
@@ -38,6 +38,12 @@ export const planLock = 1;
 export const gate = 2;
 export const labelLock = 5;
 export const targetLock = 6;
+export const inboxLock = 7;
+
+/** Whoever applies commands of the inbox does so alone: those of one key stay in their order. */
+export function lockInbox(tx: Tx): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();
+}
 
 /** In one order, whoever asks. */
 export function lockLabelsShared(tx: Tx, labels: readonly string[]): PromiseLike<unknown> {

@@ -12,6 +12,9 @@ export const wording = {
   "handler.order-escalated":
     "order {order} has not been shipped {after} after it was placed: it is escalated",
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
+  "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
+  "inbox.failed":
+    "command {command} of the SQL inbox failed and stays there, and what comes after it for its key: {error}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
   "lifecycle.given-up":
@@ -51,6 +54,7 @@ export const wording = {
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
   "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",
+  "token.use-not-noted": "that token {token} is used could not be noted, and will be later: {error}",
   "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",
   "webhook.failed": "job {job} got no answer from {host} in {ms} ms: {error}",
   "webhook.refused": "job {job} was not sent: {error}",

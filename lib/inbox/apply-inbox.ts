@@ -1,0 +1,197 @@
+import type { Acceptance } from "../command/acceptance.ts";
+import { belowVerb } from "../command/command-shape.ts";
+import { ConnectionLost } from "../db/connection-lost.ts";
+import { lockInbox } from "../db/locks.ts";
+import { type SqlState, sqlState } from "../db/sql-state.ts";
+import type { Log } from "../log/log.ts";
+import { applyOperations } from "../plan/apply-operations.ts";
+import type { EditDeps } from "../plan/edit-transaction.ts";
+import type { Applied, Operation, Refused } from "../plan/operation.ts";
+import {
+  type InboxRefusal,
+  type InboxRow,
+  nextCommands,
+  refuseCommands,
+  removeCommands,
+  stillThere,
+} from "./inbox-rows.ts";
+import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
+import { withoutCredentials } from "./without-credentials.ts";
+
+export interface InboxDeps extends EditDeps {
+  acceptance: Acceptance;
+  log: Log;
+}
+
+export interface InboxBounds {
+  /** So many commands at most. */
+  most: number;
+  timeIsUp: () => boolean;
+}
+
+/** How many commands were applied, refused, and left because Carillon failed on them. */
+export interface InboxApplied {
+  applied: number;
+  refused: number;
+  failed: number;
+  /** True where a bound was reached before the end of the inbox. */
+  more: boolean;
+  /** Why it failed on commands. */
+  failures: unknown[];
+}
+
+const chunkMax = 1_000;
+/** After so many failures it is no longer single commands that are at fault. */
+const failuresMax = 100;
+
+interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
+  bounds: InboxBounds;
+  tries: number;
+  /** The command of a key that Carillon failed on: what comes after it waits, so that the order of a key stays. */
+  failedAt: Map<string, string>;
+}
+
+/**
+ * Applies what callers have written into the inbox, oldest first, in transactions of up to a thousand. Appliers take turns, and each
+ * command leaves the inbox in the transaction that applies it: so nothing is applied twice or lost, wherever one is killed.
+ * A command that cannot be applied is refused and kept with the reason. One that Carillon itself fails on stays where it is and keeps
+ * none but those of its own key.
+ */
+export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<InboxApplied> {
+  const run: Run = {
+    ...deps,
+    bounds,
+    applied: 0,
+    refused: 0,
+    failed: 0,
+    failures: [],
+    tries: 0,
+    failedAt: new Map(),
+  };
+  let more = true;
+  // Begins at the front again with the next run: a transaction that commits late may have written before where this one is.
+  for (let after = "0", read = 0; read < bounds.most && !bounds.timeIsUp(); ) {
+    const rows = await nextCommands(run.sql, { after, limit: Math.min(chunkMax, bounds.most - read) });
+    const last = rows.at(-1);
+    more = last !== undefined;
+    if (last === undefined) break;
+    await applyRows(run, rows);
+    after = last.id;
+    read += rows.length;
+  }
+  const { applied, refused, failed, failures } = run;
+  return { applied, refused, failed, more, failures };
+}
+
+type Understood = Extract<ReadRow, { operation: Operation }>;
+
+async function applyRows(run: Run, rows: readonly InboxRow[]): Promise<void> {
+  const understood: Understood[] = [];
+  const refusals: InboxRefusal[] = [];
+  for (const row of rows) {
+    const read = readOrNote(run, row);
+    if (read === null) continue;
+    if ("operation" in read) understood.push(read);
+    else refusals.push(refusalOf(read, read.refusal));
+  }
+  run.refused += await refuseCommands(run.sql, refusals);
+  await applyUnderstood(run, understood);
+}
+
+/** Null where reading it fails for a reason that is none of the caller's. */
+function readOrNote(run: Run, row: InboxRow): ReadRow | null {
+  try {
+    return readInboxRow(row, run.acceptance);
+  } catch (error) {
+    noteFailure(run, { row, key: keyIn(JSON.parse(row.command)) }, error);
+    return null;
+  }
+}
+
+/** All together; where that fails, each half by itself, until what fails is alone. */
+async function applyUnderstood(run: Run, asked: readonly Understood[]): Promise<void> {
+  const commands = asked.filter(({ row, operation: { key } }) => !waitsFor(run.failedAt.get(key), row));
+  const [first, ...others] = commands;
+  if (first === undefined || run.bounds.timeIsUp()) return;
+  try {
+    await applyTogether(run, commands);
+  } catch (error) {
+    run.tries += 1;
+    if (concernsAll(error) || run.tries > failuresMax) throw error;
+    if (others.length === 0) return noteFailure(run, first, error);
+    const half = Math.ceil(commands.length / 2);
+    await applyUnderstood(run, commands.slice(0, half));
+    await applyUnderstood(run, commands.slice(half));
+  }
+}
+
+function waitsFor(failedAt: string | undefined, { id }: InboxRow): boolean {
+  return failedAt !== undefined && BigInt(id) > BigInt(failedAt);
+}
+
+async function applyTogether(run: Run, commands: readonly Understood[]): Promise<void> {
+  const ids = commands.map(({ row }) => row.id);
+  const applied = await applyOperations(
+    run,
+    commands.map(({ operation }) => operation),
+    {
+      before: async (tx) => {
+        await lockInbox(tx);
+        const there = await stillThere(tx, ids);
+        return new Set(ids.flatMap((id, index) => (there.has(id) ? [] : [index])));
+      },
+      after: async (tx, results) => {
+        const refusals = refusalsAmong(commands, results);
+        const refused = new Set(refusals.map(({ id }) => id));
+        await refuseCommands(tx, refusals);
+        await removeCommands(
+          tx,
+          ids.filter((id) => !refused.has(id)),
+        );
+      },
+    },
+  );
+  const refused = refusalsAmong(commands, applied).length;
+  const passedOver = applied.filter(({ change }) => change === "passed-over").length;
+  run.refused += refused;
+  run.applied += commands.length - refused - passedOver;
+}
+
+function refusalsAmong(commands: readonly Understood[], results: readonly Applied[]): InboxRefusal[] {
+  return commands.flatMap((command, index) => {
+    const result = results[index];
+    if (result?.change !== "refused" || isDoneAlready(command.operation, result.refusal)) return [];
+    const { message, faults } = result.refusal;
+    return [refusalOf(command, { message, faults: belowVerb(command.verb, faults) })];
+  });
+}
+
+/** What is to be gone and is not there is done: the schedule may have ended by itself meanwhile. */
+function isDoneAlready({ kind, ifMatch }: Operation, refusal: Pick<Refused, "kind">): boolean {
+  return kind === "delete" && ifMatch === undefined && refusal.kind === "missing";
+}
+
+function refusalOf(
+  { row: { id }, key, command }: ReadRow,
+  { message, faults }: Pick<Refused, "message" | "faults">,
+): InboxRefusal {
+  return { id, key, command: withoutCredentials(command), problem: message, faults };
+}
+
+function noteFailure(run: Run, { row: { id }, key }: Pick<ReadRow, "row" | "key">, error: unknown): void {
+  run.failed += 1;
+  run.failures.push(error);
+  if (key !== null && !run.failedAt.has(key)) run.failedAt.set(key, id);
+  run.log.error("inbox.failed", { command: id, error: String(error) });
+}
+
+const ofTheServer: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "read_only",
+  "shutdown",
+  "too_many_connections",
+]);
+
+/** No command would fare better alone. */
+function concernsAll(error: unknown): boolean {
+  return error instanceof ConnectionLost || ofTheServer.has(sqlState(error));
+}
