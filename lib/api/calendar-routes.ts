@@ -6,6 +6,7 @@ import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import { storableText } from "../schedule/text.ts";
+import { calendarDocs } from "./calendar-docs.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import type { Operations } from "./operations.ts";
@@ -23,6 +24,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/calendars/{name}",
       scope: "write",
       query: noQuery,
+      doc: calendarDocs.put,
       answer: async ({ parameter, body, header, caller }) => {
         const name = readName(parameter("name"));
         const { change, calendar, replanned } = await operations.putCalendar({
@@ -48,6 +50,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/calendars/{name}",
       scope: "write",
       query: noQuery,
+      doc: calendarDocs.remove,
       answer: async ({ parameter, header, caller }) => {
         await operations.removeCalendar({
           name: readName(parameter("name")),
@@ -67,6 +70,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/calendars",
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: calendarDocs.list,
       answer: async ({ query: { cursor, limit } }) => {
         const after =
           cursor === undefined
@@ -87,6 +91,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/calendars/{name}",
       scope: "read",
       query: noQuery,
+      doc: calendarDocs.get,
       answer: async ({ parameter }) => {
         const name = readName(parameter("name"));
         const calendar = await operations.readCalendar(name);

@@ -3,6 +3,7 @@ import { readKey } from "../command/schedule-input.ts";
 import { backfillMax } from "../plan/backfill.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { payloadShape } from "../schedule/schedule-body.ts";
+import { backfillDoc, fireDoc } from "./fire-docs.ts";
 import { jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
@@ -23,6 +24,7 @@ export function fireRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/fire",
       scope: "write",
       query: noQuery,
+      doc: fireDoc(fireShape),
       answer: async ({ parameter, optionalBody, caller }) => {
         const key = readKey(parameter("key"));
         const body = optionalBody();
@@ -42,6 +44,7 @@ export function fireRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/backfill",
       scope: "write",
       query: noQuery,
+      doc: backfillDoc(backfillShape),
       answer: async ({ parameter, body, caller }) => {
         const key = readKey(parameter("key"));
         const wish = readShape(backfillShape, body(), "body");

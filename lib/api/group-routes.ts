@@ -6,6 +6,7 @@ import { keyFault } from "../schedule/schedule-key.ts";
 import type { Label, SharedHold } from "../schedule/shared-holds.ts";
 import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import { labelDocs } from "./group-docs.ts";
 import { ownerFor } from "./hold-owner.ts";
 import { jobListView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
@@ -22,12 +23,14 @@ export function groupRoutes(operations: Operations): Route[] {
 }
 
 function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
+  const docs = labelDocs(scope, cancelShape);
   return [
     route({
       method: "GET",
       path: `/v1/${scope}s/{name}`,
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: docs.get,
       answer: async ({ parameter, query: { limit, cursor } }) => {
         const label = readLabelName(scope, parameter("name"));
         const after =
@@ -57,6 +60,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/pause`,
       scope: "write",
       query: goOnQuery,
+      doc: docs.pause,
       answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
@@ -77,6 +81,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/resume`,
       scope: "write",
       query: goOnQuery,
+      doc: docs.resume,
       answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { owner } = readShape(resumeShape, optionalBody(), "body");
@@ -95,6 +100,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       path: `/v1/${scope}s/{name}/cancel`,
       scope: "write",
       query: goOnQuery,
+      doc: docs.cancel,
       answer: async ({ parameter, optionalBody, query, caller }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");

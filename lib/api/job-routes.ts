@@ -6,6 +6,7 @@ import { isRetryPlace } from "../plan/retry-many.ts";
 import { Refusal } from "../refusal.ts";
 import type { Answer } from "./answer.ts";
 import { type ListName, readCursor, writeCursor } from "./cursor.ts";
+import { jobDocs } from "./job-docs.ts";
 import {
   cancelManyShape,
   historyFilter,
@@ -32,6 +33,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/jobs",
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: jobDocs.ofSchedule,
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const key = readKey(parameter("key"));
         const { items, next } = await operations.jobsOfSchedule({ key, limit, before: readJobPlace(cursor) });
@@ -64,6 +66,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/jobs/{id}",
       scope: "read",
       query: noQuery,
+      doc: jobDocs.get,
       answer: async ({ parameter }) => {
         const id = parameter("id");
         const job = await operations.readJob(id);
@@ -82,6 +85,7 @@ function controlRoutes(operations: Operations): Route[] {
       path: "/v1/jobs/{id}/cancel",
       scope: "write",
       query: noQuery,
+      doc: jobDocs.cancel,
       answer: async ({ parameter, optionalBody, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
         const wish = { id: parameter("id"), reason, caller };
@@ -94,6 +98,7 @@ function controlRoutes(operations: Operations): Route[] {
       path: "/v1/jobs/{id}/retry",
       scope: "write",
       query: noQuery,
+      doc: jobDocs.retry,
       answer: async ({ parameter, optionalBody, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
         const wish = { id: parameter("id"), reason, caller };
@@ -111,6 +116,7 @@ function bulkRoutes(operations: Operations): Route[] {
       path: "/v1/jobs:retry",
       scope: "write",
       query: goOnQuery,
+      doc: jobDocs.retryMany,
       answer: async ({ body, query: { cursor }, caller }) => {
         const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
         const filter = retryFilter(asked);
@@ -125,6 +131,7 @@ function bulkRoutes(operations: Operations): Route[] {
       path: "/v1/jobs:cancel",
       scope: "write",
       query: goOnQuery,
+      doc: jobDocs.cancelMany,
       answer: async ({ body, query: { cursor }, caller }) => {
         const wish = readShape(cancelManyShape, body(), "body");
         const after =

@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { parseRate, rateForm, rateText } from "../job/rate.ts";
+import { parseRate, rateForm, ratePattern, rateText } from "../job/rate.ts";
 import type { Limits, LimitsRead } from "../limit/limits.ts";
 import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import { limitDocs } from "./limit-docs.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
@@ -21,6 +22,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/limits",
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: docs.list,
       answer: async ({ query: { cursor, limit } }) => {
         const after =
           cursor === undefined
@@ -41,6 +43,7 @@ function readRoutes(operations: Operations): Route[] {
       path,
       scope: "read",
       query: noQuery,
+      doc: docs.get,
       answer: async ({ parameter }) => {
         const target = readTarget(parameter("target"));
         const read = await operations.readLimits(target);
@@ -62,6 +65,7 @@ function editRoutes(operations: Operations): Route[] {
       path,
       scope: "admin",
       query: noQuery,
+      doc: docs.put,
       answer: async ({ parameter, body, caller }) => {
         const target = readTarget(parameter("target"));
         const limits = readBody(body());
@@ -74,6 +78,7 @@ function editRoutes(operations: Operations): Route[] {
       path,
       scope: "admin",
       query: noQuery,
+      doc: docs.remove,
       answer: async ({ parameter, caller }) => {
         await operations.clearLimits({
           target: readTarget(parameter("target")),
@@ -93,16 +98,19 @@ const bodyShape = z.strictObject({
     .min(1)
     .max(concurrencyMax)
     .nullable()
-    .default(null),
+    .default(null)
+    .describe("So many of its jobs run at the same time."),
   rate: z
     .string(`is written ${rateForm}, or null`)
+    .meta({ pattern: ratePattern.source })
     .transform((text, context) => {
       const rate = parseRate(text);
       if (rate === null) context.addIssue({ code: "custom", message: `is written ${rateForm}, or null` });
       return rate;
     })
     .nullable()
-    .default(null),
+    .default(null)
+    .describe(`So many of its jobs start within a time, written ${rateForm}.`),
 });
 
 function readBody(body: unknown): Limits {
@@ -110,9 +118,12 @@ function readBody(body: unknown): Limits {
 }
 
 const nameMax = 512;
+const nameForm = /^(handler|webhook|lambda|queue|event)\/([\x21-\x7e]+)$/;
+
+const docs = limitDocs(z.string().max(nameMax).regex(nameForm), bodyShape);
 
 function targetFault(name: string): string | null {
-  const [, kind, rest = ""] = /^(handler|webhook|lambda|queue|event)\/([\x21-\x7e]+)$/.exec(name) ?? [];
+  const [, kind, rest = ""] = nameForm.exec(name) ?? [];
   if (kind === undefined || name.length > nameMax)
     return "takes handler/…, webhook/…, lambda/…, queue/… or event/…, and then what the schedules name";
   if (kind === "webhook" && hostOf(rest) !== rest)

@@ -8,10 +8,19 @@ export interface AnswerDoc {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** A name in braces of a path: what it stands for. */
+export interface ParameterDoc {
+  what: string;
+  schema: z.ZodType;
+  example: string;
+}
+
 /** What the OpenAPI document says of a route beside what the route itself checks by. */
 export interface RouteDoc {
   /** What it does, in a few words: the operation's summary. */
   summary: string;
+  /** Its operationId, where the one made of its method and path (`putSchedule`, `listScheduleJobs`) is no good name. */
+  operation?: string;
   /** What else a caller must know. */
   description?: string;
   /** Under which heading it stands. */
@@ -26,6 +35,8 @@ export interface RouteDoc {
     | "Insight"
     | "Tokens and audit"
     | "About";
+  /** The names in braces of its path, where they are other than what openapi-parameters.ts knows by them. */
+  parameters?: Readonly<Record<string, ParameterDoc>>;
   /** The body as it is sent: the schema that reads it. */
   body?: { schema: z.ZodType; optional?: boolean; example: unknown };
   /** Headers it reads, in small letters: if-match, if-none-match. */

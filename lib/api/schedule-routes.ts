@@ -14,6 +14,7 @@ import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
+import { scheduleDocs } from "./schedule-docs.ts";
 import { listQuery } from "./schedule-query.ts";
 import { scheduleListView, scheduleView } from "./schedule-view.ts";
 
@@ -28,6 +29,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.create,
       answer: async ({ body, caller }) =>
         edited(await operations.createSchedule({ ...readKeyedScheduleBody(body()), caller })),
     }),
@@ -36,6 +38,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.put,
       answer: async ({ parameter, body, header, caller }) => {
         const key = readKey(parameter("key"));
         return edited(
@@ -54,6 +57,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.patch,
       answer: async ({ parameter, body, header, caller }) => {
         const key = readKey(parameter("key"));
         const patch = readSchedulePatch(body(), key);
@@ -72,6 +76,7 @@ function editRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.remove,
       answer: async ({ parameter, header, caller }) => {
         await operations.deleteSchedule({
           key: readKey(parameter("key")),
@@ -91,6 +96,7 @@ function holdRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/pause",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.pause,
       answer: async ({ parameter, optionalBody, header, caller, token }) => {
         const key = readKey(parameter("key"));
         const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
@@ -111,6 +117,7 @@ function holdRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/resume",
       scope: "write",
       query: noQuery,
+      doc: scheduleDocs.resume,
       answer: async ({ parameter, optionalBody, header, caller, token }) => {
         const key = readKey(parameter("key"));
         const { owner } = readShape(resumeShape, optionalBody(), "body");
@@ -156,6 +163,7 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}",
       scope: "read",
       query: noQuery,
+      doc: scheduleDocs.get,
       answer: async ({ parameter }) => {
         const key = readKey(parameter("key"));
         const schedule = await operations.readSchedule(key);

@@ -3,15 +3,17 @@ import { readKey } from "../command/schedule-input.ts";
 import type { ComingOccurrence } from "../plan/next-occurrences.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
-import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
 import { keyShape } from "../schedule/schedule-key.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
+import { targetShape } from "../schedule/target-shape.ts";
 import { whenFaults } from "../schedule/timing-shape.ts";
 import { explanationView } from "./explanation-view.ts";
 import type { Operations } from "./operations.ts";
 import { wholeNumber } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import { holdView } from "./schedule-view.ts";
+import { explainDoc, nextDoc, previewDoc } from "./time-docs.ts";
 
 const askedMax = 1_000;
 const askedByDefault = 10;
@@ -26,8 +28,15 @@ const explainQuery = z.strictObject({ at: instantShape });
 /** What a preview takes beside a schedule's body. */
 const previewShape = z.object({
   key: keyShape.optional(),
-  n: z.int().min(1).max(askedMax).default(askedByDefault),
-  from: instantShape.nullish(),
+  n: z.int().min(1).max(askedMax).default(askedByDefault).describe("So many occurrences are told."),
+  from: instantShape.nullish().describe("They are told strictly after it."),
+});
+
+/** All of it, as it is sent. */
+const previewBodyShape = z.strictObject({
+  ...scheduleShape.shape,
+  target: targetShape.optional(),
+  ...previewShape.shape,
 });
 
 /** A schedule's times: those to come, those of a schedule that is not saved, and what became of one. */
@@ -38,6 +47,7 @@ export function timeRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/next",
       scope: "read",
       query: nextQuery,
+      doc: nextDoc,
       answer: async ({ parameter, query: { n, from } }) => {
         const key = readKey(parameter("key"));
         const next = await operations.nextOccurrences({ key, n, from: from?.getTime() });
@@ -57,6 +67,7 @@ export function timeRoutes(operations: Operations): Route[] {
       path: "/v1/preview",
       scope: "read",
       query: noQuery,
+      doc: previewDoc(previewBodyShape),
       answer: async ({ body }) => {
         const { occurrences, ...preview } = await operations.previewSchedule(readPreview(body()));
         return { status: 200, body: { ...occurrencesView(occurrences), ...preview } };
@@ -67,6 +78,7 @@ export function timeRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/explain",
       scope: "read",
       query: explainQuery,
+      doc: explainDoc,
       answer: async ({ parameter, query: { at } }) => {
         const key = readKey(parameter("key"));
         return { status: 200, body: explanationView(await operations.explain({ key, at })) };

@@ -7,6 +7,7 @@ import { readIfMatch } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
+import { restoreDoc, versionsDoc } from "./version-docs.ts";
 
 /** What can be a version's number; Postgres keeps it in four bytes. */
 const versionText = /^[1-9]\d{0,8}$/;
@@ -18,6 +19,7 @@ export function versionRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/versions",
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: versionsDoc,
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const key = readKey(parameter("key"));
         const isVersion = (text: string) => versionText.test(text);
@@ -37,6 +39,7 @@ export function versionRoutes(operations: Operations): Route[] {
       path: "/v1/schedules/{key}/versions/{n}/restore",
       scope: "write",
       query: noQuery,
+      doc: restoreDoc,
       answer: async ({ parameter, header, caller }) => {
         const key = readKey(parameter("key"));
         const n = parameter("n");

@@ -5,6 +5,7 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { noQuery, type Route, route } from "./route.ts";
+import { zoneDocs } from "./zone-docs.ts";
 
 /** By which release of the time zone data everything is planned, and what its updates have moved. */
 export function zoneRoutes(operations: Operations): Route[] {
@@ -14,6 +15,7 @@ export function zoneRoutes(operations: Operations): Route[] {
       path: "/v1/zone-data",
       scope: "read",
       query: noQuery,
+      doc: zoneDocs.read,
       answer: async () => ({ status: 200, body: { ...(await operations.readZoneData()) } }),
     }),
     route({
@@ -21,6 +23,7 @@ export function zoneRoutes(operations: Operations): Route[] {
       path: "/v1/zone-data/{version}/moves",
       scope: "read",
       query: z.strictObject(pageQuery),
+      doc: zoneDocs.moves,
       answer: async ({ parameter, query: { cursor, limit } }) => {
         const version = parameter("version");
         const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);

@@ -102,11 +102,12 @@ interface DateEntry {
 
 const ALLOWED =
   "takes a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02, 12-24..01-02)";
-const ENTRY = /^(?:(\d{4})-)?(\d\d)-(\d\d)(?:\.\.(?:(\d{4})-)?(\d\d)-(\d\d))?$/;
+/** How an entry is written; which days there are, and in which order, is looked at besides. */
+export const dateEntryForm = /^(?:(\d{4})-)?(\d\d)-(\d\d)(?:\.\.(?:(\d{4})-)?(\d\d)-(\d\d))?$/;
 
 /** The entry, or what is wrong with it. */
 function readDateEntry(text: string): DateEntry | string {
-  const [whole, year, month, day, toYear, toMonth, toDay] = ENTRY.exec(text) ?? [];
+  const [whole, year, month, day, toYear, toMonth, toDay] = dateEntryForm.exec(text) ?? [];
   if (whole === undefined) return ALLOWED;
   const from = readDay(year, month, day);
   if (typeof from === "string") return from;

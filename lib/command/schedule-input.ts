@@ -1,9 +1,44 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
-import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
+import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
+import { keyFault, keyShape } from "../schedule/schedule-key.ts";
 import { storableText } from "../schedule/text.ts";
+
+/** A schedule's body with its key, as it is sent. */
+export const keyedScheduleShape = z
+  .strictObject({ key: keyShape.optional(), ...scheduleShape.shape })
+  .meta({ id: "ScheduleInput", description: "What a caller asks for. Unknown fields are errors." });
+
+/** These a patch merges member by member. */
+const merged = new Set(["target", "payload", "calendar", "catchUp", "dst", "retry"]);
+const required = new Set(["when", "target"]);
+
+/** A merge patch as it is sent. What comes of it is checked, as a schedule; this says what can stand in one. */
+export const schedulePatchShape = z
+  .strictObject({
+    key: keyShape.optional(),
+    ...Object.fromEntries(
+      Object.entries(scheduleShape.shape).map(([name, shape]) => [name, patchOf(name, shape)]),
+    ),
+  })
+  .meta({ id: "SchedulePatch", description: "A merge patch (RFC 7396) of a schedule." });
+
+function patchOf(name: string, shape: z.core.$ZodType): z.ZodType {
+  const whole =
+    merged.has(name) && name !== "payload" ? z.record(z.string(), z.unknown()) : withoutDefault(shape);
+  const patch = required.has(name) ? z.optional(whole) : z.nullish(whole);
+  const { description } = z.globalRegistry.get(shape) ?? {};
+  return description === undefined ? patch : patch.describe(description);
+}
+
+/** Left out of a patch, a field stays as it is. */
+function withoutDefault(shape: z.core.$ZodType): z.core.$ZodType {
+  if (shape instanceof z.ZodPipe) return withoutDefault(shape.in);
+  return shape instanceof z.ZodDefault || shape instanceof z.ZodPrefault
+    ? withoutDefault(shape.unwrap())
+    : shape;
+}
 
 /** The key in the path, refused where it can be nobody's. */
 export function readKey(key: string): string {

@@ -9,9 +9,11 @@ const units = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
 /** How a rate is written, for messages. */
 export const rateForm = 'like "10/s", "100/m" or "1000/h"';
 
+export const ratePattern = /^([1-9]\d{0,8})\/([smh])$/;
+
 /** `10/s`, `100/m`, `1000/h`; null for anything else. */
 export function parseRate(text: string): Rate | null {
-  const [, count = "", unit = ""] = /^([1-9]\d{0,8})\/([smh])$/.exec(text) ?? [];
+  const [, count = "", unit = ""] = ratePattern.exec(text) ?? [];
   return unit === "s" || unit === "m" || unit === "h" ? { count: Number(count), perMs: units[unit] } : null;
 }
 
