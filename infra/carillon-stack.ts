@@ -65,7 +65,7 @@ export class CarillonStack extends Stack {
       events: settings.lifecycleEvents,
       busName: settings.lifecycleBus,
     });
-    const tick = new Tick(this, "Tick", { ...shared, alarms });
+    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms });
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
       source: fast,

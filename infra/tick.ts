@@ -10,11 +10,16 @@ import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
+import type { TargetAllowList } from "./target-allow-list.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
 
 export interface TickProps {
   readonly network: Network;
   readonly database: Database;
   readonly queues: readonly JobQueue[];
+  /** What commands of the SQL inbox may name. */
+  readonly targets: TargetAllowList;
+  readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
   readonly logRetention: RetentionDays;
 }
@@ -44,6 +49,8 @@ export class Tick extends Construct {
     this.fn = fn;
     props.database.admit(fn, "carillon_tick");
     for (const queue of props.queues) queue.admitSender(fn);
+    props.targets.tell(fn);
+    props.webhooks.tell(fn);
 
     const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
     // Both hands that pass the event on would otherwise keep it for hours and try again.

@@ -3,6 +3,7 @@ import { belowVerb } from "../command/command-shape.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { lockInbox } from "../db/locks.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
@@ -182,7 +183,7 @@ function noteFailure(run: Run, { row: { id }, key }: Pick<ReadRow, "row" | "key"
   run.failed += 1;
   run.failures.push(error);
   if (key !== null && !run.failedAt.has(key)) run.failedAt.set(key, id);
-  run.log.error("inbox.failed", { command: id, error: String(error) });
+  run.log.error("inbox.failed", { command: id, error: errorText(error) });
 }
 
 const ofTheServer: ReadonlySet<SqlState | undefined> = new Set<SqlState>([

@@ -88,7 +88,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "tick",
         assemble: assembleTick,
-        env: as("tick"),
+        env: { ...as("tick"), ...webhookAllow },
         timeoutMs: seconds(limits.tick),
         concurrency: 2,
       },

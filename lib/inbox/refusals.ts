@@ -1,0 +1,89 @@
+import type { Sql } from "../db/connect.ts";
+import type { Fault } from "../refusal.ts";
+import type { Json } from "../schedule/json.ts";
+
+/** A command that was refused when it was applied, and why. */
+export interface RefusedCommand {
+  /** Its number in the inbox. */
+  id: string;
+  at: Date;
+  refusedAt: Date;
+  /** The role that had called. */
+  caller: string;
+  key: string | null;
+  command: Json;
+  problem: string;
+  faults: Fault[];
+}
+
+/** Where a list of refused commands ended. */
+export interface RefusedPlace {
+  refusedAt: Date;
+  id: string;
+}
+
+export function refusedPlaceText({ refusedAt, id }: RefusedPlace): string {
+  return `${refusedAt.getTime()}/${id}`;
+}
+
+/** Null for what is no place. */
+export function readRefusedPlace(text: string): RefusedPlace | null {
+  const [, refusedAt, id] = /^(0|[1-9]\d{0,12})\/([1-9]\d{0,17})$/.exec(text) ?? [];
+  return refusedAt === undefined || id === undefined ? null : { refusedAt: new Date(Number(refusedAt)), id };
+}
+
+export interface RefusedSearch {
+  /** Of keys; without one, also commands of which not even the key was understood. */
+  prefix?: string | undefined;
+  before?: RefusedPlace | undefined;
+  limit: number;
+}
+
+/** So many are looked at before an answer comes with what was found and where to go on. */
+const lookedMax = 5_000;
+
+/** Newest first; there may be fewer than `limit` and still a `next`. */
+export async function listRefused(
+  sql: Sql,
+  { prefix, before, limit }: RefusedSearch,
+): Promise<{ items: RefusedCommand[]; next?: RefusedPlace }> {
+  const looks = prefix === undefined ? limit + 1 : lookedMax;
+  const places = await sql<(RefusedPlace & { fits: boolean })[]>`
+    select refused_at as "refusedAt", id, ${prefix ?? null}::text is null or coalesce(starts_with(key, ${prefix ?? null}::text), false) as fits
+    from carillon.inbox_refusals
+    ${before === undefined ? sql`` : sql`where (refused_at, id) < (${before.refusedAt}, ${before.id})`}
+    order by refused_at desc, id desc limit ${looks}`;
+  const fitting = places.filter(({ fits }) => fits).slice(0, limit);
+  const last = fitting.length === limit ? fitting.at(-1) : places.at(-1);
+  const isEnd = places.length < looks && last?.id === places.at(-1)?.id;
+  const items = await readRefused(
+    sql,
+    fitting.map(({ id }) => id),
+  );
+  return last === undefined || isEnd
+    ? { items }
+    : { items, next: { refusedAt: last.refusedAt, id: last.id } };
+}
+
+function readRefused(sql: Sql, ids: readonly string[]): PromiseLike<RefusedCommand[]> {
+  return sql<RefusedCommand[]>`
+    select id, at, refused_at as "refusedAt", caller, key, command, problem, faults from carillon.inbox_refusals
+    where id = any(${[...ids]}::bigint[]) order by refused_at desc, id desc`;
+}
+
+/** Long enough for a look after the holidays. */
+export const refusedKeptDays = 15;
+
+const droppedAtOnce = 5_000;
+
+/** Drops what was refused longer ago than it is kept. */
+export async function dropOldRefused(sql: Sql, timeIsUp: () => boolean): Promise<void> {
+  for (let dropped = droppedAtOnce; dropped === droppedAtOnce && !timeIsUp(); ) {
+    const rows = await sql`
+      delete from carillon.inbox_refusals where id = any(array(
+        select id from carillon.inbox_refusals where refused_at < carillon.clock() - make_interval(days => ${refusedKeptDays}::int)
+        order by refused_at limit ${droppedAtOnce}))
+      returning id`;
+    dropped = rows.length;
+  }
+}

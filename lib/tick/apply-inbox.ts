@@ -1,0 +1,40 @@
+import type { Acceptance } from "../command/acceptance.ts";
+import { applyInbox, type InboxDeps } from "../inbox/apply-inbox.ts";
+import { dropOldRefused } from "../inbox/refusals.ts";
+
+/**
+ * So much at most comes before what is due: what callers have put is fired by the same tick, and a flood of it does not make jobs late.
+ * The rest comes after.
+ */
+const beforeFiring = { most: 10_000, ms: 5_000 };
+
+export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
+  /** Without one, the inbox is left to others. */
+  acceptance?: Acceptance | undefined;
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
+
+export async function applyInboxFirst(phase: InboxPhase): Promise<void> {
+  const until = performance.now() + beforeFiring.ms;
+  await applySome(phase, {
+    most: beforeFiring.most,
+    timeIsUp: () => phase.timeIsUp() || performance.now() > until,
+  });
+}
+
+/** Whatever is there still, or again. */
+export async function finishInbox(phase: InboxPhase): Promise<void> {
+  await applySome(phase, { most: Number.POSITIVE_INFINITY, timeIsUp: phase.timeIsUp });
+  await dropOldRefused(phase.sql, phase.timeIsUp);
+}
+
+async function applySome(
+  { acceptance, note, sql, queue, log }: InboxPhase,
+  bounds: Parameters<typeof applyInbox>[1],
+): Promise<void> {
+  if (acceptance === undefined) return;
+  const { applied, refused, failures } = await applyInbox({ sql, queue, log, acceptance }, bounds);
+  if (applied + refused > 0) log.info("inbox.applied", { applied, refused });
+  for (const failure of failures) note(failure);
+}
