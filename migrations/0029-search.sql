@@ -1,1 +1,56 @@
--- To come: nothing yet.
+-- Search: each filter of `GET /v1/schedules` has an access path that gives its schedules in the order of the list, so that a page costs
+-- what it returns, whatever there is besides.
+
+-- A tag and the key of a live schedule that has it. An inverted index tells who has a tag, but not in order: each page would sort
+-- them all. Schedules without tags cost nothing.
+create table carillon.schedule_tags (
+  tag text collate "C" not null,
+  key text collate "C" not null,
+  -- Read by lists of a tag, and where one is paused or cancelled.
+  primary key (tag, key)
+);
+
+insert into carillon.schedule_tags (tag, key)
+select distinct t.tag, s.key from carillon.schedules s cross join lateral unnest(s.tags) t (tag)
+where s.deleted_at is null and s.tags <> '{}';
+
+drop index carillon.schedules_tags;
+
+-- Kept by the table itself: there are many ways to a schedule.
+create function carillon.note_tags() returns trigger
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  if tg_op = 'UPDATE' and old.deleted_at is null then
+    delete from carillon.schedule_tags t where t.key = old.key and t.tag = any(old.tags collate "C")
+      and (new.deleted_at is not null or t.tag <> all(new.tags collate "C"));
+  end if;
+  if new.deleted_at is null then
+    insert into carillon.schedule_tags (tag, key) select t.tag, new.key from unnest(new.tags) t (tag) on conflict do nothing;
+  end if;
+  return null;
+end $$;
+
+create trigger schedules_tagged after insert on carillon.schedules
+  for each row when (new.tags <> '{}') execute function carillon.note_tags();
+create trigger schedules_retagged after update of tags, deleted_at on carillon.schedules
+  for each row when (old.tags <> new.tags or ((old.deleted_at is null) <> (new.deleted_at is null) and old.tags <> '{}'))
+  execute function carillon.note_tags();
+
+-- Read by lists of a target, in the order of keys; of a kind of target, those of its targets are merged.
+create index schedules_target on carillon.schedules (target_id, key) where deleted_at is null;
+
+-- Read by lists of what is paused. Only what is held has an entry.
+create index schedules_paused on carillon.schedules (key) where deleted_at is null and held_since is not null;
+
+-- Read by lists of what few have made. Of a name that made many, the walk through all keys meets enough. Names repeat, so that an
+-- entry is little more than the place of its row.
+create index schedules_created_by on carillon.schedules (created_by) where deleted_at is null;
+
+-- With the schedule, as the near plan's has it: many far ones are due at the same instant, and a page ends between two of them.
+drop index carillon.plan_far_due;
+create index plan_far_due on carillon.plan_far (shard, due_at, schedule_id);
+
+revoke execute on function carillon.note_tags() from public;
+grant select, insert, delete on carillon.schedule_tags to carillon_api, carillon_handler, carillon_tick;

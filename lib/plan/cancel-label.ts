@@ -82,11 +82,14 @@ interface Member {
 }
 
 function membersBehind(tx: Tx, { scope, name }: Label, after: string, limit: number): PromiseLike<Member[]> {
-  const ofLabel =
-    scope === "group" ? tx`group_key = ${name}` : tx`tags @> array[${name}::text] and tags <> '{}'`;
+  if (scope === "tag")
+    return tx<Member[]>`
+      select s.id, s.key, s.shard from carillon.schedule_tags t
+      cross join lateral (select * from carillon.schedules s where s.key = t.key and s.deleted_at is null offset 0) s
+      where t.tag = ${name} and t.key > ${after} order by t.key limit ${limit}`;
   return tx<Member[]>`
     select id, key, shard from carillon.schedules
-    where deleted_at is null and ${ofLabel} and key > ${after} order by key limit ${limit}`;
+    where deleted_at is null and group_key = ${name} and key > ${after} order by key limit ${limit}`;
 }
 
 function batches(page: readonly Member[]): Member[][] {
