@@ -1,27 +1,37 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { makeApi } from "../lib/api/handler.ts";
+import { makeAnswerOnce } from "../lib/api/idempotency.ts";
 import { makeOperations } from "../lib/api/operations.ts";
+import { defaultRateFrom, makeRateLimit } from "../lib/api/rate-limit.ts";
 import { systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import type { Environment } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { connect } from "../lib/db/connect.ts";
+import { rememberedSql } from "../lib/idempotency/remembered-sql.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
-import { findToken } from "../lib/token/token.ts";
+import { takeAllowance } from "../lib/token/allowance.ts";
+import { findToken, noteUse } from "../lib/token/token.ts";
 import { handlers } from "./handlers.ts";
 
 /** HTTPS → schedules and jobs. */
 export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, HttpResponse> {
   const log = logFrom(env, "api");
-  const sql = connect(env, { applicationName: "carillon-api" });
+  const sql = rememberedSql(connect(env, { applicationName: "carillon-api" }));
   const queue = parcelQueueFrom(env, log);
   const limitsDefined = definedOnce(sql, log, handlers);
   const answer = makeApi({
     operations: makeOperations({ sql, queue, handlers, targets: allowedTargetsFrom(env) }),
     findToken: (bearer) => findToken(sql, bearer),
+    admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
+      clock: systemClock,
+      byDefault: defaultRateFrom(env),
+    }),
+    noteUse: (token) => noteUse(sql, token),
+    answerOnce: makeAnswerOnce(sql),
     clock: systemClock,
     log,
   });

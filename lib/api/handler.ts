@@ -3,13 +3,14 @@ import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import type { Clock } from "../clock.ts";
 import type { Invocation } from "../config/function.ts";
 import type { Log } from "../log/log.ts";
-import type { Token } from "../token/token.ts";
+import type { PresentedToken, Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
+import type { AnswerOnce } from "./idempotency.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import type { Operations } from "./operations.ts";
@@ -18,12 +19,19 @@ import { readRequest } from "./request.ts";
 import { makeRouter } from "./router.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { timeRoutes } from "./time-routes.ts";
+import { tokenRoutes } from "./token-routes.ts";
 import { versionRoutes } from "./version-routes.ts";
 import { zoneRoutes } from "./zone-routes.ts";
 
 export interface ApiParts {
   operations: Operations;
   findToken: FindToken;
+  /** Says 429 where the rate of the token is used up. */
+  admit: (token: PresentedToken) => Promise<void>;
+  /** That it is used; no request waits for it, nor fails with it. */
+  noteUse: (token: PresentedToken) => Promise<void>;
+  /** Around what a request with an Idempotency-Key comes to. */
+  answerOnce: AnswerOnce;
   clock: Clock;
   log: Log;
 }
@@ -34,6 +42,8 @@ interface Exchange {
   requestId: string;
   startedAt: number;
   token?: Token;
+  /** What goes on beside the request and ends before its answer. */
+  beside?: Promise<void>;
 }
 
 type Middleware = middy.MiddlewareObj<Exchange, HttpResponse>;
@@ -54,15 +64,18 @@ export function makeApi(
     ...jobRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
+    ...tokenRoutes(operations),
   ]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
-    return toHttp(await router(readRequest(event, requestId), token));
+    return parts.answerOnce({ event, requestId, token }, async () =>
+      toHttp(await router(readRequest(event, requestId), token)),
+    );
   })
     .use(requestLog(parts))
     .use(problems())
     .use(healthProbe(operations))
-    .use(bearerToken(parts.findToken));
+    .use(bearerToken(parts));
   return (event, invocation) => {
     const exchange = { event, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
     // Of Lambda's context middy uses the remaining time alone, which an Invocation has.
@@ -106,11 +119,20 @@ function healthProbe(operations: Operations): Middleware {
   };
 }
 
-function bearerToken(findToken: FindToken): Middleware {
+function bearerToken({ findToken, admit, noteUse, log }: ApiParts): Middleware {
+  const settled = async ({ event: { beside } }: middy.Request<Exchange, HttpResponse>) => beside;
   return {
     before: async ({ event: exchange }) => {
-      exchange.token = await authenticate(exchange.event.headers["authorization"], findToken);
+      const token = await authenticate(exchange.event.headers["authorization"], findToken);
+      exchange.token = token;
+      await admit(token);
+      if (token.isUseNoted) return;
+      exchange.beside = noteUse(token).catch((error: unknown) => {
+        log.warn("token.use-not-noted", { token: token.name, error: String(error) });
+      });
     },
+    after: settled,
+    onError: settled,
   };
 }
 

@@ -5,6 +5,7 @@
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
+  resolve: (rows: unknown) => void;
   reject: (reason: unknown) => void;
 }
 
@@ -13,8 +14,24 @@ export function isStatement(made: unknown): made is Statement {
 }
 
 export function handlerOf(made: unknown): Statement["handler"] {
-  if (!isStatement(made) || typeof Reflect.get(made, "reject") !== "function") {
+  const isKnown =
+    isStatement(made) &&
+    ["resolve", "reject"].every((name) => typeof Reflect.get(made, name) === "function") &&
+    ["strings", "args"].every((name) => Array.isArray(Reflect.get(made, name)));
+  if (!isKnown) {
     throw new Error("This version of the postgres package makes statements that Carillon does not know.");
   }
   return made.handler;
+}
+
+/** The same text for statements that ask the same: what was written, with its fragments and values. */
+export function spelled(statement: Statement): string {
+  return JSON.stringify(partsOf(statement), (_name, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+}
+
+function partsOf(part: unknown): unknown {
+  if (isStatement(part)) return [Reflect.get(part, "strings"), partsOf(Reflect.get(part, "args"))];
+  return Array.isArray(part) ? part.map(partsOf) : part;
 }

@@ -1,8 +1,10 @@
+import type { Acceptance } from "../command/acceptance.ts";
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import type { TellDeps } from "../lifecycle/tell-bus.ts";
 import { type MadeParcel, spreadParcels } from "../limit/target-limits.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -14,12 +16,15 @@ import { shardCount } from "../plan/shard.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
+import { applyInboxFirst, finishInbox } from "./apply-inbox.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
+import { forgetAnswers } from "./forget-answers.ts";
 import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
+import { type RolledUp, rollUp } from "./roll-up.ts";
 import { fireShardBatch } from "./shard-batch.ts";
 import { tellEvents } from "./tell-events.ts";
 
@@ -29,6 +34,8 @@ export interface TickDeps {
   log: Log;
   /** The bus that is told of jobs; without, what is to be told stays in the outbox. */
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
+  /** What is taken of the SQL inbox; without, it is left alone. */
+  acceptance?: Acceptance | undefined;
 }
 
 export interface TickSettings {
@@ -61,6 +68,8 @@ export interface Ticked {
   jobs: number;
   parcels: number;
   finished: boolean;
+  /** What has happened since a tick last told, whoever made it happen. */
+  rolledUp?: RolledUp;
 }
 
 /** What the phases of one tick share. */
@@ -88,12 +97,14 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
   await keepSetting(run.sql, run.settings.notify).catch(run.note);
+  await applyInboxFirst(run).catch(run.note);
   await fireShards(run);
   await sendSpread(run).catch(run.note);
   await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
   await clearEndedHolds(run).catch(run.note);
   await applyWantedHolds(run, run).catch(run.note);
+  await finishInbox(run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
   await deleteEnded(run.sql, run.timeIsUp).catch(run.note);
@@ -101,12 +112,14 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await finishSharedHolds(run, run).catch(run.note);
   await followHandlers(run, run).catch(run.note);
   await nameTargets(run.sql, run.timeIsUp).catch(run.note);
+  await forgetAnswers(run.sql, run.timeIsUp).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
+  await rollUpTallies(run).catch(run.note);
   if (failures.length > 0)
     throw new AggregateError(
       failures,
-      `${failures.length} parts of the tick failed: ${failures.map(String).join("; ")}`,
+      `${failures.length} parts of the tick failed: ${failures.map(errorText).join("; ")}`,
     );
   return total;
 }
@@ -204,6 +217,10 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
 /** After all that jobs wait for: a bus that hangs keeps none from being made. */
 async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
   if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
+}
+
+async function rollUpTallies({ sql, timeIsUp, total }: Run): Promise<void> {
+  total.rolledUp = await rollUp(sql, timeIsUp);
 }
 
 const clearedMax = 500;

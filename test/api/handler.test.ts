@@ -4,13 +4,15 @@ import type { Operations } from "../../lib/api/operations.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { jsonLog } from "../../lib/log/log.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import type { Token } from "../../lib/token/token.ts";
+import type { PresentedToken } from "../../lib/token/token.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
-const tokens: Readonly<Record<string, Token>> = {
-  reader: { id: "1", name: "reader", scope: "read", prefix: null },
-  writer: { id: "2", name: "writer", scope: "write", prefix: null },
-  admin: { id: "3", name: "admin", scope: "admin", prefix: null },
+const plain = { prefix: null, expiresAt: null, rate: null, isUseNoted: true };
+
+const tokens: Readonly<Record<string, PresentedToken>> = {
+  reader: { id: "1", name: "reader", scope: "read", ...plain },
+  writer: { id: "2", name: "writer", scope: "write", ...plain },
+  admin: { id: "3", name: "admin", scope: "admin", ...plain },
 };
 
 /** The API over operations that only note what reached them, or that fail as told. */
@@ -60,6 +62,13 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     listLimits: operation("listLimits"),
     readZoneData: async () => operation("readZoneData")({}),
     zoneMoves: operation("zoneMoves"),
+    tokens: {
+      create: operation("createToken"),
+      read: operation("readToken"),
+      list: operation("listTokens"),
+      rotate: operation("rotateToken"),
+      remove: operation("removeToken"),
+    },
     health: async () => {
       if (failure !== undefined) throw failure;
     },
@@ -67,6 +76,9 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
   const api = makeApi({
     operations,
     findToken: findToken ?? (async (bearer) => tokens[bearer] ?? null),
+    answerOnce: (_request, answer) => answer(),
+    admit: async () => {},
+    noteUse: async () => {},
     clock: { now: () => new Date(0), sleep: async () => {} },
     log: jsonLog((line) => lines.push(line)),
   });

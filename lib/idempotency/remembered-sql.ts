@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Sql, TransactionMode, Tx } from "../db/connect.ts";
+import { isStatement, type Statement } from "../db/statement.ts";
+
+/** What a request under way makes of its statements and transactions. */
+export interface Memory {
+  statement(statement: Statement, run: (statement: Statement) => void): void;
+  transaction<T>(begin: Sql["begin"], work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const underWay = new AsyncLocalStorage<Memory>();
+
+/** Everything that `act` does with a remembered `Sql` goes through this memory. */
+export function remembering<T>(memory: Memory, act: () => Promise<T>): Promise<T> {
+  return underWay.run(memory, act);
+}
+
+/**
+ * The same, but that what belongs to a request with a memory goes through it. The operations know nothing of it: they are made once, over
+ * this, and whoever adds one need not think of it, as long as it writes in transactions (`sql.begin`).
+ */
+export function rememberedSql(sql: Sql): Sql {
+  const routed = (made: unknown): unknown => {
+    if (!isStatement(made)) return made;
+    const run = made.handler;
+    made.handler = (statement) => {
+      const memory = underWay.getStore();
+      if (memory === undefined) run(statement);
+      else memory.statement(statement, run);
+    };
+    return made;
+  };
+  const begin = <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode): Promise<T> => {
+    const memory = mode === undefined ? underWay.getStore() : undefined;
+    return memory === undefined ? sql.begin(work, mode) : memory.transaction(sql.begin, work);
+  };
+  const own: Record<PropertyKey, unknown> = {
+    begin,
+    unsafe: (...details: unknown[]) => routed(Reflect.apply(sql.unsafe, sql, details)),
+  };
+  return new Proxy(sql, {
+    apply: (_sql, _self, details) => routed(Reflect.apply(sql, undefined, details)),
+    get: (_sql, property) => (property in own ? own[property] : Reflect.get(sql, property)),
+  });
+}

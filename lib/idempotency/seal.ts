@@ -1,0 +1,39 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+
+/**
+ * Compresses and encrypts what is kept of a request, so that only who knows the caller's token can read it: answers hold payloads, and
+ * that of `POST /v1/tokens` a token of which nothing but a hash is kept elsewhere. Whoever repeats the request presents the same one.
+ */
+export interface Seal {
+  close(bytes: Buffer): Buffer;
+  /** Null where it was not closed with this. */
+  open(sealed: Buffer): Buffer | null;
+}
+
+const cipher = "aes-256-gcm";
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export function sealOf(secret: string): Seal {
+  const key = createHmac("sha256", "carillon: what is kept of a request").update(secret).digest();
+  return {
+    close: (bytes) => {
+      const nonce = randomBytes(nonceBytes);
+      const closing = createCipheriv(cipher, key, nonce);
+      const body = Buffer.concat([closing.update(zstdCompressSync(bytes)), closing.final()]);
+      return Buffer.concat([nonce, closing.getAuthTag(), body]);
+    },
+    open: (sealed) => {
+      const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes));
+      opening.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
+      try {
+        return zstdDecompressSync(
+          Buffer.concat([opening.update(sealed.subarray(nonceBytes + tagBytes)), opening.final()]),
+        );
+      } catch {
+        return null;
+      }
+    },
+  };
+}
