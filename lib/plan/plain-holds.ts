@@ -100,8 +100,7 @@ export async function applyPlainChanges(
   await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: state.now });
   await insertPlanRows(
     tx,
-    state,
-    changes.flatMap(({ rows }) => rows),
+    changes.flatMap(({ rows }) => rows.map((row) => ({ state, row }))),
   );
   const begins = changes.flatMap((each) => each.begins);
   const parcels: OutgoingParcel[] =

@@ -23,29 +23,58 @@ export function plannedOf(schedule: StoredSchedule): Planned {
   return { id, version, cadenceId, timetable: timetableOf(schedule), governed: isGoverned(body) };
 }
 
+/** What is owed beside what comes: of it, what is due by now is decided with the rest. */
+export type Owed = Omit<Moment, "upTo">;
+
 /**
  * Plans a schedule from one occurrence on. What is due at or below the shard's watermark becomes jobs and parcels at once, by
  * the same statement as in the tick; the first beyond becomes a plan row. With `owed`, what is due by now is decided
  * here too, even where the ticks lag behind.
  */
-export async function planFrom(
+export function planFrom(
   tx: Tx,
   state: ShardState,
   planned: Planned,
   first: number | null,
-  owed?: Omit<Moment, "upTo">,
+  owed?: Owed,
 ): Promise<OutgoingParcel[]> {
-  const { timetable } = planned;
-  if (first === null || timetable.firesLeft === 0) return [];
-  const watermark = plannedUpTo(state, planned.id).getTime();
-  const bound = owed === undefined ? watermark : Math.max(watermark, state.now.getTime());
-  const due = dueAt(timetable, first);
-  if (due > bound) {
-    await insertPlanRow(tx, state, planned, { occurrence: first, due });
-    return [];
+  return planFromEach(tx, [{ state, planned, first, owed }]);
+}
+
+/** The same for many schedules, of any shards. */
+export async function planFromEach(
+  tx: Tx,
+  wishes: readonly {
+    state: ShardState;
+    planned: Planned;
+    first: number | null;
+    owed?: Owed | undefined;
+  }[],
+): Promise<OutgoingParcel[]> {
+  const rows: { state: ShardState; row: PlannedRow }[] = [];
+  const beginnings: { state: ShardState; beginning: Beginning }[] = [];
+  for (const { state, planned, first, owed } of wishes) {
+    const { timetable } = planned;
+    if (first === null || timetable.firesLeft === 0) continue;
+    const watermark = plannedUpTo(state, planned.id).getTime();
+    const bound = owed === undefined ? watermark : Math.max(watermark, state.now.getTime());
+    const due = dueAt(timetable, first);
+    if (due > bound) rows.push({ state, row: { ...planned, occurrence: first, due } });
+    else {
+      const upTo = occurrenceDueBy(timetable, bound);
+      const moment = { missedUpTo: Number.NEGATIVE_INFINITY, ...owed, upTo };
+      beginnings.push({ state, beginning: { planned, first, moment } });
+    }
   }
-  const moment = { missedUpTo: Number.NEGATIVE_INFINITY, ...owed, upTo: occurrenceDueBy(timetable, bound) };
-  return (await firePlanned(tx, state, planned, first, moment)).parcels;
+  await insertPlanRows(tx, rows);
+  const parcels: OutgoingParcel[] = [];
+  for (const ofShard of Map.groupBy(beginnings, ({ state }) => state.shard).values()) {
+    const [first] = ofShard;
+    if (first === undefined) continue;
+    const each = ofShard.map(({ beginning }) => beginning);
+    parcels.push(...(await firePlannedEach(tx, first.state, each)).parcels);
+  }
+  return parcels;
 }
 
 /** Makes the jobs of one schedule from an occurrence on, and its plan row beyond. */
@@ -97,41 +126,38 @@ export async function firePlannedEach(
   });
 }
 
-export async function insertPlanRow(
-  tx: Tx,
-  state: ShardState,
-  { id, version, timetable, cadenceId, governed }: Planned,
-  { occurrence, due }: { occurrence: number; due: number },
-): Promise<void> {
-  const at = new Date(due);
-  const row = tx`(due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
-    values (${at}, ${new Date(occurrence)}, ${id}, ${plannedColumns(timetable.cadence).everyMs}, ${version}, ${cadenceId},
-      ${governed ? true : null}, ${state.shard})`;
-  if (at < state.nearUntil) await tx`insert into carillon.plan ${row}`;
-  else await tx`insert into carillon.plan_far ${row}`;
-}
-
 export interface PlannedRow extends Planned {
   occurrence: number;
   due: number;
 }
 
-/** As `insertPlanRow`, for schedules of one shard. */
-export async function insertPlanRows(tx: Tx, state: ShardState, rows: readonly PlannedRow[]): Promise<void> {
-  const near = rows.filter(({ due }) => due < state.nearUntil.getTime());
-  const far = rows.filter(({ due }) => due >= state.nearUntil.getTime());
+export function insertPlanRow(
+  tx: Tx,
+  state: ShardState,
+  planned: Planned,
+  { occurrence, due }: { occurrence: number; due: number },
+): Promise<void> {
+  return insertPlanRows(tx, [{ state, row: { ...planned, occurrence, due } }]);
+}
+
+/** Of any shards. */
+export async function insertPlanRows(
+  tx: Tx,
+  rows: readonly { state: ShardState; row: PlannedRow }[],
+): Promise<void> {
+  const isNear = ({ state, row }: (typeof rows)[number]) => row.due < state.nearUntil.getTime();
   for (const [table, planned] of [
-    [tx`carillon.plan`, near],
-    [tx`carillon.plan_far`, far],
+    [tx`carillon.plan`, rows.filter(isNear)],
+    [tx`carillon.plan_far`, rows.filter((each) => !isNear(each))],
   ] as const) {
     if (planned.length === 0) continue;
-    const dates = (of: (row: PlannedRow) => number) => tx.array(planned.map((row) => new Date(of(row))));
+    const dates = (of: (row: PlannedRow) => number) => tx.array(planned.map(({ row }) => new Date(of(row))));
     await tx`
       insert into ${table} (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
-      select r.*, ${state.shard} from unnest(${dates(({ due }) => due)}::timestamptz[], ${dates(({ occurrence }) => occurrence)}::timestamptz[],
-        ${planned.map(({ id }) => id)}::bigint[], ${planned.map(({ timetable }) => plannedColumns(timetable.cadence).everyMs)}::bigint[],
-        ${planned.map(({ version }) => version)}::int[], ${planned.map((row) => row.cadenceId)}::int[],
-        ${planned.map(({ governed }) => (governed ? true : null))}::boolean[]) r`;
+      select * from unnest(${dates(({ due }) => due)}::timestamptz[], ${dates(({ occurrence }) => occurrence)}::timestamptz[],
+        ${planned.map(({ row }) => row.id)}::bigint[], ${planned.map(({ row }) => plannedColumns(row.timetable.cadence).everyMs)}::bigint[],
+        ${planned.map(({ row }) => row.version)}::int[], ${planned.map(({ row }) => row.cadenceId)}::int[],
+        ${planned.map(({ row }) => (row.governed ? true : null))}::boolean[], ${planned.map(({ state }) => state.shard)}::int[]::smallint[]) r`;
   }
 }
 

@@ -113,6 +113,49 @@ export async function cadenceId(
   cadence: Cadence,
   calendar: CalendarRef | null,
 ): Promise<number | null> {
+  return (await cadenceIds(tx, [{ cadence, calendar }]))[0] ?? null;
+}
+
+/** The same of many, each in its place. */
+export async function cadenceIds(
+  tx: Tx,
+  cadences: readonly { cadence: Cadence; calendar: CalendarRef | null }[],
+): Promise<(number | null)[]> {
+  const texts = cadences.map(sharedText);
+  const wanted = [...new Set(texts)].filter((text) => text !== null);
+  if (wanted.length === 0) return texts.map(() => null);
+  const rows = tx`
+    select t.text, r.* from unnest(${wanted}::text[]) t (text)
+    cross join lateral json_to_record(t.text::json) r (expression text, timezone text, dst text, version int, "on" text)`;
+  const find = () => tx<{ text: string; id: number }[]>`
+    select w.text, c.id from (${rows}) w join carillon.cadences c
+      on c.expression = w.expression and c.timezone = w.timezone and c.dst = w.dst
+      and c.calendar_version is not distinct from w.version and c.calendar_on is not distinct from w."on"`;
+  const known = new Map((await find()).map(({ text, id }) => [text, id]));
+  if (known.size < wanted.length) {
+    // In one order, whoever makes them: two that make the same wait for each other at the first.
+    await tx`
+      insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on)
+      select expression, timezone, dst, version, "on" from (${rows}) w
+      where w.text <> all(${[...known.keys()]}::text[]) order by 1, 2, 3, 4, 5 on conflict do nothing`;
+    for (const { text, id } of await find()) known.set(text, id);
+  }
+  return texts.map((text) => {
+    if (text === null) return null;
+    const id = known.get(text);
+    if (id === undefined) throw new Error(`The cadence ${text} could neither be made nor found.`);
+    return id;
+  });
+}
+
+/** What of a cadence stands in carillon.cadences, as one text; null where nothing does. */
+function sharedText({
+  cadence,
+  calendar,
+}: {
+  cadence: Cadence;
+  calendar: CalendarRef | null;
+}): string | null {
   const { shared } = plannedColumns(cadence);
   if (shared === null) return null;
   const calendared = shared.kind === "calendared" ? shared : null;
@@ -120,21 +163,14 @@ export async function cadenceId(
     throw new Error("A cadence and its calendar come together.");
   const base = calendared?.of ?? shared;
   // What usually has columns of its own has none beside a calendar: there it is a list of one.
-  const form = storedForm(
+  const { expression, timezone, dst } = storedForm(
     base.kind === "once" || base.kind === "interval" ? { kind: "union", of: [base] } : base,
   );
-  const timezone = calendared?.timezone ?? form.timezone;
-  const [version, on] = [calendar?.versionId ?? null, calendared?.on ?? null];
-  const find = () => tx<{ id: number }[]>`
-    select id from carillon.cadences where expression = ${form.expression} and timezone = ${timezone} and dst = ${form.dst}
-      and calendar_version is not distinct from ${version}::int and calendar_on is not distinct from ${on}::text`;
-  const [known] = await find();
-  if (known !== undefined) return known.id;
-  const [made] = await tx<{ id: number }[]>`
-    insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on)
-    values (${form.expression}, ${timezone}, ${form.dst}, ${version}, ${on}) on conflict do nothing returning id`;
-  const id = (made ?? (await find())[0])?.id;
-  if (id === undefined)
-    throw new Error(`The cadence ${form.expression} in ${timezone} could neither be made nor found.`);
-  return id;
+  return JSON.stringify({
+    expression,
+    timezone: calendared?.timezone ?? timezone,
+    dst,
+    version: calendar?.versionId ?? null,
+    on: calendared?.on ?? null,
+  });
 }

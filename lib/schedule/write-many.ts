@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { type Author, originText } from "./caller.ts";
 import type { Json } from "./json.ts";
-import { type Held, jsonText, type ScheduleChange } from "./write-schedule.ts";
+import type { Held, ScheduleChange } from "./write-schedule.ts";
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
 export async function raiseHeldVersions(
@@ -28,7 +28,7 @@ export async function raiseHeldVersions(
       from raised
     )
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${jsonText(detail)}::text::jsonb, ${originText(author)}::text::jsonb
+    select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
     from raised`;
 }
 

@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
-import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
-import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
-import { type Author, originText } from "./caller.ts";
+import type { CalendarRef } from "./cadence-columns.ts";
+import type { Author } from "./caller.ts";
 import type { Json } from "./json.ts";
-import { queueClass, targetKind } from "./queue-class.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
-import { type StoredSchedule, sparseBody } from "./stored-schedule.ts";
-import { targetName } from "./target-name.ts";
+import type { StoredSchedule } from "./stored-schedule.ts";
+import { auditWritten, headRow, laneOfRow, versionRow, versionsWritten, wantedRows } from "./version-rows.ts";
 
 export type ScheduleChange =
   | "created"
@@ -57,32 +55,34 @@ export interface Held {
   until: Date | null;
 }
 
-export async function insertSchedule(
+export async function insertSchedule(tx: Tx, schedule: NewSchedule, author: Author): Promise<void> {
+  await insertSchedules(tx, [{ ...schedule, author }]);
+}
+
+/** In the order of keys: of two that make the same schedules, one waits for the other at the first. */
+export async function insertSchedules(
   tx: Tx,
-  { id, key, shard, spec, cadenceId, held }: NewSchedule,
-  author: Author,
+  schedules: readonly (NewSchedule & { author: Author })[],
 ): Promise<void> {
-  const { body } = spec;
-  const asked = askedOf(body);
+  if (schedules.length === 0) return;
+  const rows = schedules.map(({ id, key, shard, spec, cadenceId, held, author }) => ({
+    ...versionRow({ id, key, version: 1, specVersion: 1, change: "created", held, spec, cadenceId }, author),
+    ...headRow(spec.body, spec.calendar),
+    shard,
+    end_look_at: spec.body.deleteOnEnd ? author.at : null,
+  }));
   await tx`
-    insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
-      calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at, created_at, created_by, updated_at, updated_by)
-    values (${id}, ${key}, ${shard}, ${queueClass(body.target)}, ${held?.since ?? null}, ${held?.until ?? null}, ${body.group}, ${body.tags},
-      ${targetKind(body.target)}, carillon.target_named(${targetName(body.target)}), ${spec.calendar?.id ?? null}, ${body.maxFires}, ${body.maxFires === null ? null : 0},
-      ${asked.overlap}, ${asked.deadlineMs}, ${laneFor(tx, body)}, ${asked.priority}, ${asked.holdAfter}, ${body.deleteOnEnd ? author.at : null}, ${author.at}, ${author.name}, ${author.at}, ${author.name})`;
-  await insertVersion(
-    tx,
-    {
-      scheduleId: id,
-      version: 1,
-      specVersion: 1,
-      change: "created",
-      held,
-      spec,
-      cadenceId,
-    },
-    author,
-  );
+    with ${wantedRows(tx, rows)},
+    heads as (
+      insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
+        calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at, created_at, created_by, updated_at, updated_by)
+      select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, w.tags, w.target_kind, t.id,
+        w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
+        ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at, w.at, w.actor, w.at, w.actor
+      from wanted w join named t on t.name = w.target_name order by w.key
+    ),
+    ${versionsWritten(tx)}
+    ${auditWritten(tx)}`;
 }
 
 export interface RaisedVersion {
@@ -91,51 +91,66 @@ export interface RaisedVersion {
   cadenceId?: number | null | undefined;
   held: Held | null;
   deleted?: boolean | undefined;
+  /** What the audit says beside who did what. */
   detail?: Json | undefined;
 }
 
-/** Raises the schedule's version: plan rows and not yet due jobs of the old one are no longer its own. */
+/** What of a raised head the database alone tells. */
+export interface Raised {
+  version: number;
+  fires: number | null;
+  lane: string | null;
+}
+
 export async function raiseVersion(
   tx: Tx,
   current: StoredSchedule,
   raised: RaisedVersion,
   author: Author,
-): Promise<{ version: number; fires: number | null; lane: string | null }> {
-  const version = current.version + 1;
-  const specVersion = raised.spec === undefined ? current.specVersion : version;
-  const body = raised.spec?.body ?? current.body;
-  const asked = askedOf(body);
-  const fresh = asksForElse(current, raised);
-  const [row] = await tx<{ fires: number | null; lane: string | null }[]>`
-    update carillon.schedules
-    set version = ${version}, spec_version = ${specVersion}, held_since = ${raised.held?.since ?? null},
-      held_until = ${raised.held?.until ?? null}, queue = ${queueClass(body.target)},
-      ${raised.spec === undefined ? tx`` : tx`calendar_id = ${raised.spec.calendar?.id ?? null},`}
-      max_fires = ${body.maxFires}, fires = case when ${body.maxFires}::int is not null then coalesce(fires, 0) end,
-      overlap = ${asked.overlap}, deadline_ms = ${asked.deadlineMs}, lane = ${laneFor(tx, body)}, priority = ${asked.priority},
-      hold_after = ${asked.holdAfter}, end_look_at = ${body.deleteOnEnd && raised.deleted !== true ? author.at : null}, ${fresh ? tx`fresh_version = ${version},` : tx``}
-      deleted_at = ${raised.deleted === true ? author.at : null},
-      group_key = ${body.group}, tags = ${body.tags}, target_kind = ${targetKind(body.target)}, target_id = carillon.target_named(${targetName(body.target)}),
-      updated_at = ${author.at}, updated_by = ${author.name}
-    where id = ${current.id}
-    returning fires, lane`;
-  if (row === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
-  const { change, spec, cadenceId, held, detail } = raised;
-  await insertVersion(
-    tx,
-    {
-      scheduleId: current.id,
-      version,
-      specVersion,
-      change,
-      held,
-      spec,
-      cadenceId: cadenceId ?? null,
-      detail,
-    },
-    author,
-  );
-  return { version, ...row };
+): Promise<Raised> {
+  const done = (await raiseVersions(tx, [{ current, raised, author }])).get(current.id);
+  if (done === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
+  return done;
+}
+
+/** Raises the schedules' versions: plan rows and not yet due jobs of the old ones are no longer their own. By id. */
+export async function raiseVersions(
+  tx: Tx,
+  edits: readonly { current: StoredSchedule; raised: RaisedVersion; author: Author }[],
+): Promise<Map<string, Raised>> {
+  if (edits.length === 0) return new Map();
+  const rows = edits.map(({ current, raised, author }) => {
+    const { id, key } = current;
+    const version = current.version + 1;
+    const specVersion = raised.spec === undefined ? current.specVersion : version;
+    const body = raised.spec?.body ?? current.body;
+    const deleted = raised.deleted === true;
+    return {
+      ...versionRow({ ...raised, id, key, version, specVersion }, author),
+      ...headRow(body, raised.spec?.calendar ?? null),
+      fresh: asksForElse(current, raised),
+      end_look_at: body.deleteOnEnd && !deleted ? author.at : null,
+      deleted_at: deleted ? author.at : null,
+    };
+  });
+  const done = await tx<(Raised & { id: string })[]>`
+    with ${wantedRows(tx, rows)},
+    heads as (
+      update carillon.schedules s
+      set version = w.version, spec_version = w.spec_version, held_since = w.held_since, held_until = w.held_until, queue = w.queue,
+        calendar_id = case when w.spec then w.calendar_id else s.calendar_id end,
+        max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
+        overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
+        end_look_at = w.end_look_at, fresh_version = case when w.fresh then w.version else s.fresh_version end, deleted_at = w.deleted_at,
+        group_key = w.group_key, tags = w.tags, target_kind = w.target_kind, target_id = t.id, updated_at = w.at, updated_by = w.actor
+      from wanted w join named t on t.name = w.target_name
+      where s.id = w.id
+      returning s.id, s.version, s.fires, s.lane
+    ),
+    ${versionsWritten(tx)},
+    told as (${auditWritten(tx)})
+    select id, version, fires, lane from heads`;
+  return new Map(done.map(({ id, ...raised }) => [id, raised]));
 }
 
 /** A hold that has ended by itself is taken off; the version stays, since nothing was edited. */
@@ -144,60 +159,6 @@ export async function noteResumed(tx: Tx, { id, version, key }: StoredSchedule, 
   await tx`
     insert into carillon.audit (at, actor, action, subject, schedule_id, version)
     values (${at}, 'carillon', 'schedule.resumed', ${key}, ${id}, ${version})`;
-}
-
-interface NewVersion {
-  scheduleId: string;
-  version: number;
-  specVersion: number;
-  change: ScheduleChange;
-  held: Held | null;
-  spec: Spec | undefined;
-  cadenceId: number | null;
-  /** What the audit says beside who did what. */
-  detail?: Json | undefined;
-}
-
-async function insertVersion(
-  tx: Tx,
-  { scheduleId, version, specVersion, change, held, spec, cadenceId, detail }: NewVersion,
-  author: Author,
-): Promise<void> {
-  const cadence = spec === undefined ? null : plannedColumns(spec.cadence);
-  await tx`
-    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, body, target, payload)
-    values (${scheduleId}, ${version}, ${change}, ${author.at}, ${author.name}, ${specVersion}, ${held !== null}, ${held?.until ?? null},
-      ${cadence?.onceAt ?? null}, ${cadence?.firstAt ?? null}, ${cadence?.everyMs ?? null}, ${cadenceId},
-      ${cadence?.startsAt ?? null}, ${cadence?.endsAt ?? null},
-      ${spec === undefined ? null : jsonText(sparseBody(spec.body))}::text::jsonb,
-      ${spec === undefined ? null : jsonText(spec.body.target)}::text::jsonb,
-      ${spec === undefined ? null : jsonText(spec.body.payload)}::text::jsonb)`;
-  await tx`
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-    select ${author.at}, ${author.name}, ${`schedule.${change}`}, s.key, s.id, ${version}, ${detail === undefined ? null : jsonText(detail)}::text::jsonb,
-      ${originText(author)}::text::jsonb
-    from carillon.schedules s where s.id = ${scheduleId}`;
-}
-
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value);
-}
-
-/** What tick, claim and settle look at stands in the head; null where they need not look. */
-function askedOf(body: ScheduleBody) {
-  const { overlap, deadline, priority, holdAfter } = body;
-  return {
-    overlap: overlap === "allow" ? null : overlap,
-    deadlineMs: deadline === null ? null : durationMs(deadline),
-    priority: priority === "normal" ? null : priority === "high" ? -1 : 1,
-    holdAfter,
-  };
-}
-
-/** The lane that its jobs pass because they share a group: whether its handler takes a group together, the database knows. */
-function laneFor(tx: Tx, { target, group, serial }: ScheduleBody) {
-  return tx`carillon.lane_for(${targetName(target)}, ${group}, ${serial})`;
 }
 
 /**
