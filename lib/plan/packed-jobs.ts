@@ -43,6 +43,9 @@ export function packedJobs(tx: Tx, shard: number, now: Date): postgres.PendingQu
       on conflict do nothing
       returning schedule_id
     ),
+    fired_tallied as (
+      insert into carillon.tallies (at, fired) select ${now}, count(*) from inserted_jobs having count(*) > 0
+    ),
     skipped_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
       select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed

@@ -1,0 +1,104 @@
+import type { Tx } from "../db/connect.ts";
+
+/** How much there is, as far as it was looked: `more` where looking stopped. */
+export interface Amount {
+  count: number;
+  more: boolean;
+}
+
+/** What stands at this moment, read from tables that hold open work alone. */
+export interface Standing {
+  now: Date;
+  parcels: Amount;
+  /** Jobs that may start when their time comes, or have come. */
+  waiting: number;
+  /** Of the waiting: their time has come. */
+  due: number;
+  /** Of the waiting: kept back by a hold of their schedule. */
+  held: number;
+  running: number;
+  /** Of the waiting: tried at least once. Where there are more than are looked at, estimated from those. */
+  retrying: number;
+  /** Since when the longest waiting job could have started. */
+  oldestDueAt: Date | null;
+  backlog: Amount;
+  dead: Amount;
+  /** Up to here the slowest shard's plan has become jobs. */
+  plannedTo: Date;
+  rolledUpAt: Date | null;
+}
+
+/** So many rows of a table of open work are looked at: usually all, and bounded where a lot has piled up. */
+const lookedAtMax = 100_000;
+
+/** So many jobs are looked up to tell how many of them have been tried. */
+const triedMax = 10_000;
+
+export async function readStanding(sql: Tx): Promise<Standing> {
+  const [open, rest, retrying] = await Promise.all([readParcels(sql), readRest(sql), readRetrying(sql)]);
+  return { ...open, ...rest, retrying };
+}
+
+type OpenParcels = Pick<Standing, "parcels" | "waiting" | "due" | "held" | "running" | "oldestDueAt">;
+
+/** A parcel that waits for its turn at a target has its place there, which priority has moved, instead of a time. */
+async function readParcels(sql: Tx): Promise<OpenParcels> {
+  const [row] = await sql<(Omit<OpenParcels, "parcels"> & { looked: number })[]>`
+    select count(*)::int as looked,
+      coalesce(sum(jobs) filter (where not leased), 0)::float8 as waiting,
+      coalesce(sum(jobs) filter (where not leased and since <= now), 0)::float8 as due,
+      coalesce(sum(jobs) filter (where held), 0)::float8 as held,
+      coalesce(sum(jobs) filter (where leased), 0)::float8 as running,
+      min(since) filter (where not leased and since <= now) as "oldestDueAt"
+    from (
+      select cardinality(p.occurrences) as jobs, p.lease_until is not null as leased, p.held_schedule is not null as held,
+        case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
+      from carillon.parcels p limit ${lookedAtMax + 1}::int
+    ) p cross join (select carillon.clock() as now) c`;
+  if (row === undefined) throw new Error("An aggregate without a row.");
+  const { looked, ...counts } = row;
+  return { ...counts, parcels: amount(looked) };
+}
+
+async function readRest(
+  sql: Tx,
+): Promise<Pick<Standing, "now" | "backlog" | "dead" | "plannedTo" | "rolledUpAt">> {
+  const [row] = await sql<
+    { now: Date; owing: number; rows: number; dead: number; plannedTo: Date; rolledUpAt: Date | null }[]
+  >`
+    select carillon.clock() as now,
+      (select min(watermark_at) from carillon.shards) as "plannedTo",
+      (select rolled_up_at from carillon.schedule_counts) as "rolledUpAt",
+      (select count(*)::int from (select from carillon.dead_jobs limit ${lookedAtMax + 1}::int) d) as dead,
+      b.owing, b.rows
+    from (select coalesce(sum(owing), 0)::float8 as owing, count(*)::int as rows
+      from (select owing from carillon.backlog limit ${lookedAtMax + 1}::int) b) b`;
+  if (row === undefined) throw new Error("An aggregate without a row.");
+  const { owing, rows, dead, ...rest } = row;
+  return { ...rest, backlog: { count: owing, more: rows > lookedAtMax }, dead: amount(dead) };
+}
+
+/** A parcel without kinds is as the tick made it: none of its jobs has been tried. */
+async function readRetrying(sql: Tx): Promise<number> {
+  const [row] = await sql<{ looked: number; listed: number; tried: number }[]>`
+    with listed as materialized (
+      select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns
+      from (select * from carillon.parcels limit ${lookedAtMax}::int) p where p.kinds is not null and p.lease_until is null
+    ), looked as materialized (
+      select l.id, k.occurrence, k.schedule_id, k.kind, k.n
+      from listed l cross join lateral unnest(l.occurrences, l.schedule_ids, l.kinds, l.ns) k (occurrence, schedule_id, kind, n)
+      limit ${triedMax}::int
+    )
+    select (select coalesce(sum(cardinality(occurrences)), 0)::float8 from listed) as listed,
+      count(*)::int as looked, count(*) filter (where j.attempt > 0)::int as tried
+    from looked k left join lateral (
+      select j.attempt from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
+        and j.state = 'waiting' and j.parcel_id = k.id offset 0) j on true`;
+  if (row === undefined || row.looked === 0) return 0;
+  return Math.round((row.tried * row.listed) / row.looked);
+}
+
+function amount(looked: number): Amount {
+  return { count: Math.min(looked, lookedAtMax), more: looked > lookedAtMax };
+}

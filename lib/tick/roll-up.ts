@@ -1,0 +1,36 @@
+import type { Sql } from "../db/connect.ts";
+
+/** What has happened, as the rows that a tick rolled up tell it. */
+export interface RolledUp {
+  fired: number;
+  skipped: number;
+  missed: number;
+  cancelled: number;
+}
+
+const rowsMax = 20_000;
+
+/** What is shown of the last hour and day is read from minutes; older ones have no reader. */
+const minutesKept = "2 days";
+
+/** Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. */
+export async function rollUp(sql: Sql, timeIsUp: () => boolean): Promise<RolledUp> {
+  const sum = { fired: 0, skipped: 0, missed: 0, cancelled: 0 };
+  for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
+    const [row] = await sql<{ [Name in keyof RolledUp | "taken"]: number }[]>`
+      select taken, fired::float8, skipped::float8, missed::float8, cancelled::float8 from carillon.roll_up(${rowsMax})`;
+    taken = row?.taken ?? 0;
+    sum.fired += row?.fired ?? 0;
+    sum.skipped += row?.skipped ?? 0;
+    sum.missed += row?.missed ?? 0;
+    sum.cancelled += row?.cancelled ?? 0;
+  }
+  await forgetMinutes(sql);
+  return sum;
+}
+
+async function forgetMinutes(sql: Sql): Promise<void> {
+  await sql`
+    with old as (delete from carillon.minutes where minute < carillon.clock() - ${minutesKept}::interval)
+    delete from carillon.minute_lateness where minute < carillon.clock() - ${minutesKept}::interval`;
+}

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { latenessOf, summarize } from "../../lib/stats/lateness.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = connect({ DATABASE_URL: database.url });
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+async function bucketsOf(lates: readonly number[]): Promise<number[]> {
+  const rows = await sql<{ bucket: number }[]>`
+    select carillon.lateness_bucket(l * interval '1 millisecond') as bucket from unnest(${[...lates]}::bigint[]) with ordinality l (l, n) order by n`;
+  return rows.map(({ bucket }) => bucket);
+}
+
+test("a bucket tells what is in it, off by a twentieth or by the millisecond that rounding costs", async () => {
+  const lates = [...fc.sample(fc.integer({ min: 0, max: 40 * 86_400_000 }), 2_000), ...Array(2_000).keys()];
+  const buckets = await bucketsOf(lates);
+  const off = lates.filter(
+    (late, index) => Math.abs(latenessOf(buckets[index] ?? -1) - late) > late * 0.05 + 0.6,
+  );
+  expect(off).toEqual([]);
+});
+
+test("who starts early by another clock is on time", async () => {
+  expect(await bucketsOf([-5_000, 0])).toEqual([0, 0]);
+});
+
+test("percentiles are those of all jobs, by nearest rank", () => {
+  const jobs = [
+    { bucket: 0, jobs: 90 },
+    { bucket: 30, jobs: 9 },
+    { bucket: 60, jobs: 1 },
+  ];
+  expect(summarize(jobs)).toEqual({
+    jobs: 100,
+    p50Ms: 0,
+    p95Ms: latenessOf(30),
+    p99Ms: latenessOf(30),
+    maxMs: latenessOf(60),
+  });
+  expect(summarize([])).toEqual({ jobs: 0, p50Ms: null, p95Ms: null, p99Ms: null, maxMs: null });
+});
