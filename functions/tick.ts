@@ -1,20 +1,26 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
 import { systemClock } from "../lib/clock.ts";
+import { acceptanceOf } from "../lib/command/acceptance.ts";
+import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
+import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { measureTick } from "../lib/tick/measure.ts";
 import { type Ticked, tick, tickDefaults } from "../lib/tick/tick.ts";
+import { handlers } from "./handlers.ts";
 
 /** Batches go on until 70 % of the time is gone: the rest is for the one under way and for sending. */
 const timeShare = 0.7;
 
 export function assemble(env: Environment): Assembled<ScheduledEvent, Ticked> {
   const log = logFrom(env, "tick");
+  const metrics = metricsFrom(env, "tick");
   const queue = parcelQueueFrom(env, log);
   const { notify, bus } = lifecycleFrom(env);
   const events = new EventBridgeClient({ ...awsClientSettings(env, "EVENTBRIDGE"), maxAttempts: 1 });
@@ -25,14 +31,17 @@ export function assemble(env: Environment): Assembled<ScheduledEvent, Ticked> {
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, { min: 1, max: 3_650 }),
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
-  const deps = { sql, log, queue, bus: { events, bus } };
+  const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });
+  const deps = { sql, log, queue, bus: { events, bus }, acceptance };
   return {
     handler: async (_event, invocation) => {
       const startedAt = systemClock.now().getTime();
       const reserve = invocation.getRemainingTimeInMillis() * (1 - timeShare);
       const ticked = await tick(deps, settings, () => invocation.getRemainingTimeInMillis() < reserve);
       const ms = systemClock.now().getTime() - startedAt;
-      log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...ticked, ms });
+      const { rolledUp, ...done } = ticked;
+      log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...done, ms });
+      await measureTick({ sql, log, metrics }, { rolledUp, ms });
       return ticked;
     },
     close: async () => {

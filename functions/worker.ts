@@ -10,6 +10,8 @@ import { connect } from "../lib/db/connect.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
+import { noMetrics } from "../lib/log/metrics.ts";
+import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { applyWantedHolds } from "../lib/plan/wanted-holds.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
@@ -29,6 +31,7 @@ const handlerConnectionsMax = 2;
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const clock = systemClock;
   const log = logFrom(env, "worker");
+  const metrics = metricsFrom(env, "worker");
   const queue = parcelQueueFrom(env, log);
   const events = new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"));
   // What is tried again is tried by the ledger, and counted there.
@@ -64,6 +67,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     events: parcelEvents({ sql, events, bus, log }, notify),
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
     window: targetWindowFrom(env),
+    metrics: metrics === noMetrics ? undefined : metrics,
   };
   // Only the worker that runs handlers is told of a window.
   const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, handlers);

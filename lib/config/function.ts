@@ -1,3 +1,4 @@
+import { loggableError } from "../log/error-text.ts";
 import type { Environment } from "./environment.ts";
 
 /** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
@@ -13,13 +14,20 @@ export interface Assembled<Event, Result> {
 
 export type Assemble<Event, Result> = (env: Environment) => Assembled<Event, Result>;
 
-/** A Lambda entry point that builds its dependencies from the environment once, at the first event rather than at import. */
+/**
+ * A Lambda entry point that builds its dependencies from the environment once, at the first event rather than at import. What it
+ * throws is logged by Lambda's runtime with everything that hangs on the error, so it throws what may be logged.
+ */
 export function onDemand<Event, Result>(
   assemble: Assemble<Event, Result>,
 ): Assembled<Event, Result>["handler"] {
   let assembled: Assembled<Event, Result> | undefined;
-  return (event, invocation) => {
-    assembled ??= assemble(process.env);
-    return assembled.handler(event, invocation);
+  return async (event, invocation) => {
+    try {
+      assembled ??= assemble(process.env);
+      return await assembled.handler(event, invocation);
+    } catch (error) {
+      throw loggableError(error);
+    }
   };
 }

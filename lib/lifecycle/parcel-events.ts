@@ -1,4 +1,5 @@
 import type { LifecycleEvent } from "../config/lifecycle-events.ts";
+import { errorText } from "../log/error-text.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { Settlement } from "../parcel/settle.ts";
 import { noteStarted } from "./outbox.ts";
@@ -24,7 +25,7 @@ export function parcelEvents(deps: TellDeps, notify: readonly LifecycleEvent[]):
     try {
       await telling();
     } catch (error) {
-      deps.log.warn("lifecycle.left", { error: String(error) });
+      deps.log.warn("lifecycle.left", { error: errorText(error) });
     }
   };
   return {

@@ -1,6 +1,7 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { eachRequest, requests } from "../target/delivery.ts";
 import { detailTypeOf, lifecycleEnvelope } from "./lifecycle-envelope.ts";
@@ -84,7 +85,7 @@ async function putBatch({ events, bus }: TellDeps, batch: readonly Entry[], abor
       ),
     };
   } catch (error) {
-    return { told: [], faults: [String(error)] };
+    return { told: [], faults: [errorText(error)] };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import type { HandlerTraits } from "../job/handler-traits.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { defineGroups } from "./define-groups.ts";
 
@@ -27,7 +28,7 @@ export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits
       },
       (error: unknown) => {
         defined = undefined;
-        log.warn("limits.not-defined", { error: String(error) });
+        log.warn("limits.not-defined", { error: errorText(error) });
       },
     );
     return defined;

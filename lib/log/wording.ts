@@ -51,6 +51,7 @@ export const wording = {
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were told to bus {bus}",
   "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",
+  "tick.unmeasured": "the metrics of this tick lack what stands, which could not be read: {error}",
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
   "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",

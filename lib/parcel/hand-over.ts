@@ -1,4 +1,5 @@
 import type { Sql } from "../db/connect.ts";
+import { errorText } from "../log/error-text.ts";
 import { delayMaxMs, type OutgoingParcel, type ParcelQueue, sendParcels } from "./parcel-queue.ts";
 
 /**
@@ -18,7 +19,7 @@ export async function handOver(
     await markSent(sql, sent);
   } catch (error) {
     // Whatever made them is committed and stands: unmarked, they are only offered once more than need be.
-    queue.log.warn("parcel.unmarked", { parcels: sent.length, error: String(error) });
+    queue.log.warn("parcel.unmarked", { parcels: sent.length, error: errorText(error) });
   }
 }
 

@@ -1,4 +1,5 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 
 export type QueueClass = "fast" | "slow";
@@ -99,7 +100,7 @@ async function sendBatch(
     queue.log.warn("parcel.unsent", {
       queue: name,
       parcels: batch.length,
-      error: error instanceof Error ? error.message : String(error),
+      error: errorText(error),
     });
     return [];
   }

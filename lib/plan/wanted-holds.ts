@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { Refusal } from "../refusal.ts";
 import { carillonsOwn, type Hold, holdsAfter, holdsOfOne, isSameHold } from "../schedule/holds.ts";
@@ -36,7 +37,7 @@ export async function applyWantedHolds(
   for (const wanted of await wantedHolds(deps.sql, only)) {
     if (timeIsUp()) return;
     await applyOne(deps, wanted).catch((error: unknown) => {
-      deps.log.warn("lifecycle.hold-failed", { schedule: wanted.scheduleId, error: String(error) });
+      deps.log.warn("lifecycle.hold-failed", { schedule: wanted.scheduleId, error: errorText(error) });
       note(error);
     });
   }

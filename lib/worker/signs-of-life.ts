@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { beatParcel } from "../parcel/beat.ts";
 import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
@@ -39,7 +40,7 @@ export function signsOfLife(
         if (!held) return stopAll();
       } catch (error) {
         // The lease may outlive the fault; whether it did, the settle will say.
-        log.warn("worker.beat-failed", { parcel: parcel.id, error: String(error) });
+        log.warn("worker.beat-failed", { parcel: parcel.id, error: errorText(error) });
       }
     }
   };

@@ -3,6 +3,7 @@ import type { Sql } from "../db/connect.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { type ClaimedParcel, claimParcel, type NotClaimed } from "../parcel/claim.ts";
 import { endLease } from "../parcel/end-lease.ts";
@@ -10,6 +11,8 @@ import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
 import { type Notify, type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
 import type { Deliver } from "../target/delivery.ts";
+import { logFailures } from "./log-failures.ts";
+import type { MeasuredWork } from "./measure-work.ts";
 import { settlement } from "./retry.ts";
 import { signsOfLife } from "./signs-of-life.ts";
 
@@ -26,6 +29,8 @@ export interface WorkerDeps {
   events?: ParcelEvents | undefined;
   /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
   holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
+  /** Adds up what an invocation does; without, nobody does. */
+  measure?: MeasuredWork | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
   window: number | null;
 }
@@ -132,7 +137,7 @@ async function holdWanted(
   try {
     await deps.holdWanted?.([...new Set(dead.map(({ scheduleId }) => scheduleId))]);
   } catch (error) {
-    deps.log.warn("lifecycle.holds-left", { error: String(error) });
+    deps.log.warn("lifecycle.holds-left", { error: errorText(error) });
   }
 }
 
@@ -147,6 +152,7 @@ async function settle(
     return;
   }
   logFailures(deps.log, parcel, settlements);
+  deps.measure?.settled(parcel, settlements);
   await handOver(deps.sql, deps.queue, outgoing);
 }
 
@@ -169,28 +175,8 @@ async function settleSurely(
       return await settleParcel(sql, parcel, settlements, notify);
     } catch (error) {
       if (!mayPass.has(sqlState(error)) || attempt === settlesMax) throw error;
-      log.warn("worker.settle-again", { parcel: parcel.id, error: String(error) });
+      log.warn("worker.settle-again", { parcel: parcel.id, error: errorText(error) });
     }
-  }
-}
-
-function logFailures(log: Log, { jobs }: ClaimedParcel, settlements: readonly (Settlement | null)[]): void {
-  for (const [index, job] of jobs.entries()) {
-    const settled = settlements[index];
-    if (settled?.kind === "retry")
-      log.warn("job.failed", {
-        job: jobId(job),
-        key: job.key,
-        attempt: job.attempt + 1,
-        error: settled.error,
-      });
-    if (settled?.kind === "dead")
-      log.error("job.dead", {
-        job: jobId(job),
-        key: job.key,
-        attempt: job.attempt + 1,
-        error: settled.error,
-      });
   }
 }
 

@@ -1,5 +1,8 @@
 import type { SQSBatchResponse, SQSRecord } from "aws-lambda";
+import { errorText } from "../log/error-text.ts";
+import type { Metrics } from "../log/metrics.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
+import { measuredWork } from "./measure-work.ts";
 import { type WorkerDeps, workParcel } from "./work-parcel.ts";
 
 /**
@@ -7,15 +10,21 @@ import { type WorkerDeps, workParcel } from "./work-parcel.ts";
  * proven end leaves the queue. One that Carillon did not write leaves with a log line and harms no neighbour.
  */
 export async function workMessages(
-  deps: WorkerDeps,
+  { metrics, ...deps }: WorkerDeps & { metrics?: Metrics | undefined },
   records: readonly SQSRecord[],
   timeLeftMs: () => number,
 ): Promise<SQSBatchResponse> {
-  const outcomes = await Promise.allSettled(records.map((record) => workMessage(deps, record, timeLeftMs)));
+  const measure = metrics === undefined ? undefined : measuredWork();
+  const outcomes = await Promise.allSettled(
+    records.map((record) => workMessage({ ...deps, measure }, record, timeLeftMs)),
+  );
+  const [first] = records;
+  if (measure !== undefined && first !== undefined)
+    metrics?.write(measure.measured(), { queue: queueOf(deps, first) });
   const batchItemFailures = records.flatMap(({ messageId }, index) => {
     const outcome = outcomes[index];
     if (outcome?.status === "fulfilled") return [];
-    deps.log.error("worker.failed", { message: messageId, error: String(outcome?.reason) });
+    deps.log.error("worker.failed", { message: messageId, error: errorText(outcome?.reason) });
     return [{ itemIdentifier: messageId }];
   });
   return { batchItemFailures };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { localAccount, localRegion } from "../local-account.ts";
 import type { Arrival, BusEvent, BusStore, Rule, Target } from "./bus-store.ts";
@@ -97,7 +98,7 @@ async function deliver({ store, send, log }: BusParts, event: BusEvent, rule: Ru
         rule: rule.name,
         target: target.arn,
         event: event.id,
-        error: String(error),
+        error: errorText(error),
       });
     }
   }

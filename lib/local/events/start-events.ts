@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../clock.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { listenOnLoopback, readBody } from "../http-server.ts";
 import { makeBus, type QueueMessage } from "./bus.ts";
@@ -39,7 +40,7 @@ export async function startEvents(options: EventsOptions): Promise<EventsEndpoin
   const operations = eventOperations(makeBus({ store, send, clock, log }), store);
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, type, body } = await answerTo(request, store, operations).catch((error: unknown) => {
-      log.error("events.failed", { error: String(error) });
+      log.error("events.failed", { error: errorText(error) });
       return fault(500, "InternalException", "The event bus failed; its log says why.");
     });
     response.writeHead(status, { "content-type": type, "content-security-policy": pagePolicy });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { EventBridgeEvent } from "aws-lambda";
 import type { Clock } from "../../clock.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { localAccount, localRegion } from "../local-account.ts";
 import type { LocalFunction } from "./local-function.ts";
@@ -29,7 +30,7 @@ export function eachMinute(
     try {
       await tick.invoke(scheduledEvent(clock.now()));
     } catch (error) {
-      log.error("local.tick-failed", { error: String(error) });
+      log.error("local.tick-failed", { error: errorText(error) });
     } finally {
       underWay--;
     }

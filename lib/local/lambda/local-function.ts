@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../clock.ts";
 import type { Environment } from "../../config/environment.ts";
 import type { Assemble, Assembled, Invocation } from "../../config/function.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { environmentPool } from "./environment-pool.ts";
 
@@ -40,7 +41,7 @@ export function localFunction<Event, Result>(
     try {
       await own.close();
     } catch (error) {
-      log.warn("local.close-failed", { function: spec.name, error: String(error) });
+      log.warn("local.close-failed", { function: spec.name, error: errorText(error) });
     }
   };
   const environments = environmentPool(spec.concurrency, () => spec.assemble(spec.env), end);

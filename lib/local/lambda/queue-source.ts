@@ -6,6 +6,7 @@ import {
 } from "@aws-sdk/client-sqs";
 import type { SQSEvent } from "aws-lambda";
 import type { Clock } from "../../clock.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { localQueueArn } from "../local-account.ts";
 import { acknowledged } from "./batch-response.ts";
@@ -61,7 +62,7 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
       underWay.add(batch);
     } catch (error) {
       if (stopping.aborted) return;
-      log.warn("local.poll-failed", { queue: queue.name, error: String(error) });
+      log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
       await clock.sleep(pauseAfterFailureMs, stopping);
     }
   }
@@ -109,7 +110,7 @@ async function work(parts: QueueSourceParts, messages: readonly Message[]): Prom
       function: consumer.name,
       queue: queue.name,
       messages: messages.length,
-      error: String(error),
+      error: errorText(error),
     };
     log.error("local.batch-failed", failure);
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import type { Clock } from "../../clock.ts";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer, internalError } from "./http-answer.ts";
@@ -20,7 +21,7 @@ const bodyBytesMax = 10 * 1024 * 1024;
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
-      parts.log.error("local.request-failed", { error: String(error) });
+      parts.log.error("local.request-failed", { error: errorText(error) });
       return internalError();
     });
     const hasBody = status !== 204 && status !== 304;

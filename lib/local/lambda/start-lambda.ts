@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse, request as sendHttp } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
 
@@ -30,7 +31,7 @@ const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 export function startLambda(parts: LambdaParts): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
-      parts.log.error("local.invoke-failed", { error: String(error) });
+      parts.log.error("local.invoke-failed", { error: errorText(error) });
       return fault(500, "ServiceException", "The local Lambda endpoint failed; its log says why.");
     });
     response.writeHead(status, { "content-type": "application/json", ...headers });
@@ -70,7 +71,7 @@ async function run(invoke: InvokeLocal, body: Buffer, type: string, log: Log): P
   if (type === "DryRun") return { status: 204 };
   const executed = { "x-amz-executed-version": "$LATEST" };
   if (type === "Event") {
-    invoke(event).catch((error: unknown) => log.error("local.invoke-failed", { error: String(error) }));
+    invoke(event).catch((error: unknown) => log.error("local.invoke-failed", { error: errorText(error) }));
     return { status: 202, headers: executed };
   }
   try {

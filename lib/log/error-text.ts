@@ -1,0 +1,62 @@
+/**
+ * What of an error a log may hold. The database and the JSON parser quote the values they stumble over, which may be a payload
+ * or a secret: of their messages the quoted parts are left out. Everything else that carries values (details, parameters, causes) never
+ * gets here.
+ */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
+  if (error instanceof AggregateError)
+    return oneLine(`${error.name}: ${error.errors.slice(0, aggregatedMax).map(errorText).join("; ")}`);
+  return oneLine(`${error.name}: ${messageOf(error)}`);
+}
+
+/** An error as it may leave a function: its runtime logs it with all that hangs on it. */
+export function loggableError(error: unknown): Error {
+  const loggable = new Error(errorText(error));
+  loggable.name = error instanceof Error ? error.name : "Error";
+  const frames = framesOf(error);
+  loggable.stack = frames === "" ? loggable.message : `${loggable.message}\n${frames}`;
+  return loggable;
+}
+
+/** Where it happened, without the message, which a stack begins with. */
+export function framesOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const lines = (error.stack ?? "").split("\n");
+  return lines.filter((line) => /^\s+at /.test(line)).join("\n");
+}
+
+const aggregatedMax = 5;
+const lengthMax = 1_000;
+
+function oneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
+    .slice(0, lengthMax)
+    .toWellFormed();
+}
+
+function messageOf(error: Error): string {
+  if (error.name === "PostgresError") return `${codeOf(error)}${withoutQuoted(error)}`;
+  if (error instanceof SyntaxError || error.name === "ZodError") return "the text is not understood";
+  return error.message;
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? `${error.code} ` : "";
+}
+
+/** Classes of SQLSTATE whose messages quote names of the schema and no values: broken constraints, and what is wrong with a statement. */
+const namesAlone = /^(23|42)/;
+
+/** Names of the schema are quoted as values are; those that the server names beside its message are told. */
+function withoutQuoted(error: Error): string {
+  if (namesAlone.test(codeOf(error))) return error.message;
+  const names = ["constraint_name", "table_name", "column_name"].flatMap((field) => {
+    const name: unknown = Reflect.get(error, field);
+    return typeof name === "string" ? [name] : [];
+  });
+  return error.message.replace(/"([^"]*(?:"|$))/g, (whole: string, quoted: string) =>
+    names.includes(quoted.slice(0, -1)) ? whole : '"…"',
+  );
+}

@@ -1,0 +1,42 @@
+/** Every metric of Carillon, with its unit as CloudWatch spells it. What each function tells has its own line. */
+export const metricUnits = {
+  // The tick: what was written since the last one, whoever wrote it.
+  Fired: "Count",
+  Missed: "Count",
+  Skipped: "Count",
+  Cancelled: "Count",
+  // The tick: what stands.
+  DueJobs: "Count",
+  OldestDueMs: "Milliseconds",
+  OpenParcels: "Count",
+  Backlog: "Count",
+  DeadStanding: "Count",
+  PlanLagMs: "Milliseconds",
+  TickMs: "Milliseconds",
+  // Workers, by queue.
+  Claimed: "Count",
+  Succeeded: "Count",
+  Failed: "Count",
+  Dead: "Count",
+  LatenessMs: "Milliseconds",
+  // The function that takes commands from the ingest queue.
+  IngestedCommands: "Count",
+  RefusedCommands: "Count",
+} as const;
+
+export type MetricName = keyof typeof metricUnits;
+
+/** One value, or those of many jobs. */
+export type Measured = Readonly<Partial<Record<MetricName, number | readonly number[]>>>;
+
+export interface Metrics {
+  /** One line; of all that is measured by one invocation together. */
+  write(measured: Measured, dimensions?: MetricDimensions): void;
+}
+
+/** What a metric is told apart by, beside the function. Each further value is a metric that costs. */
+export interface MetricDimensions {
+  queue?: "fast" | "slow";
+}
+
+export const noMetrics: Metrics = { write: () => {} };

@@ -1,0 +1,39 @@
+import type { Sql } from "../db/connect.ts";
+import { errorText } from "../log/error-text.ts";
+import type { Log } from "../log/log.ts";
+import { type Metrics, noMetrics } from "../log/metrics.ts";
+import { readStanding } from "../stats/standing.ts";
+import type { RolledUp } from "./roll-up.ts";
+
+/** One line of metrics a tick. What cannot be measured now fails no tick that has done its work. */
+export async function measureTick(
+  { sql, log, metrics }: { sql: Sql; log: Log; metrics: Metrics },
+  { rolledUp, ms }: { rolledUp: RolledUp | undefined; ms: number },
+): Promise<void> {
+  if (metrics === noMetrics) return;
+  const counts =
+    rolledUp === undefined
+      ? {}
+      : {
+          Fired: rolledUp.fired,
+          Missed: rolledUp.missed,
+          Skipped: rolledUp.skipped,
+          Cancelled: rolledUp.cancelled,
+        };
+  try {
+    const { now, due, oldestDueAt, parcels, backlog, dead, plannedTo } = await readStanding(sql);
+    metrics.write({
+      ...counts,
+      TickMs: ms,
+      DueJobs: due,
+      OldestDueMs: oldestDueAt === null ? 0 : now.getTime() - oldestDueAt.getTime(),
+      OpenParcels: parcels.count,
+      Backlog: backlog.count,
+      DeadStanding: dead.count,
+      PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
+    });
+  } catch (error) {
+    log.warn("tick.unmeasured", { error: errorText(error) });
+    metrics.write({ ...counts, TickMs: ms });
+  }
+}

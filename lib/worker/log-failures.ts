@@ -1,0 +1,36 @@
+import { jobId } from "../job/job-id.ts";
+import type { Log } from "../log/log.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import type { KeptError, Settlement } from "../parcel/settle.ts";
+
+/** One line for each job that failed, and none for those that did not. */
+export function logFailures(
+  log: Log,
+  { id, jobs }: Pick<ClaimedParcel, "id" | "jobs">,
+  settlements: readonly (Settlement | null)[],
+): void {
+  for (const [index, job] of jobs.entries()) {
+    const settled = settlements[index];
+    if (settled?.kind !== "retry" && settled?.kind !== "dead") continue;
+    const failure = {
+      job: jobId(job),
+      key: job.key,
+      parcel: id,
+      attempt: job.attempt + 1,
+      error: loggableFailure(settled),
+    };
+    if (settled.kind === "retry") log.warn("job.failed", failure);
+    else log.error("job.dead", { ...failure, reason: settled.reason });
+  }
+}
+
+const plainClass = /^[\w.$-]{1,100}$/;
+
+/**
+ * Never the message of a target, which may repeat the payload or a credential; the ledger has that. Of an error its class, of an
+ * answer what Carillon itself says of it: the part before the colon.
+ */
+function loggableFailure({ error, errorClass }: KeptError): string {
+  if (errorClass !== undefined) return plainClass.test(errorClass) ? errorClass : "Error";
+  return error.split(":", 1)[0] ?? "";
+}
