@@ -13,6 +13,7 @@ import { groupRoutes } from "./group-routes.ts";
 import type { AnswerOnce } from "./idempotency.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
+import { openApiRoute } from "./openapi.ts";
 import type { Operations } from "./operations.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
@@ -53,7 +54,7 @@ export function makeApi(
   parts: ApiParts,
 ): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
-  const router = makeRouter([
+  const routes = [
     ...scheduleRoutes(operations),
     ...batchRoutes(operations),
     ...timeRoutes(operations),
@@ -65,7 +66,8 @@ export function makeApi(
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
     ...tokenRoutes(operations),
-  ]);
+  ];
+  const router = makeRouter([...routes, openApiRoute(routes)]);
   const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
     return parts.answerOnce({ event, requestId, token }, async () =>

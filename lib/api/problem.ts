@@ -13,12 +13,15 @@ const kinds = {
   "too-large": { status: 413, title: "The body is too large" },
   "media-type": { status: 415, title: "The body is not JSON" },
   impossible: { status: 422, title: "The request is not possible here" },
+  "too-many": { status: 429, title: "The token's rate is used up" },
   internal: { status: 500, title: "Carillon failed" },
   unavailable: { status: 503, title: "Carillon is not available" },
 } as const satisfies Record<string, { status: number; title: string }> &
   Record<RefusalKind, { status: number; title: string }>;
 
 export type ProblemKind = keyof typeof kinds;
+
+export const problemKinds = Object.keys(kinds).filter((name): name is ProblemKind => name in kinds);
 
 export interface ProblemDocument {
   type: string;
