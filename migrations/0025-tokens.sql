@@ -16,10 +16,11 @@ alter table carillon.tokens
   add constraint tokens_name unique (name),
   add constraint tokens_rate check ((rate_count is null) = (rate_ms is null) and rate_count > 0 and rate_ms > 0);
 
--- Secrets that a newer one has taken the place of, for as long as both are good.
+-- Secrets that a newer one has taken the place of, for as long as both are good; and from then on, as those of deleted tokens, so that
+-- none is ever taken for a new one.
 create table carillon.earlier_secrets (
   hash bytea primary key,
-  token_id uuid not null references carillon.tokens on delete cascade,
+  token_id uuid references carillon.tokens on delete set null,
   ends_at timestamptz(3) not null
 );
 -- Read when the token is rotated, read or deleted.
@@ -35,7 +36,7 @@ create table carillon.token_allowances (
   given int not null
 );
 
-grant select, insert, delete on carillon.earlier_secrets to carillon_api;
+grant select, insert, update on carillon.earlier_secrets to carillon_api;
 grant select, insert, update on carillon.token_allowances to carillon_api;
 
 -- A hold that is carried to members tells from where it was asked for. Set with a token that reaches some keys, it binds these alone,

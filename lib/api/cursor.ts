@@ -12,7 +12,9 @@ export type ListName =
   | "dead-jobs"
   | "retries"
   | "cancels"
-  | "group-cancels";
+  | "group-cancels"
+  | "tokens"
+  | "audit";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

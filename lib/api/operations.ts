@@ -63,6 +63,7 @@ import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
+import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
 export interface Page<Item, Place> {
@@ -137,6 +138,7 @@ export interface Operations {
     limit: number;
     before?: string | undefined;
   }): Promise<Page<ZoneMoveRead, string> | null>;
+  tokens: TokenOperations;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -207,6 +209,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listLimits: (wish) => listLimits(sql, wish),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
+    tokens: tokenOperations(sql),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -1,0 +1,76 @@
+import type { Tx } from "../db/connect.ts";
+import type { Rate } from "../job/rate.ts";
+import type { Scope, Token } from "./token.ts";
+
+/** A token as admins read it; neither its secret nor a hash of it. */
+export interface TokenRead extends Token {
+  expiresAt: Date | null;
+  rate: Rate | null;
+  createdAt: Date;
+  createdBy: string;
+  /** To the minute. */
+  lastUsedAt: Date | null;
+  rotatedAt: Date | null;
+  /** Until when a secret from before a rotation is good as well; null where none is. */
+  earlierUntil: Date | null;
+}
+
+interface TokenRow {
+  id: string;
+  name: string;
+  scope: Scope;
+  prefix: string | null;
+  expiresAt: Date | null;
+  count: number | null;
+  perMs: number | null;
+  createdAt: Date;
+  createdBy: string;
+  lastUsedAt: Date | null;
+  rotatedAt: Date | null;
+  earlierUntil: Date | null;
+}
+
+const tokenRows = (tx: Tx) => tx`
+  select t.id, t.name, t.scope, t.prefix, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+    t.created_at as "createdAt", t.created_by as "createdBy", t.last_used_at as "lastUsedAt", t.rotated_at as "rotatedAt",
+    (select max(e.ends_at) from carillon.earlier_secrets e where e.token_id = t.id and e.ends_at > carillon.clock()) as "earlierUntil"
+  from carillon.tokens t`;
+
+/** Whether a token is one of those under this prefix. */
+const under = (tx: Tx, prefix: string | null) =>
+  prefix === null ? tx`true` : tx`starts_with(t.prefix, ${prefix})`;
+
+/** Null also for one that reaches beyond the prefix. */
+export async function readToken(tx: Tx, id: string, prefix: string | null): Promise<TokenRead | null> {
+  if (!isTokenId(id)) return null;
+  const [row] = await tx<TokenRow[]>`${tokenRows(tx)} where t.id = ${id} and ${under(tx, prefix)}`;
+  return row === undefined ? null : tokenRead(row);
+}
+
+/** Its row stays as it is until the transaction ends. */
+export async function lockToken(tx: Tx, id: string, prefix: string | null): Promise<TokenRead | null> {
+  if (!isTokenId(id)) return null;
+  await tx`select from carillon.tokens t where t.id = ${id} and ${under(tx, prefix)} for update`;
+  return readToken(tx, id, prefix);
+}
+
+/** In the order of names, those under the prefix; `after` is the name at which the page before ended. */
+export async function listTokens(
+  tx: Tx,
+  { prefix, after, limit }: { prefix: string | null; after?: string | undefined; limit: number },
+): Promise<{ items: TokenRead[]; next?: string }> {
+  const rows = await tx<TokenRow[]>`
+    ${tokenRows(tx)} where ${under(tx, prefix)} ${after === undefined ? tx`` : tx`and t.name > ${after}`}
+    order by t.name limit ${limit + 1}`;
+  const items = rows.slice(0, limit).map(tokenRead);
+  const last = items.at(-1)?.name;
+  return rows.length > limit && last !== undefined ? { items, next: last } : { items };
+}
+
+export function isTokenId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+function tokenRead({ count, perMs, ...row }: TokenRow): TokenRead {
+  return { ...row, rate: count === null || perMs === null ? null : { count, perMs } };
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import type { Sql, Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import { type Rate, rateText } from "../job/rate.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { type Caller, originText } from "../schedule/caller.ts";
+import { lockToken, readToken, type TokenRead } from "./read-tokens.ts";
+import { hashOf, newSecret } from "./secret.ts";
+import type { Scope, Token } from "./token.ts";
+
+interface Powers {
+  prefix: string | null;
+  expiresAt: Date | null;
+  rate: Rate | null;
+}
+
+/** What is left out is as that of the token with which it is made. */
+export interface NewToken {
+  name: string;
+  scope: Scope;
+  prefix?: string | null | undefined;
+  expiresAt?: Date | null | undefined;
+  rate?: Rate | null | undefined;
+}
+
+export interface TokenWish {
+  /** The token with which this is asked: nothing comes of it that it has not itself. */
+  by: Token;
+  caller: Caller;
+}
+
+/** The token, and what is handed out this once. */
+export interface Issued {
+  token: TokenRead;
+  secret: string;
+}
+
+export async function createToken(sql: Sql, wish: TokenWish & { asked: NewToken }): Promise<Issued> {
+  const { asked, by, caller } = wish;
+  const secret = newSecret();
+  const id = randomUUID();
+  try {
+    return await sql.begin(async (tx) => {
+      const own = await written(tx, by.id);
+      const { prefix, expiresAt, rate } = {
+        prefix: asked.prefix === undefined ? own.prefix : asked.prefix,
+        expiresAt: asked.expiresAt === undefined ? own.expiresAt : asked.expiresAt,
+        rate: asked.rate === undefined ? own.rate : asked.rate,
+      };
+      refuseBeyond({ prefix, expiresAt, rate }, own);
+      const now = await databaseClock(tx);
+      if (expiresAt !== null && expiresAt <= now)
+        throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
+      await tx`
+        insert into carillon.tokens (id, hash, name, scope, prefix, expires_at, rate_count, rate_ms, created_at, created_by)
+        values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${expiresAt},
+          ${rate?.count ?? null}, ${rate?.perMs ?? null}, ${now}, ${caller.name})`;
+      const token = await written(tx, id);
+      await note(tx, "token.created", token, caller, {
+        scope: token.scope,
+        prefix: token.prefix,
+        expiresAt: token.expiresAt,
+        rate: token.rate === null ? null : rateText(token.rate),
+      });
+      return { token, secret };
+    });
+  } catch (error) {
+    if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
+    throw new Refusal("conflict", `There is a token of the name ${JSON.stringify(asked.name)} already.`, [
+      { path: "name", message: "is taken, also where that token's time is over: delete that one first" },
+    ]);
+  }
+}
+
+/** So many secrets of one token are good at a time. */
+export const secretsMax = 4;
+
+/**
+ * A new secret for the same token. Those from before are good until the overlap is over, one that ends earlier until it does; without
+ * an overlap they end at once.
+ */
+export function rotateToken(
+  sql: Sql,
+  { id, overlapMs, by, caller }: TokenWish & { id: string; overlapMs: number },
+): Promise<Issued> {
+  const secret = newSecret();
+  return sql.begin(async (tx) => {
+    const standing = await lockToken(tx, id, by.prefix);
+    if (standing === null) throw missing(id);
+    if (standing.id !== by.id) refuseBeyond(standing, await written(tx, by.id));
+    const now = await databaseClock(tx);
+    if (standing.expiresAt !== null && standing.expiresAt <= now)
+      throw new Refusal("conflict", "The token's time is over; make another one.");
+    const endsAt = new Date(now.getTime() + overlapMs);
+    const [good] = await tx<{ secrets: number }[]>`
+      with ended as (
+        update carillon.earlier_secrets set ends_at = least(ends_at, ${endsAt}) where token_id = ${id} and ends_at > ${now}
+        returning least(ends_at, ${endsAt}) > ${now} as good
+      ), replaced as (
+        insert into carillon.earlier_secrets (hash, token_id, ends_at)
+        select hash, id, ${endsAt}::timestamptz from carillon.tokens where id = ${id}
+      )
+      select count(*) filter (where good)::int as secrets from ended`;
+    if (overlapMs > 0 && (good?.secrets ?? 0) + 2 > secretsMax)
+      throw new Refusal(
+        "conflict",
+        `The token has ${secretsMax} secrets that are good, which is the most: wait until one ends, or rotate without an overlap.`,
+        [{ path: "overlap", message: 'takes "0s" here: then all secrets from before end at once' }],
+      );
+    await tx`update carillon.tokens set hash = ${hashOf(secret)}, rotated_at = ${now} where id = ${id}`;
+    const token = await written(tx, id);
+    await note(tx, "token.rotated", token, caller, { earlierUntil: token.earlierUntil });
+    return { token, secret };
+  });
+}
+
+/** It holds from the commit on, for whatever comes in after that. */
+export async function deleteToken(sql: Sql, { id, by, caller }: TokenWish & { id: string }): Promise<void> {
+  await sql.begin(async (tx) => {
+    // Two that are deleted at once take turns here, so that one of them is the last.
+    const lasting = await tx<{ id: string }[]>`
+      select id from carillon.tokens
+      where scope = 'admin' and prefix is null and expires_at is null order by id for update`;
+    const standing = await lockToken(tx, id, by.prefix);
+    if (standing === null) throw missing(id);
+    if (lasting.length === 1 && lasting[0]?.id === id)
+      throw new Refusal(
+        "conflict",
+        "This is the last token of scope admin that reaches every key and does not expire: make another one first.",
+      );
+    const now = await databaseClock(tx);
+    await tx`
+      with ended as (
+        update carillon.earlier_secrets set ends_at = least(ends_at, ${now}) where token_id = ${id}
+      )
+      insert into carillon.earlier_secrets (hash, ends_at) select hash, ${now}::timestamptz from carillon.tokens where id = ${id}`;
+    await note(tx, "token.deleted", standing, caller, { scope: standing.scope, prefix: standing.prefix });
+    await tx`delete from carillon.tokens where id = ${id}`;
+  });
+}
+
+/** A token that expires could else live on in another one, and so on. */
+function refuseBeyond({ prefix, expiresAt, rate }: Powers, grantor: Powers): void {
+  const faults: Fault[] = [];
+  if (grantor.prefix !== null && prefix?.startsWith(grantor.prefix) !== true)
+    faults.push({ path: "prefix", message: `begins with ${JSON.stringify(grantor.prefix)}, as yours` });
+  if (grantor.expiresAt !== null && (expiresAt === null || expiresAt > grantor.expiresAt))
+    faults.push({ path: "expiresAt", message: `is at most ${grantor.expiresAt.toISOString()}, as yours` });
+  if (grantor.rate !== null && (rate === null || perMs(rate) > perMs(grantor.rate)))
+    faults.push({ path: "rate", message: `is at most ${rateText(grantor.rate)}, as yours` });
+  if (faults.length > 0) throw new Refusal("forbidden", "A token gives no more than it has itself.", faults);
+}
+
+const perMs = ({ count, perMs: ms }: Rate) => count / ms;
+
+async function written(tx: Tx, id: string): Promise<TokenRead> {
+  const token = await readToken(tx, id, null);
+  if (token === null) throw new Error(`The token ${id} was written and is not there.`);
+  return token;
+}
+
+function missing(id: string): Refusal {
+  return new Refusal("missing", `There is no token ${JSON.stringify(id.slice(0, 100))}.`);
+}
+
+function notUnderstood(fault: Fault): Refusal {
+  return new Refusal("invalid", "The token is not understood.", [fault]);
+}
+
+async function note(
+  tx: Tx,
+  action: "token.created" | "token.rotated" | "token.deleted",
+  { id, name, prefix }: TokenRead,
+  caller: Caller,
+  detail: object,
+): Promise<void> {
+  await tx`
+    insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
+    values (carillon.clock(), ${caller.name}, ${action}, ${name}, ${JSON.stringify({ token: id, ...detail })}::text::jsonb,
+      ${originText(caller)}::text::jsonb, ${prefix ?? ""})`;
+}
