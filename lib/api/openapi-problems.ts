@@ -1,5 +1,5 @@
 import type { JsonSchema, Schemas } from "./openapi-schemas.ts";
-import { type ProblemKind, problemDocument, problemKinds, problemShape } from "./problem.ts";
+import { type ProblemKind, problemDocument, problemKinds, problemSchema } from "./problem.ts";
 import type { Route } from "./route.ts";
 
 /** Statuses that every operation can answer with. */
@@ -80,7 +80,7 @@ export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">):
 
 /** The answers that operations share, by their names. */
 export function problemResponses(schemas: Schemas): Record<string, object> {
-  const schema = schemas.of(problemShape, "output");
+  const schema = schemas.of(problemSchema, "output");
   return Object.fromEntries(
     Object.entries(said).map(([kind, problem]) => [responseName(kind), responseOf(kind, problem, schema)]),
   );
