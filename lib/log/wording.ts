@@ -15,6 +15,15 @@ export const wording = {
   "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
   "inbox.failed":
     "command {command} of the SQL inbox failed and stays there, and what comes after it for its key: {error}",
+  "ingest.done":
+    "{commands} commands in {messages} messages: {applied} applied, {passedOver} passed over, {refused} refused, {early} early; {stay} messages stay",
+  "ingest.failed": "{messages} messages stay on the queue of commands: {error}",
+  "ingest.not-again":
+    "command {command} for {key} is not taken any more after an older one that came late: {error}",
+  "ingest.not-soon": "{messages} messages whose schedule is not there yet come again later: {error}",
+  "ingest.refused": "command {command} of message {message} for {key} is dead: {kind}",
+  "ingest.untold":
+    "{commands} dead commands did not reach the dead-letter queue, and their messages come again: {error}",
   "job.dead": "job {job} is dead after {attempt} attempts: {error}",
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
   "lifecycle.given-up":
