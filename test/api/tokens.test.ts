@@ -304,3 +304,14 @@ test("a secret that was not copied whole is told from one that was", () => {
   const changed = `${secret.slice(0, 20)}${secret[20] === "x" ? "y" : "x"}${secret.slice(21)}`;
   expect([secret, changed, "carillon_mine", "mine"].map(isMiscopied)).toEqual([false, true, false, false]);
 });
+
+test("a token whose rate is used up is told when to come again", async () => {
+  const { token } = await make({ name: "hasty", scope: "read", rate: "2/h" });
+  expect([await works(token), await works(token)]).toEqual([200, 200]);
+  const refused = await api.send("GET", "/v1/schedules", by(token));
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: { "retry-after": "1800", "content-type": "application/problem+json" },
+    json: { type: "urn:carillon:problem:too-many", status: 429 },
+  });
+});
