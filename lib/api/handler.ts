@@ -17,8 +17,10 @@ import { openApiRoute } from "./openapi.ts";
 import type { Operations } from "./operations.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
+import type { Route } from "./route.ts";
 import { makeRouter } from "./router.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
+import { statsRoutes } from "./stats-routes.ts";
 import { timeRoutes } from "./time-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
 import { versionRoutes } from "./version-routes.ts";
@@ -49,11 +51,8 @@ interface Exchange {
 
 type Middleware = middy.MiddlewareObj<Exchange, HttpResponse>;
 
-/** The API as a Lambda handler: logged, problems worded, authenticated, and then routed; in this order. */
-export function makeApi(
-  parts: ApiParts,
-): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
-  const { clock, operations } = parts;
+/** Every route there is. */
+export function apiRoutes(operations: Operations): Route[] {
   const routes = [
     ...scheduleRoutes(operations),
     ...batchRoutes(operations),
@@ -65,9 +64,18 @@ export function makeApi(
     ...jobRoutes(operations),
     ...limitRoutes(operations),
     ...zoneRoutes(operations),
+    ...statsRoutes(operations),
     ...tokenRoutes(operations),
   ];
-  const router = makeRouter([...routes, openApiRoute(routes)]);
+  return [...routes, openApiRoute(routes)];
+}
+
+/** The API as a Lambda handler: logged, problems worded, authenticated, and then routed; in this order. */
+export function makeApi(
+  parts: ApiParts,
+): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
+  const { clock, operations } = parts;
+  const router = makeRouter(apiRoutes(operations));
   const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
     return parts.answerOnce({ event, requestId, token }, async () =>

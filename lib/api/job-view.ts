@@ -52,7 +52,7 @@ export const openJobSchema = z
   .meta({ id: "OpenJob", description: "A job that is not settled." });
 
 export const jobSchema = z
-  .strictObject({ ...jobFields, payload: z.json(), attempts: z.array(attemptSchema) })
+  .strictObject({ ...jobFields, payload: z.unknown(), attempts: z.array(attemptSchema) })
   .meta({ id: "Job", description: "The durable record of one occurrence." });
 
 /** A job as callers read it alone, with its payload and its attempts. */

@@ -40,14 +40,14 @@ export const scheduleListSchema = z
   .meta({ id: "ListedSchedule", description: "A schedule as it stands in a list: without its payload." });
 
 export const scheduleSchema = z
-  .strictObject({ ...listedFields, payload: z.json(), lastJob: jobListSchema.nullable() })
+  .strictObject({ ...listedFields, payload: z.unknown(), lastJob: jobListSchema.nullable() })
   .meta({ id: "Schedule", description: "A schedule, with the newest of its jobs that has started." });
 
 /** What every edit of a schedule answers with. */
 export const editedSchema = z
   .strictObject({
     ...listedFields,
-    payload: z.json(),
+    payload: z.unknown(),
     changes: z
       .strictObject({ before: z.array(instantText), after: z.array(instantText) })
       .describe("The coming occurrences as they were before the edit and as they are now, up to five each."),

@@ -18,7 +18,7 @@ const versionSchema = z
       .optional()
       .describe("What was asked, without the payload; missing where the version changed only the state."),
     changes: z
-      .array(z.strictObject({ path: z.string(), before: z.json().optional(), after: z.json().optional() }))
+      .array(z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }))
       .describe(
         "What differs from what was asked before; without values where they are too large or too secret.",
       ),

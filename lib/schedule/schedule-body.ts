@@ -125,8 +125,8 @@ export const scheduleShape = z.strictObject({
     .array(tagShape)
     .max(50)
     .default([])
-    .describe("Labels by which schedules are found and held together.")
-    .transform((tags) => [...new Set(tags)]),
+    .transform((tags) => [...new Set(tags)])
+    .describe("Labels by which schedules are found and held together."),
   description: storableText({ min: 0, max: 1_000 }).nullable().default(null).describe("For people."),
   ...timingShapes,
   retry: retryShape.prefault({}).describe("How often a job is tried, and how long it waits between."),

@@ -33,4 +33,4 @@ export const keyShape = z
     const fault = keyFault(key);
     if (fault !== null) context.addIssue({ code: "custom", message: fault });
   })
-  .meta({ minLength: 1, maxLength: keyLengthMax, pattern: keyPattern });
+  .meta({ id: "Key", minLength: 1, maxLength: keyLengthMax, pattern: keyPattern });
