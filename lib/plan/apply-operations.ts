@@ -146,7 +146,7 @@ async function editOne(
   if (isDeleted) standing.delete(key);
   return {
     applied: { change: isDeleted ? "deleted" : "changed", id, key, version: current.version + 1 },
-    parcels,
+    parcels: [...(decision.freed ?? []), ...parcels],
   };
 }
 

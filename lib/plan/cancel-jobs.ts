@@ -53,7 +53,7 @@ export async function cancelJobs(
   for (let attempt = 1; left.length > 0 && attempt <= attemptsMax; attempt++) {
     const some = left;
     try {
-      const { done, parcels } = await sql.begin((tx) => cancelOnce(tx, some, by));
+      const { done, parcels } = await sql.begin((tx) => cancelJobsInside(tx, some, by));
       await handOver(sql, queue, parcels);
       for (const { became, ...key } of done) outcomes.set(jobId(key), became);
       left = done.filter(({ became }) => became === "moved");
@@ -66,7 +66,8 @@ export async function cancelJobs(
 
 type Row = (JobKey & { became: CancelOutcome }) | (OutgoingParcel & { became: null });
 
-async function cancelOnce(
+/** What `moved` is left as it is; the parcels are to be sent after the commit. */
+export async function cancelJobsInside(
   tx: Tx,
   keys: readonly JobKey[],
   by: { caller: Caller; detail: { [name: string]: Json } },

@@ -34,11 +34,11 @@ export interface EditDone {
 }
 
 /**
- * What is to be done with a schedule that was found and locked; null where it already is as wished. Labels that it would be brought
- * under and that nobody has locked yet come before every other lock: the edit begins anew with them.
+ * What is to be done with a schedule that was found and locked, and the parcels that deciding has freed; null where it already is as
+ * wished. Labels that it would be brought under and that nobody has locked yet come before every other lock: the edit begins anew with them.
  */
 export type Decision =
-  | { edit: Edit; holdsAfter: readonly Hold[] }
+  | { edit: Edit; holdsAfter: readonly Hold[]; freed?: readonly OutgoingParcel[] }
   | { unlockedLabels: readonly Label[] }
   | null;
 
@@ -128,7 +128,7 @@ export async function editOnce(
   return {
     change: "changed",
     schedule: await readScheduleById(tx, current.id),
-    parcels: await joinParcels(tx, parcels),
+    parcels: await joinParcels(tx, [...(decision.freed ?? []), ...parcels]),
     changes: { before, after },
   };
 }

@@ -1,0 +1,86 @@
+import type { Tx } from "../db/connect.ts";
+import { jobId } from "../job/job-id.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { cancelJobsInside } from "./cancel-jobs.ts";
+import { type EditDeps, type EditSteps, edit } from "./edit-transaction.ts";
+import { isJob, onceOf, readAnyJob } from "./planned-job.ts";
+import { type PutWish, putSteps } from "./schedule-edits.ts";
+import { plannedUpTo, type ShardState } from "./shard.ts";
+
+/** What becomes of a job whose key has one that is not done yet. */
+export type IfExists = "replace" | "keep" | "refuse";
+
+export interface EnqueueWish {
+  key: string;
+  body: ScheduleBody;
+  caller: Caller;
+  ifExists: IfExists;
+}
+
+export interface Enqueued {
+  /** `unchanged`: it stands as it was asked for, or is kept. */
+  change: "created" | "changed" | "unchanged";
+  job: JobRead;
+}
+
+/** A job without a lasting schedule: a schedule that runs once and goes by itself. */
+export async function enqueueJob(deps: EditDeps, wish: EnqueueWish): Promise<Enqueued> {
+  const { change, schedule } = await edit(deps, wish, enqueueSteps(wish));
+  // Of a schedule that runs once the normal form of the cadence is `at` and the instant.
+  const occurrence = new Date(schedule.cadence.slice("at ".length));
+  const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
+  const job = await readAnyJob(deps.sql, id);
+  if (job === null) throw new Refusal("conflict", `The job ${id} is being changed by others at this moment.`);
+  return { change, job };
+}
+
+/** A put that knows that it puts a job: what has not started is replaced, not joined by another one. */
+export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps {
+  const { missing, decide } = putSteps(wish);
+  return {
+    ...(missing === undefined ? {} : { missing }),
+    decide: async (tx, context) => {
+      const { current, state } = context;
+      if (!isJob(current))
+        throw new Refusal(
+          "conflict",
+          `The key ${JSON.stringify(wish.key)} is that of a schedule that is no job.`,
+          [{ path: "key", message: "is taken by a schedule" }],
+        );
+      const open = await openJob(tx, current, state);
+      if (open !== null && wish.ifExists === "keep") return null;
+      if (open !== null && wish.ifExists === "refuse")
+        throw new Refusal("conflict", `The job ${JSON.stringify(wish.key)} is not done yet.`, [
+          { path: "key", message: "has a job that is not done yet" },
+        ]);
+      const decision = await decide(tx, context);
+      if (decision === null || "unlockedLabels" in decision || open === null || open === "planned")
+        return decision;
+      const { spec } = decision.edit;
+      const moves = spec !== undefined && onceOf(spec.cadence) !== onceOf(current.cadence);
+      // What is not due yet goes with its version; what runs goes on.
+      if (!moves || open.dueAt > state.now || open.state === "running") return decision;
+      const by = { caller: wish.caller, detail: { job: open.id, replaced: true } };
+      const { parcels } = await cancelJobsInside(tx, [open], by);
+      return { ...decision, freed: parcels };
+    },
+  };
+}
+
+/** The schedule's only job, where it is not settled; `planned` where it has no row yet. */
+async function openJob(
+  tx: Tx,
+  { id, cadence, heldSince }: StoredSchedule,
+  state: ShardState,
+): Promise<JobRead | "planned" | null> {
+  const at = onceOf(cadence);
+  if (at === null) return null;
+  const [job] = await readJobsAt(tx, [{ scheduleId: id, occurrence: new Date(at) }]);
+  if (job === undefined)
+    return heldSince !== null || at > plannedUpTo(state, id).getTime() ? "planned" : null;
+  return ["waiting", "running", "retrying"].includes(job.state) ? job : null;
+}

@@ -1,0 +1,113 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { jobId, parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import { Refusal } from "../refusal.ts";
+import { findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import { cancelJob, type JobWish, noSuchJob } from "./cancel-jobs.ts";
+import { isHeldAt } from "./coming.ts";
+import { type EditDeps, edit } from "./edit-transaction.ts";
+import { plannedUpTo, readShard } from "./shard.ts";
+
+/**
+ * A job by its id, also before it has a row: a schedule that runs once tells its id from the beginning, and the ticks write the row some
+ * minutes before it is due.
+ */
+export async function readAnyJob(tx: Tx, id: string): Promise<JobRead | null> {
+  const made = await readJob(tx, id);
+  if (made !== null) return made;
+  const schedule = await scheduleOnceAt(tx, id);
+  const planned = schedule === null ? null : await plannedJob(tx, schedule);
+  // Between the two looks a tick may have made it.
+  return planned ?? (schedule === null ? null : readJob(tx, id));
+}
+
+/** A schedule that runs once and goes by itself: a job that somebody asked for without a lasting schedule. */
+export function isJob({ cadence, body }: Pick<StoredSchedule, "cadence" | "body">): boolean {
+  return onceOf(cadence) !== null && body.deleteOnEnd;
+}
+
+/** When a schedule runs that does so once. */
+export function onceOf(cadence: Cadence): number | null {
+  if (cadence.kind === "window" || cadence.kind === "calendared") return onceOf(cadence.of);
+  return cadence.kind === "once" ? cadence.at : null;
+}
+
+/** The schedule whose only run has this id; also one that is deleted. */
+async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null> {
+  const key = parseJobId(id);
+  if (key === null || key.kind !== "cadence" || key.n !== 0) return null;
+  const schedule = await findScheduleById(tx, key.scheduleId);
+  return schedule !== null && onceOf(schedule.cadence) === key.occurrence.getTime() ? schedule : null;
+}
+
+/** Null where the ticks have come past it: it has a row, or had one. */
+async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
+  const { id, key, version, body, cadence } = schedule;
+  const at = onceOf(cadence);
+  if (at === null) return null;
+  const [row] = await tx<{ deletedAt: Date | null }[]>`
+    select deleted_at as "deletedAt" from carillon.schedules where id = ${id}`;
+  const deletedAt = row?.deletedAt ?? null;
+  const occurrence = new Date(at);
+  const due = new Date(dueAt(timetableOf(schedule), at));
+  const state = await readShard(tx, schedule.shard);
+  const isHeld = isHeldAt(schedule, Math.max(state.now.getTime(), due.getTime()));
+  const isToCome = due > plannedUpTo(state, id) || isHeld;
+  if (deletedAt === null ? !isToCome : deletedAt >= due) return null;
+  return {
+    id: jobId({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+    kind: "cadence",
+    n: 0,
+    key,
+    scheduleId: id,
+    version,
+    group: body.group,
+    occurrence,
+    dueAt: due,
+    state: deletedAt === null ? "waiting" : "cancelled",
+    reason: deletedAt === null ? null : "deleted",
+    attempt: 0,
+    checks: 0,
+    readyAt: isHeld || deletedAt !== null ? null : due,
+    startedAt: null,
+    finishedAt: deletedAt,
+    latenessMs: null,
+    durationMs: null,
+    cancelling: false,
+    error: null,
+    recheckOf: null,
+    payload: body.payload,
+    attempts: [],
+  };
+}
+
+/** As `cancelJob`, also before it has a row: a job without a lasting schedule then goes with its schedule. */
+export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job: JobRead; asked: boolean }> {
+  const schedule =
+    (await readJob(deps.sql, wish.id)) === null ? await scheduleOnceAt(deps.sql, wish.id) : null;
+  const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
+  if (schedule === null || planned?.state !== "waiting") return cancelJob(deps, wish);
+  if (!isJob(schedule))
+    throw new Refusal(
+      "conflict",
+      `The job ${planned.id} is not made yet: delete or change its schedule ${JSON.stringify(schedule.key)} instead.`,
+    );
+  const { id, key, version } = schedule;
+  const detail = { job: planned.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+  await edit(
+    deps,
+    { key, caller: wish.caller },
+    {
+      decide: async (_tx, { current }) => {
+        if (current.id !== id || current.version !== version)
+          throw new Refusal("conflict", `The job ${planned.id} is being changed at this moment: try again.`);
+        return { edit: { change: "deleted", delete: true, detail }, holdsAfter: [] };
+      },
+    },
+  );
+  const job = await readAnyJob(deps.sql, wish.id);
+  if (job === null) throw noSuchJob(wish.id);
+  return { job, asked: job.cancelling };
+}
