@@ -8,6 +8,7 @@ import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
+import { enqueueRoutes } from "./enqueue-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
 import type { AnswerOnce } from "./idempotency.ts";
@@ -59,6 +60,7 @@ export function apiRoutes(operations: Operations): Route[] {
     ...timeRoutes(operations),
     ...versionRoutes(operations),
     ...fireRoutes(operations),
+    ...enqueueRoutes(operations),
     ...calendarRoutes(operations),
     ...groupRoutes(operations),
     ...jobRoutes(operations),

@@ -3,7 +3,7 @@ import { applyCommands, type Command, type CommandResult, readCommands } from ".
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobPlace } from "../job/job-place.ts";
-import { type JobRead, readJob } from "../job/read-job.ts";
+import type { JobRead } from "../job/read-job.ts";
 import {
   clearLimits,
   type Limits,
@@ -24,16 +24,18 @@ import {
   readCalendarWithCounts,
   removeCalendar,
 } from "../plan/calendar-edits.ts";
-import { cancelJob, type JobWish } from "../plan/cancel-jobs.ts";
+import type { JobWish } from "../plan/cancel-jobs.ts";
 import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../plan/cancel-label.ts";
 import { type CancelledMany, type CancelManyWish, cancelMany } from "../plan/cancel-many.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../plan/dead-jobs.ts";
 import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
+import { type Enqueued, type EnqueueWish, enqueueJob } from "../plan/enqueue-job.ts";
 import { type Explanation, explain } from "../plan/explain.ts";
 import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
 import type { ApplyOptions } from "../plan/operation.ts";
+import { cancelAnyJob, readAnyJob } from "../plan/planned-job.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import { type LabelRead, readLabel } from "../plan/read-label.ts";
 import {
@@ -63,6 +65,8 @@ import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
+import { type Forecast, readForecast } from "../stats/forecast.ts";
+import { readStats, type Stats } from "../stats/stats.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
@@ -108,6 +112,8 @@ export interface Operations {
     limit: number;
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
+  enqueueJob(wish: EnqueueWish): Promise<Enqueued>;
+  /** Also one that is planned and has no row yet. */
   readJob(id: string): Promise<JobRead | null>;
   /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
@@ -139,6 +145,8 @@ export interface Operations {
     before?: string | undefined;
   }): Promise<Page<ZoneMoveRead, string> | null>;
   tokens: TokenOperations;
+  readStats(): Promise<Stats>;
+  readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
   health(): Promise<void>;
 }
@@ -188,10 +196,14 @@ export function makeOperations(deps: OperationDeps): Operations {
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
       return jobsOf(sql, schedule, { limit, before });
     },
-    readJob: (id) => readJob(sql, id),
+    enqueueJob: async (wish) => {
+      accept.body(wish.body);
+      return enqueueJob(deps, wish);
+    },
+    readJob: (id) => readAnyJob(sql, id),
     deadJobs: (search) => listDead(sql, search),
     searchHistory: (search) => searchHistory(sql, search),
-    cancelJob: (wish) => cancelJob(deps, wish),
+    cancelJob: (wish) => cancelAnyJob(deps, wish),
     retryJob: (wish) => retryJob(deps, wish),
     cancelMany: (wish) => cancelMany(deps, wish),
     retryMany: (wish) => retryMany(deps, wish),
@@ -210,6 +222,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql),
+    readStats: () => readStats(sql),
+    readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {
       await sql`select carillon.clock()`;
     },

@@ -1,0 +1,90 @@
+import * as z from "zod";
+import type { Forecast } from "../stats/forecast.ts";
+import type { Counts, Stats } from "../stats/stats.ts";
+import type { Operations } from "./operations.ts";
+import { wholeNumber } from "./query.ts";
+import { refusePrefixed } from "./reach.ts";
+import { noQuery, type Route, route } from "./route.ts";
+import {
+  forecastAnswer,
+  forecastExample,
+  forecastMinutesMax,
+  statsAnswer,
+  statsExample,
+} from "./stats-shape.ts";
+
+/** How Carillon does, and what is to come. Both are about everybody's schedules. */
+export function statsRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/stats",
+      scope: "read",
+      query: noQuery,
+      doc: {
+        summary: "What stands, and what happened in the last hour and day",
+        description:
+          "Counted as it happens and rolled up by the tick: nothing is looked through, so it is as quick with millions of schedules. A token with a prefix has no access.",
+        tag: "Insight",
+        answers: { 200: { what: "The counts", schema: statsAnswer, example: statsExample } },
+      },
+      answer: async ({ token }) => {
+        refusePrefixed(token, "The statistics of all schedules");
+        return { status: 200, body: statsView(await operations.readStats()) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/forecast",
+      scope: "read",
+      query: z.strictObject({
+        minutes: wholeNumber({ min: 1, max: forecastMinutesMax, byDefault: 60 }),
+      }),
+      doc: {
+        summary: "Fires per minute in the time to come",
+        description:
+          "From the plan and the cadences as they are now; retries, `endsAt` and `maxFires` are not looked at. A token with a prefix has no access.",
+        tag: "Insight",
+        answers: { 200: { what: "The minutes to come", schema: forecastAnswer, example: forecastExample } },
+      },
+      answer: async ({ token, query: { minutes } }) => {
+        refusePrefixed(token, "The forecast of all schedules");
+        return { status: 200, body: forecastView(await operations.readForecast(minutes)) };
+      },
+    }),
+  ];
+}
+
+function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<typeof statsAnswer> {
+  const { now, waiting, due, held, running, retrying, oldestDueAt, parcels, backlog, dead } = standing;
+  return {
+    asOf: now.toISOString(),
+    schedules,
+    jobs: { waiting, due, held, running, retrying, backlog, dead },
+    oldestDue:
+      oldestDueAt === null
+        ? null
+        : { readyAt: oldestDueAt.toISOString(), lateMs: now.getTime() - oldestDueAt.getTime() },
+    parcels,
+    plan: {
+      to: standing.plannedTo.toISOString(),
+      lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),
+      lastTickAt: standing.rolledUpAt?.toISOString() ?? null,
+    },
+    lastHour: countsView(lastHour),
+    lastDay: countsView(lastDay),
+  };
+}
+
+function countsView({ from, ...counts }: Counts): z.input<typeof statsAnswer>["lastHour"] {
+  return { from: from.toISOString(), ...counts };
+}
+
+function forecastView({ asOf, minutes, heaviest, ...rest }: Forecast): z.input<typeof forecastAnswer> {
+  return {
+    asOf: asOf.toISOString(),
+    minutes: minutes.map(({ at, fires }) => ({ at: at.toISOString(), fires })),
+    heaviest: heaviest.map((minute) => ({ ...minute, at: minute.at.toISOString() })),
+    ...rest,
+  };
+}

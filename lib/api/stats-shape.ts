@@ -1,0 +1,141 @@
+import * as z from "zod";
+
+/** A day: what is later is told by each schedule's own coming occurrences. */
+export const forecastMinutesMax = 1_440;
+
+const number = z.int().min(0);
+const instant = z.iso.datetime();
+
+const amount = z
+  .strictObject({ count: number, more: z.boolean() })
+  .describe("`more`: counting stopped there, and there are more.");
+
+const ms = z.int().min(0).nullable();
+
+const lateness = z
+  .strictObject({ jobs: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
+  .describe(
+    "How late jobs started at first, of those settled in this time; within 5 %. Jobs let in from the backlog are not among them.",
+  );
+
+const counts = z.strictObject({
+  from: instant.describe("The full minute from which on is counted."),
+  fired: number.describe("Jobs made. One that an edit plans anew is made again."),
+  succeeded: number,
+  failed: number.describe("Attempts that failed, each counted."),
+  dead: number,
+  cancelled: number,
+  skipped: number.describe("Passed over for another reason than that they were missed."),
+  missed: number,
+  lateness,
+});
+
+export const statsAnswer = z.strictObject({
+  asOf: instant,
+  schedules: z
+    .strictObject({ total: number, active: number, paused: number })
+    .describe("`active` has those that have ended and are still kept."),
+  jobs: z.strictObject({
+    waiting: number.describe("Made and not settled, without those that run."),
+    due: number.describe("Of the waiting: their time has come."),
+    held: number.describe("Of the waiting: kept back by a hold."),
+    running: number,
+    retrying: number.describe("Of the waiting: tried at least once. Estimated beyond 10,000."),
+    backlog: amount.describe("Owed from before, and let in slowly."),
+    dead: amount.describe("Dead and neither retried nor past the retention."),
+  }),
+  oldestDue: z
+    .strictObject({ readyAt: instant, lateMs: number })
+    .nullable()
+    .describe("The job that may start and has waited longest for it."),
+  parcels: amount,
+  plan: z.strictObject({
+    to: instant.describe("Up to here every shard's plan has become jobs."),
+    lagMs: number,
+    lastTickAt: instant.nullable(),
+  }),
+  lastHour: counts,
+  lastDay: counts,
+});
+
+export const forecastAnswer = z.strictObject({
+  asOf: instant,
+  minutes: z.array(z.strictObject({ at: instant, fires: number })),
+  total: number,
+  heaviest: z.array(
+    z.strictObject({
+      at: instant,
+      fires: number,
+      most: z
+        .array(
+          z.strictObject({ when: z.string().nullable(), timezone: z.string().nullable(), fires: number }),
+        )
+        .describe("What contributes most; without a `when`: what fires once in this time."),
+    }),
+  ),
+  suggestion: z.strictObject({
+    peak: number.describe("Fires in the heaviest minute."),
+    average: number,
+    withSpread: z
+      .array(z.strictObject({ spread: z.string(), peak: number }))
+      .describe("The heaviest minute if all crons without a `spread` had this one."),
+    text: z.string(),
+  }),
+  exact: z
+    .boolean()
+    .describe("False where the share of plan rows left from before edits was estimated from a part of them."),
+});
+
+const exampleCounts = {
+  from: "2026-12-01T08:00:00.000Z",
+  fired: 61_204,
+  succeeded: 61_180,
+  failed: 12,
+  dead: 1,
+  cancelled: 0,
+  skipped: 3,
+  missed: 0,
+  lateness: { jobs: 61_181, p50Ms: 97, p95Ms: 292, p99Ms: 518, maxMs: 1_211 },
+};
+
+export const statsExample: z.input<typeof statsAnswer> = {
+  asOf: "2026-12-01T09:00:12.345Z",
+  schedules: { total: 120_000, active: 119_950, paused: 50 },
+  jobs: {
+    waiting: 2_950,
+    due: 120,
+    held: 4,
+    running: 250,
+    retrying: 8,
+    backlog: { count: 0, more: false },
+    dead: { count: 17, more: false },
+  },
+  oldestDue: { readyAt: "2026-12-01T09:00:12.000Z", lateMs: 345 },
+  parcels: { count: 96, more: false },
+  plan: { to: "2026-12-01T09:03:01.000Z", lagMs: 0, lastTickAt: "2026-12-01T09:00:02.120Z" },
+  lastHour: exampleCounts,
+  lastDay: { ...exampleCounts, from: "2026-11-30T09:00:00.000Z" },
+};
+
+export const forecastExample: z.input<typeof forecastAnswer> = {
+  asOf: "2026-12-01T08:59:12.345Z",
+  minutes: [
+    { at: "2026-12-01T08:59:00.000Z", fires: 950 },
+    { at: "2026-12-01T09:00:00.000Z", fires: 42_000 },
+  ],
+  total: 42_950,
+  heaviest: [
+    {
+      at: "2026-12-01T09:00:00.000Z",
+      fires: 42_000,
+      most: [{ when: "0 9 * * *", timezone: "Europe/Berlin", fires: 38_000 }],
+    },
+  ],
+  suggestion: {
+    peak: 42_000,
+    average: 21_475,
+    withSpread: [{ spread: "15m", peak: 3_600 }],
+    text: "The heaviest minute has 42000 fires, 21475 is the average. With a spread of 15m on what fires together it would have 3600.",
+  },
+  exact: true,
+};

@@ -1,0 +1,95 @@
+import { formatDuration } from "../cadence/duration.ts";
+import type { Sql } from "../db/connect.ts";
+import { type PlannedGroup, readMade, readPlanned } from "./planned-groups.ts";
+import { type Flattened, flattened } from "./spread.ts";
+import { type Minute, minuteMs, ruleOf, unfoldMinutes } from "./unfold-minutes.ts";
+
+export interface HeavyMinute {
+  at: Date;
+  fires: number;
+  /** What contributes most; without a `when`, what fires no more than once in the time asked for. */
+  most: { when: string | null; timezone: string | null; fires: number }[];
+}
+
+export interface Forecast {
+  asOf: Date;
+  /** Every minute of the time asked for, the first of which has begun. */
+  minutes: { at: Date; fires: number }[];
+  total: number;
+  heaviest: HeavyMinute[];
+  suggestion: { peak: number; average: number; withSpread: Flattened[]; text: string };
+  /** False where the number of plan rows left from before edits was estimated. */
+  exact: boolean;
+}
+
+const heaviestMax = 5;
+const mostMax = 3;
+/** A spread is worth its delay where the heaviest minute loses at least a fifth by it. */
+const worthIt = 0.8;
+
+/** What fires in the minutes to come, from the plan and from what has been made of it, without a look at the schedules. */
+export async function readForecast(sql: Sql, minutes: number): Promise<Forecast> {
+  const { asOf, planned, made } = await sql.begin(async (tx) => {
+    const [row] = await tx<{ now: Date }[]>`select carillon.clock() as now`;
+    if (row === undefined) throw new Error("The database's clock gave no time.");
+    const end = new Date(minuteOf(row.now) + minutes * minuteMs);
+    return { asOf: row.now, planned: await readPlanned(tx, end), made: await readMade(tx, end) };
+  }, "isolation level repeatable read");
+  const from = minuteOf(asOf);
+  const line = unfoldMinutes(scaled(planned), from, minutes);
+  for (const { at, fires } of made) {
+    const minute = line[(at - from) / minuteMs];
+    if (minute !== undefined) minute.fires += fires;
+  }
+  for (const minute of line) minute.fires = Math.round(minute.fires);
+  const heavy = line
+    .filter(({ fires }) => fires > 0)
+    .toSorted((one, other) => other.fires - one.fires || one.at - other.at);
+  return {
+    asOf,
+    minutes: line.map(({ at, fires }) => ({ at: new Date(at), fires })),
+    total: line.reduce((sum, { fires }) => sum + fires, 0),
+    heaviest: heavy.slice(0, heaviestMax).map((minute) => heavyMinute(minute, planned.groups)),
+    suggestion: suggestionOf(line),
+    exact: planned.liveShare === 1,
+  };
+}
+
+function minuteOf(now: Date): number {
+  return Math.floor(now.getTime() / minuteMs) * minuteMs;
+}
+
+/** Rows left from before edits are spread over the groups as over all. */
+function scaled({ groups, liveShare }: { groups: PlannedGroup[]; liveShare: number }): PlannedGroup[] {
+  if (liveShare === 1) return groups;
+  return groups.map((group) => ({ ...group, schedules: group.schedules * liveShare }));
+}
+
+function heavyMinute({ at, fires, shares }: Minute, groups: readonly PlannedGroup[]): HeavyMinute {
+  const most = [...shares]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, mostMax)
+    .map(([rule, of]) => ({
+      ...named(groups.find((group) => ruleOf(group) === rule)),
+      fires: Math.round(of),
+    }));
+  return { at: new Date(at), fires, most };
+}
+
+function named(group: PlannedGroup | undefined): { when: string | null; timezone: string | null } {
+  const { cadence = null, everyMs = null } = group ?? {};
+  if (cadence !== null) return { when: cadence.expression, timezone: cadence.timezone };
+  return { when: everyMs === null ? null : `every ${formatDuration(everyMs)}`, timezone: null };
+}
+
+function suggestionOf(line: readonly Minute[]): Forecast["suggestion"] {
+  const peak = Math.max(0, ...line.map(({ fires }) => fires));
+  const average = Math.round(line.reduce((sum, { fires }) => sum + fires, 0) / line.length);
+  const withSpread = flattened(line);
+  const best = withSpread.toSorted((one, other) => one.peak - other.peak)[0];
+  const helps = best !== undefined && best.peak <= peak * worthIt;
+  const text = helps
+    ? `The heaviest minute has ${peak} fires, ${average} is the average. With a spread of ${best.spread} on what fires together it would have ${best.peak}.`
+    : `The heaviest minute has ${peak} fires, ${average} is the average. A spread would change little.`;
+  return { peak, average, withSpread, text };
+}

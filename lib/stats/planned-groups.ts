@@ -1,0 +1,120 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
+
+/** Plan rows that fire alike: their next due time falls into the same stretch, and what comes after it is told by the same rule. */
+export interface PlannedGroup {
+  /** When the first of them is due. */
+  due: number;
+  /** How many schedules. */
+  schedules: number;
+  /** The rule of a shared cadence, as it reads, with the occurrence planned next. */
+  cadence: { id: number; of: Cadence; expression: string; timezone: string; occurrence: number } | null;
+  /** Exact intervals that fire again before the end; null for others, and for what fires once. */
+  everyMs: number | null;
+}
+
+export interface Planned {
+  groups: PlannedGroup[];
+  rows: number;
+  /** Of the rows so many stand for schedules as they are now; the others are left from before an edit. */
+  liveShare: number;
+}
+
+/** Up to so many rows each is looked up; of more, one in so many tells which share still counts. */
+const exactMax = 20_000;
+const sampled = 32;
+
+/** Intervals from this length on are grouped by the minute in which they are due, and may be told a minute early or late. */
+const coarseFromMs = 600_000;
+
+/**
+ * What the plan has beyond the watermarks and before `end`, in groups. No schedule is looked at but for the share of rows that still
+ * count; the index by shard and due time finds the rows, whatever is stored beside them.
+ */
+export async function readPlanned(tx: Tx, end: Date): Promise<Planned> {
+  const [sum] = await tx<{ rows: number }[]>`
+    select count(*)::int as rows from (select from (${rowsBefore(tx, end)}) p limit ${exactMax + 1}::int) r`;
+  const exact = (sum?.rows ?? 0) <= exactMax;
+  const groups = await readGroups(tx, end, exact);
+  const rows = groups.reduce((all, { schedules }) => all + schedules, 0);
+  return { groups, rows, liveShare: exact ? 1 : await sampleLive(tx, end) };
+}
+
+function rowsBefore(tx: Tx, end: Date) {
+  return tx`
+    select r.* from carillon.shards s cross join lateral (
+      select p.due_at, p.occurrence, p.schedule_id, p.every_ms, p.version, p.cadence_id from carillon.plan p
+      where p.shard = s.id and p.due_at >= s.watermark_at and (p.due_at, p.schedule_id) > (s.watermark_at, s.watermark_schedule) and p.due_at < ${end}
+      union all
+      select f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id from carillon.plan_far f
+      where f.shard = s.id and f.due_at < ${end}
+    ) r`;
+}
+
+function live(tx: Tx) {
+  return tx`
+    cross join lateral (select from carillon.schedules s
+      where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) live`;
+}
+
+interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
+  due: Date;
+  schedules: number;
+  cadenceId: number | null;
+  occurrence: Date | null;
+  everyMs: number | null;
+}
+
+async function readGroups(tx: Tx, end: Date, exact: boolean): Promise<PlannedGroup[]> {
+  const rows = await tx<GroupRow[]>`
+    select g.due, g.schedules, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs",
+      c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
+    from (
+      select min(p.due_at) as due, count(*)::int as schedules, p.cadence_id,
+        case when p.cadence_id is not null then p.occurrence end as occurrence,
+        case when p.due_at + p.every_ms * interval '1 millisecond' < ${end} then p.every_ms end as every_ms
+      from (${rowsBefore(tx, end)}) p ${exact ? live(tx) : tx``}
+      group by 3, 4, 5, date_bin(case when p.every_ms < ${coarseFromMs}::int and p.due_at + p.every_ms * interval '1 millisecond' < ${end}
+        then interval '1 second' else interval '1 minute' end, p.due_at, 'epoch')
+    ) g
+    left join carillon.cadences c on c.id = g.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
+  return rows.map((row) => ({
+    due: row.due.getTime(),
+    schedules: row.schedules,
+    cadence: plannedCadence(row),
+    everyMs: row.everyMs,
+  }));
+}
+
+function plannedCadence(row: GroupRow): PlannedGroup["cadence"] {
+  const { cadenceId, occurrence, expression, zone } = row;
+  if (cadenceId === null || occurrence === null || expression === null || zone === null) return null;
+  return {
+    id: cadenceId,
+    of: sharedCadence(row),
+    expression,
+    timezone: zone,
+    occurrence: occurrence.getTime(),
+  };
+}
+
+async function sampleLive(tx: Tx, end: Date): Promise<number> {
+  const [row] = await tx<{ looked: number; alive: number }[]>`
+    select count(*)::int as looked, count(*) filter (where l.alive)::int as alive
+    from (select * from (${rowsBefore(tx, end)}) p where p.schedule_id * 2654435761 % 4294967296 < ${Math.floor(2 ** 32 / sampled)}::bigint) p
+    left join lateral (select true as alive from carillon.schedules s
+      where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) l on true`;
+  return row === undefined || row.looked === 0 ? 1 : row.alive / row.looked;
+}
+
+/** What has been made already and is to start before `end`, by minute. */
+export async function readMade(tx: Tx, end: Date): Promise<{ at: number; fires: number }[]> {
+  const rows = await tx<{ at: Date; fires: number }[]>`
+    select date_trunc('minute', p.ready_at) as at, sum(cardinality(p.occurrences))::float8 as fires
+    from (select ready_at, occurrences from carillon.parcels limit ${madeMax}::int) p
+    where p.ready_at >= date_trunc('minute', carillon.clock()) and p.ready_at < ${end} group by 1`;
+  return rows.map(({ at, fires }) => ({ at: at.getTime(), fires }));
+}
+
+const madeMax = 100_000;
