@@ -64,7 +64,10 @@ create function carillon.inbox_fault(p_verb text, p_value jsonb, p_key text) ret
 declare
   v_fault text;
 begin
-  if p_verb in ('put', 'patch', 'job') and jsonb_typeof(p_value) <> 'object' then return p_verb || ' takes an object'; end if;
+  if p_verb in ('put', 'patch', 'job') and jsonb_typeof(p_value) <> 'object' then
+    return format('%s takes an object, has a JSON %s', p_verb, jsonb_typeof(p_value))
+      || case jsonb_typeof(p_value) when 'string' then ' (where a driver quotes text for jsonb, write $1::text::jsonb)' else '' end;
+  end if;
   if jsonb_typeof(p_value) not in ('object', 'string') then return p_verb || ' takes a key, or an object with a key'; end if;
   if jsonb_typeof(p_value -> 'key') <> 'string' then return p_verb || '.key takes a string'; end if;
   v_fault := carillon.inbox_key_fault(p_key);
@@ -73,7 +76,7 @@ begin
   if p_verb in ('pause', 'resume') and p_value -> 'owner' <> 'null' and (p_verb, p_value ->> 'owner') <> ('resume', 'carillon') then
     return p_verb || '.owner is the role that calls, and is not given';
   end if;
-  if p_verb = 'pause' and p_value ->> 'until' = '' then return 'pause.until takes an instant that is not infinite'; end if;
+  if p_verb = 'pause' and p_value ->> 'until' in ('infinity', '-infinity') then return 'pause.until takes a finite instant'; end if;
   if p_verb = 'put' and jsonb_typeof(p_value -> 'when') is distinct from 'string' then return 'put.when takes a string such as `in 3h`'; end if;
   if p_verb in ('put', 'job') and jsonb_typeof(p_value -> 'target') is distinct from 'object' then
     return p_verb || '.target takes an object such as `{"queue": "…"}`';
@@ -88,12 +91,12 @@ end $$;
 -- A whole number that loses digits where numbers are doubles, such as an id of 64 bits; null where there is none within their reach.
 create function carillon.inbox_inexact(p_command jsonb) returns text
   language sql immutable
-  set search_path = pg_catalog, pg_temp
+  set search_path = pg_catalog, pg_temp set extra_float_digits = 1
   as $$
     select n #>> '{}'
     from jsonb_path_query(p_command, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740992 && @ < 4611686018427387904
       || @ < -9007199254740992 && @ > -4611686018427387904))') n
-    where n::numeric = trunc(n::numeric) and n::bigint::float8::bigint <> n::bigint limit 1
+    where n::numeric = trunc(n::numeric) and n::bigint::float8::bigint <> n::bigint and n::bigint::float8::text::numeric <> n::numeric limit 1
   $$;
 
 -- The keys that a role may touch, by their prefixes; null where it may touch all. The owner of Carillon and superusers are bound by none.
@@ -172,7 +175,7 @@ create function carillon.pause_schedule(key text, reason text default null, unti
   set search_path = pg_catalog, pg_temp
   as $$
     select carillon.send_command(jsonb_build_object('pause', jsonb_strip_nulls(jsonb_build_object('key', key, 'reason', reason,
-      'until', to_char(until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))))
+      'until', case when isfinite(until) then to_char(until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') else until::text end))))
   $$;
 
 create function carillon.resume_schedule(key text) returns bigint

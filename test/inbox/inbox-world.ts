@@ -1,0 +1,48 @@
+import { acceptanceOf } from "../../lib/command/acceptance.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { type CallerLogin, callerLogin } from "./callers.ts";
+
+export const acceptance = acceptanceOf({
+  handlers: [{ name: "greet", payloadFaults: () => [] }],
+  targets: {
+    region: "local",
+    account: "000000000000",
+    queues: null,
+    buses: null,
+    functions: null,
+    webhooks: { allowed: new Set(), denied: [] },
+  },
+});
+
+export interface InboxWorld extends Carillon {
+  caller: CallerLogin;
+  /** What the owner sees waiting. */
+  waiting(): Promise<number>;
+  refused(): Promise<{ id: string; key: string | null; problem: string }[]>;
+}
+
+/** A Carillon whose tick applies the inbox with the rights that it has in production, and somebody who shares its database. */
+export async function inboxWorld(): Promise<InboxWorld> {
+  const world = await carillon({ roles: functionRoles });
+  world.more.tick = { acceptance };
+  const caller = await callerLogin(world.sql, world.databaseUrl);
+  return Object.assign(world, {
+    caller,
+    waiting: async () => {
+      const [row] = await world.sql<{ n: number }[]>`select count(*)::int as n from carillon.inbox`;
+      return row?.n ?? 0;
+    },
+    refused: () =>
+      world.sql<{ id: string; key: string | null; problem: string }[]>`
+        select id, key, problem from carillon.inbox_refusals order by id`,
+    stop: stopBoth(world.stop, caller),
+  });
+}
+
+function stopBoth(stop: () => Promise<void>, { sql }: CallerLogin): () => Promise<void> {
+  return async () => {
+    await sql.end();
+    await stop();
+  };
+}
