@@ -38,18 +38,20 @@ import type { ApplyOptions } from "../plan/operation.ts";
 import { cancelAnyJob, readAnyJob } from "../plan/planned-job.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import { type LabelRead, readLabel } from "../plan/read-label.ts";
-import {
-  listSchedules,
-  readSchedule,
-  type ScheduleFilter,
-  type ScheduleRead,
-} from "../plan/read-schedule.ts";
+import { readSchedule, type ScheduleRead } from "../plan/read-schedule.ts";
 import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
 import { retryJob } from "../plan/retry-jobs.ts";
 import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-many.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
 import { type HistorySearch, searchHistory } from "../plan/search-history.ts";
+import type { Count } from "../plan/search-page.ts";
+import {
+  countSchedules,
+  listSchedules,
+  type ScheduleFilter,
+  type ScheduleSearch,
+} from "../plan/search-schedules.ts";
 import {
   pauseLabel,
   resumeLabel,
@@ -92,8 +94,9 @@ export interface Operations {
   pauseSchedule(wish: PauseWish): Promise<EditDone>;
   resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
-  /** In the order of keys; `after` is the key at which the page before ended. */
-  listSchedules(filter: ScheduleFilter): Promise<Page<ScheduleRead, string>>;
+  /** A page may be short of its limit and still have a `next`: each looks at so many schedules at most. */
+  listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
+  countSchedules(filter: ScheduleFilter): Promise<Count>;
   nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
   previewSchedule(wish: PreviewWish): Promise<Preview>;
   explain(wish: { key: string; at: Date }): Promise<Explanation>;
@@ -182,7 +185,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     },
     backfillSchedule: (wish) => backfillSchedule(deps, wish),
     readSchedule: (key) => readSchedule(sql, key),
-    listSchedules: (filter) => listSchedules(sql, filter),
+    listSchedules: (search) => listSchedules(sql, search),
+    countSchedules: (filter) => countSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),
     previewSchedule: async (wish) => {
       accept.body(wish.body);

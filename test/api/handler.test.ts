@@ -33,6 +33,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     resumeSchedule: operation("resumeSchedule"),
     readSchedule: operation("readSchedule"),
     listSchedules: operation("listSchedules"),
+    countSchedules: operation("countSchedules"),
     nextOccurrences: operation("nextOccurrences"),
     previewSchedule: operation("previewSchedule"),
     explain: operation("explain"),

@@ -1,0 +1,85 @@
+import { v7 as uuidv7 } from "uuid";
+import { enqueueShape, readEnqueue } from "../command/job-shape.ts";
+import { Refusal } from "../refusal.ts";
+import { jobSchema, jobView } from "./job-view.ts";
+import { examples } from "./openapi-examples.ts";
+import type { Operations } from "./operations.ts";
+import { refuseForeignKey } from "./reach.ts";
+import { noQuery, type Route, route } from "./route.ts";
+import type { RouteDoc } from "./route-doc.ts";
+
+const location = { location: "The path under which the job is read." };
+
+const doc: RouteDoc = {
+  summary: "Enqueue a job",
+  operation: "enqueueJob",
+  description:
+    "One run without a lasting schedule: now, or `at` an instant or after a time such as `in 5m`. Of one `key` one job waits at a time: another one replaces it, unless `ifExists` says `keep` or `refuse`; one that runs goes on, and the other follows. Without a key one is made.",
+  tag: "Jobs",
+  body: {
+    schema: enqueueShape,
+    example: {
+      target: { queue: "orders" },
+      payload: { orderId: 1234 },
+      at: "in 5m",
+      key: "order:1234:remind",
+    },
+  },
+  answers: {
+    200: {
+      what: "The job that stands: it is as it was asked for, or is kept.",
+      schema: jobSchema,
+      example: examples.waitingJob,
+      headers: location,
+    },
+    202: {
+      what: "The job, which runs when its time has come.",
+      schema: jobSchema,
+      example: examples.waitingJob,
+      headers: location,
+    },
+  },
+  problems: [409, 413, 415, 422],
+};
+
+/** Jobs without a lasting schedule. */
+export function enqueueRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/jobs",
+      scope: "write",
+      query: noQuery,
+      doc,
+      answer: async ({ body, token, caller }) => {
+        const newKey = () => `${token.prefix ?? ""}job:${uuidv7()}`;
+        const wish = readEnqueue(body(), { newKey });
+        refuseForeignKey(token, wish.key);
+        const { change, job } = await asJob(() => operations.enqueueJob({ ...wish, caller }));
+        return {
+          status: change === "unchanged" ? 200 : 202,
+          body: jobView(job),
+          headers: { location: `/v1/jobs/${encodeURIComponent(job.id)}` },
+        };
+      },
+    }),
+  ];
+}
+
+/** A job says `at` where its schedule has a `when`. */
+async function asJob<Done>(enqueue: () => Promise<Done>): Promise<Done> {
+  try {
+    return await enqueue();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(
+      error.kind,
+      error.message.replace("`when`", "`at`"),
+      error.faults.map(({ path, message }) =>
+        path === "when"
+          ? { path: "at", message: message.replace(/ \(at position \d+\)$/, "") }
+          : { path, message },
+      ),
+    );
+  }
+}
