@@ -88,7 +88,9 @@ export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job
   const schedule =
     (await readJob(deps.sql, wish.id)) === null ? await scheduleOnceAt(deps.sql, wish.id) : null;
   const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
-  if (schedule === null || planned?.state !== "waiting") return cancelJob(deps, wish);
+  if (schedule === null || planned === null) return cancelJob(deps, wish);
+  if (planned.state !== "waiting")
+    throw new Refusal("conflict", `The job ${planned.id} is ${planned.state} already.`);
   if (!isJob(schedule))
     throw new Refusal(
       "conflict",

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+  await api.tick();
+});
+
+afterAll(() => api.stop());
+
+const target = { queue: "demo" };
+let keys = 0;
+const fresh = () => `job-key-${++keys}`;
+
+interface Job {
+  id: string;
+  key: string;
+  scheduleId: string;
+  state: string;
+  dueAt: string;
+  payload: unknown;
+}
+
+async function enqueue(body: object, parts: object = {}) {
+  const answer = await api.send("POST", "/v1/jobs", { body: { target, ...body }, ...parts });
+  return { ...answer, job: answer.json as Job };
+}
+
+const read = (id: string) => api.send("GET", `/v1/jobs/${id}`);
+
+/** As if a worker had claimed the parcel of the job, or settled it. */
+async function startJob(id: string): Promise<void> {
+  await api.sql`
+    update carillon.parcels p set lease_until = carillon.clock() + interval '1 minute', fence = fence + 1, claimed_at = carillon.clock()
+    from carillon.jobs j where j.schedule_id = ${id.split("-")[0] ?? ""} and j.state = 'waiting' and p.id = j.parcel_id`;
+}
+
+async function finishJob(id: string, state: "succeeded" | "dead" = "succeeded"): Promise<void> {
+  await api.sql`
+    with settled as (
+      update carillon.jobs set state = ${state}, parcel_id = null, attempt = 1, started_at = carillon.clock(), finished_at = carillon.clock(),
+        reason = ${state === "dead" ? "attempts" : null}, error = ${state === "dead" ? "no" : null}
+      where schedule_id = ${id.split("-")[0] ?? ""} and state = 'waiting' returning schedule_id
+    ) delete from carillon.parcels p using settled s where s.schedule_id = any(p.schedule_ids)`;
+}
+
+async function jobsOf(key: string): Promise<string[]> {
+  const jobs = await api.sql<{ state: string }[]>`
+    select j.state from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where s.key = ${key} order by j.occurrence`;
+  return jobs.map(({ state }) => state);
+}
+
+describe("a job that is enqueued", () => {
+  test("runs at once, and is answered as it is read", async () => {
+    const { status, headers, job } = await enqueue({ payload: { a: 1 } });
+    expect(status).toBe(202);
+    expect(job).toMatchObject({
+      state: "waiting",
+      kind: "cadence",
+      payload: { a: 1 },
+      attempt: 0,
+      attempts: [],
+    });
+    expect(job.key).toMatch(/^job:[0-9a-f-]{36}$/);
+    expect(headers["location"]).toBe(`/v1/jobs/${job.id}`);
+    expect((await read(job.id)).json).toEqual(job);
+    const [parcel] = await api.sql`
+      select offers from carillon.parcels where ${job.scheduleId}::bigint = any(schedule_ids)`;
+    expect(parcel).toMatchObject({ offers: 1 });
+  });
+
+  test.each(["in 2h", "in 400d", new Date(Date.now() + 3_600_000).toISOString()])(
+    "for later (%s) has its id at once, and is read before it has a row",
+    async (at) => {
+      const { status, job } = await enqueue({ at, payload: 7, group: "g" });
+      expect(status).toBe(202);
+      expect(await jobsOf(job.key)).toEqual([]);
+      expect((await read(job.id)).json).toMatchObject({
+        id: job.id,
+        state: "waiting",
+        payload: 7,
+        group: "g",
+        readyAt: job.dueAt,
+        startedAt: null,
+      });
+      if (!at.startsWith("in")) expect(job.dueAt).toBe(at);
+      expect((await read(job.id.replace("-c0", "-c1"))).status).toBe(404);
+      expect((await read(job.id.replace(/-\d+-/, "-1-"))).status).toBe(404);
+    },
+  );
+
+  test("has the id under which the tick makes it", async () => {
+    const { job } = await enqueue({ at: "in 4m" });
+    await api.sql`update carillon.shards set watermark_at = least(watermark_at, carillon.clock() - interval '1 second')`;
+    await api.sql`
+      create or replace function carillon.clock() returns timestamptz language sql stable set search_path = pg_catalog, pg_temp
+      as $$ select date_trunc('milliseconds', now() + interval '2 minutes') $$`;
+    try {
+      await api.tick();
+    } finally {
+      await api.sql`
+        create or replace function carillon.clock() returns timestamptz language sql stable set search_path = pg_catalog, pg_temp
+        as $$ select date_trunc('milliseconds', now()) $$`;
+    }
+    expect(await jobsOf(job.key)).toEqual(["waiting"]);
+    expect((await read(job.id)).json).toMatchObject({ id: job.id, dueAt: job.dueAt, state: "waiting" });
+  });
+
+  test("keeps its schedule no longer than needed", async () => {
+    const { job } = await enqueue({});
+    const schedule = await api.send("GET", `/v1/schedules/${job.key}`);
+    expect(schedule.json).toMatchObject({ deleteOnEnd: true, state: "active" });
+    await finishJob(job.id);
+    await api.sql`update carillon.schedules set end_look_at = carillon.clock() where id = ${job.scheduleId}`;
+    await api.tick();
+    expect((await api.send("GET", `/v1/schedules/${job.key}`)).status).toBe(404);
+    expect((await read(job.id)).json).toMatchObject({ state: "succeeded" });
+  });
+
+  test.each([
+    [{ at: "tomorrow" }, "at"],
+    [{ at: "2020-01-01T00:00:00Z" }, "at"],
+    [{ at: "in 5 parsecs" }, "at"],
+    [{ when: "every 5m" }, "when"],
+    [{ key: "a/b" }, "key"],
+    [{ ifExists: "maybe" }, "ifExists"],
+    [{ overlap: "skip" }, "overlap"],
+    [{ target: {} }, "target"],
+  ])("with %j is refused, and told why", async (body, path) => {
+    const { status, json } = await enqueue(body);
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ errors: [{ path: expect.stringContaining(path) }] });
+  });
+
+  test("for a handler that is not deployed is refused", async () => {
+    expect((await enqueue({ target: { handler: "nobody" } })).status).toBe(422);
+  });
+});
+
+describe("of one key", () => {
+  test("one job waits at a time: another one replaces what is not due", async () => {
+    const key = fresh();
+    const first = await enqueue({ key, at: "in 1h", payload: 1 });
+    const second = await enqueue({ key, at: "in 2h", payload: 2 });
+    expect([first.status, second.status]).toEqual([202, 202]);
+    expect(second.job.id).not.toBe(first.job.id);
+    expect((await read(first.job.id)).status).toBe(404);
+    expect((await read(second.job.id)).json).toMatchObject({ payload: 2, state: "waiting" });
+  });
+
+  test("and what is due and has not started", async () => {
+    const key = fresh();
+    const first = await enqueue({ key, payload: 1 });
+    const second = await enqueue({ key, payload: 2 });
+    expect(await jobsOf(key)).toEqual(["cancelled", "waiting"]);
+    expect((await read(first.job.id)).json).toMatchObject({ state: "cancelled" });
+    expect(second.job).toMatchObject({ state: "waiting", payload: 2 });
+  });
+
+  test("what runs goes on, and another one follows", async () => {
+    const key = fresh();
+    const first = await enqueue({ key });
+    await startJob(first.job.id);
+    const second = await enqueue({ key });
+    expect(second.status).toBe(202);
+    expect((await read(first.job.id)).json).toMatchObject({ state: "running", cancelling: false });
+    expect((await read(second.job.id)).json).toMatchObject({ state: "waiting" });
+  });
+
+  test.each(["succeeded", "dead"] as const)("what is done (%s) is in nobody's way", async (state) => {
+    const key = fresh();
+    const first = await enqueue({ key });
+    await finishJob(first.job.id, state);
+    for (const ifExists of ["refuse", "keep", "replace"]) {
+      const next = await enqueue({ key, ifExists });
+      expect(next.status).toBe(202);
+      await finishJob(next.job.id);
+    }
+    expect((await jobsOf(key)).length).toBe(4);
+  });
+
+  test.each([{ at: "in 1h" }, {}])(
+    "one that is not done is kept or refused on request (%j)",
+    async (when) => {
+      const key = fresh();
+      const first = await enqueue({ key, payload: 1, ...when });
+      const kept = await enqueue({ key, payload: 2, ifExists: "keep" });
+      expect(kept).toMatchObject({ status: 200, job: { id: first.job.id, payload: 1 } });
+      expect(kept.headers["location"]).toBe(`/v1/jobs/${first.job.id}`);
+      const refused = await enqueue({ key, payload: 2, ifExists: "refuse" });
+      expect(refused).toMatchObject({ status: 409, json: { errors: [{ path: "key" }] } });
+      expect((await read(first.job.id)).json).toMatchObject({ state: "waiting", payload: 1 });
+    },
+  );
+
+  test("asked for twice for the same instant, it is the same job", async () => {
+    const key = fresh();
+    const at = new Date(Date.now() + 7_200_000).toISOString();
+    const first = await enqueue({ key, at });
+    const second = await enqueue({ key, at });
+    expect(second).toMatchObject({ status: 200, job: { id: first.job.id } });
+  });
+
+  test("a schedule is not taken for a job", async () => {
+    const key = fresh();
+    await api.send("PUT", `/v1/schedules/${key}`, { body: { when: "every 1h", target } });
+    expect((await enqueue({ key })).status).toBe(409);
+    expect((await api.send("GET", `/v1/schedules/${key}`)).json).toMatchObject({ when: "every 1h" });
+  });
+});
+
+describe("a job is cancelled by its id", () => {
+  test("before it has a row: its schedule goes", async () => {
+    const { job } = await enqueue({ at: "in 1d" });
+    const { status, json } = await api.send("POST", `/v1/jobs/${job.id}/cancel`, {
+      body: { reason: "changed my mind" },
+    });
+    expect({ status, json }).toMatchObject({ status: 200, json: { id: job.id, state: "cancelled" } });
+    expect((await read(job.id)).json).toMatchObject({ state: "cancelled", reason: "deleted" });
+    expect((await api.send("GET", `/v1/schedules/${job.key}`)).status).toBe(404);
+    const again = await api.send("POST", `/v1/jobs/${job.id}/cancel`);
+    expect(again.status).toBe(409);
+    const [noted] = await api.sql`
+      select detail from carillon.audit where action = 'schedule.deleted' and subject = ${job.key}`;
+    expect(noted).toMatchObject({ detail: { job: job.id, reason: "changed my mind" } });
+  });
+
+  test("when it waits in a parcel", async () => {
+    const { job } = await enqueue({});
+    expect((await api.send("POST", `/v1/jobs/${job.id}/cancel`)).json).toMatchObject({ state: "cancelled" });
+    expect(await jobsOf(job.key)).toEqual(["cancelled"]);
+  });
+
+  test("but not that of a lasting schedule, which has more to lose", async () => {
+    const key = fresh();
+    const { json } = await api.send("PUT", `/v1/schedules/${key}`, { body: { when: "in 1d", target } });
+    const { id, nextAt } = json as { id: string; nextAt: string };
+    const { status, json: told } = await api.send("POST", `/v1/jobs/${id}-${Date.parse(nextAt)}-c0/cancel`);
+    expect(status).toBe(409);
+    expect(told).toMatchObject({ detail: expect.stringContaining(key) });
+  });
+});
+
+describe("under a token's prefix", () => {
+  test("made keys begin with it, and others' are not to be had", async () => {
+    await api.sql`update carillon.tokens set prefix = 'shop:' where name = 'writeer'`;
+    try {
+      const { status, job } = await enqueue({}, { as: "write" });
+      expect(status).toBe(202);
+      expect(job.key).toMatch(/^shop:job:/);
+      expect((await enqueue({ key: "other:1" }, { as: "write" })).status).toBe(403);
+      expect((await enqueue({ key: "shop:1" }, { as: "write" })).status).toBe(202);
+    } finally {
+      await api.sql`update carillon.tokens set prefix = null where name = 'writeer'`;
+    }
+  });
+});
