@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 
-export type FunctionRole = "carillon_tick" | "carillon_worker" | "carillon_handler" | "carillon_api";
+export type FunctionRole =
+  | "carillon_tick"
+  | "carillon_worker"
+  | "carillon_handler"
+  | "carillon_ingest"
+  | "carillon_api";
 
 /** Roles belong to the whole server, so whoever logs in for a test is a member of a function's role, under a name of its own. */
 export async function connectAsMember(

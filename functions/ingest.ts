@@ -1,0 +1,45 @@
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { acceptanceOf } from "../lib/command/acceptance.ts";
+import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
+import { type Environment, required } from "../lib/config/environment.ts";
+import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { connect } from "../lib/db/connect.ts";
+import { ingestMessages } from "../lib/ingest/ingest.ts";
+import { definedOnce } from "../lib/limit/define-limits.ts";
+import { logFrom } from "../lib/log/log-from.ts";
+import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { handlers } from "./handlers.ts";
+
+/** With less time left than this, nothing more is begun. */
+const reserveMs = 15_000;
+
+/** SQS → schedules. */
+export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
+  const log = logFrom(env, "ingest");
+  const sql = connect(env, { max: 2, applicationName: "carillon-ingest" });
+  const queue = parcelQueueFrom(env, log);
+  const prefix = env["INGEST_PREFIX"] ?? "";
+  const deps = {
+    sql,
+    queue,
+    log,
+    acceptance: acceptanceOf({ handlers, targets: allowedTargetsFrom(env) }),
+    prefix: prefix === "" ? null : prefix,
+    queues: { url: required(env, "INGEST_QUEUE_URL"), deadUrl: required(env, "INGEST_DEAD_QUEUE_URL") },
+  };
+  const limitsDefined = definedOnce(sql, log, handlers);
+  return {
+    handler: async ({ Records }, invocation) => {
+      await limitsDefined();
+      const timeIsUp = () => invocation.getRemainingTimeInMillis() < reserveMs;
+      const stay = await ingestMessages(deps, Records, timeIsUp);
+      return { batchItemFailures: stay.map((itemIdentifier) => ({ itemIdentifier })) };
+    },
+    close: async () => {
+      queue.sqs.destroy();
+      await sql.end();
+    },
+  };
+}
+
+export const handler = onDemand(assemble);

@@ -1,0 +1,144 @@
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { applyOperations } from "../plan/apply-operations.ts";
+import type { Applied, Refused } from "../plan/operation.ts";
+import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
+import type { IngestDeps } from "./ingest-deps.ts";
+import { lockMarks, MarksMoved, readMarks, writeMarks } from "./marks.ts";
+import type { Kept } from "./memory.ts";
+import { type ChunkPlan, planChunk, remembered } from "./plan-chunk.ts";
+import type { Received } from "./received.ts";
+import { readStandings } from "./standing.ts";
+import { operationAgain, type Understood } from "./understand.ts";
+
+/** What became of a command. `early`: it is for a schedule that is not there yet, and may be a moment later. */
+export type Outcome =
+  | { became: "applied"; change: "created" | "changed" | "unchanged" | "deleted" }
+  | { became: "passed-over" }
+  | { became: "refused"; refusal: Refused }
+  | { became: "early"; refusal: Refused };
+
+export interface Chunk {
+  /** In the order in which they were given. */
+  commands: readonly Understood[];
+  /** Refused before, to be noted in the same transaction. */
+  dead: readonly DeadCommand[];
+  /** Whether one that is for a schedule which is not there may wait for it. */
+  mayWait(command: Understood): boolean;
+  /** Last of all in the transaction. */
+  after?: (tx: Tx, outcomes: ReadonlyMap<Understood, Outcome>) => Promise<void>;
+}
+
+const beginningsMax = 20;
+
+/** Commands and what is known of their keys, in one transaction; begun anew where somebody else applied commands for the same keys. */
+export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
+  for (let beginning = 1; ; beginning++) {
+    try {
+      return await applyOnce(deps, chunk);
+    } catch (error) {
+      if (!(error instanceof MarksMoved) || beginning === beginningsMax) throw error;
+    }
+  }
+}
+
+async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
+  const { commands, dead, mayWait, after } = chunk;
+  const oldest = oldestByKey(commands);
+  const [now, markOf, standingOf] = await Promise.all([
+    databaseClock(deps.sql),
+    readMarks(deps.sql, [...oldest.keys()]),
+    readStandings(deps.sql, oldest),
+  ]);
+  const again = (kept: Kept) => operationAgain(deps, kept, now);
+  const plan = planChunk(commands, { memoryOf: markOf, standingOf, again });
+  // What is known only grows: a command that comes too late by now does so whatever others do meanwhile.
+  const concerned = [
+    ...plan.steps.map(({ operation }) => operation),
+    ...plan.noted.map(({ operation }) => operation),
+  ];
+  const marks = new Map(concerned.map(({ key }) => [key, markOf(key)]));
+  let told: Told = { outcomes: new Map(), lost: [] };
+  const settle = async (tx: Tx, applied: readonly Applied[]) => {
+    told = tell(plan, applied, mayWait);
+    const taken = commands.filter(
+      (command) => plan.noted.includes(command) || told.outcomes.get(command)?.became === "applied",
+    );
+    const lost = new Set(told.lost.map(({ kept }) => kept));
+    await writeMarks(tx, remembered(taken, markOf, lost));
+    await noteDead(tx, [...dead, ...deadAmong(told.outcomes)]);
+    await forgetDead(
+      tx,
+      taken.flatMap(({ received }) => (received.isAgain ? [received] : [])),
+    );
+    await after?.(tx, told.outcomes);
+  };
+  if (marks.size + dead.length === 0 && after === undefined) return tell(plan, [], mayWait).outcomes;
+  await applyOperations(
+    deps,
+    plan.steps.map(({ operation }) => operation),
+    {
+      before: async (tx) => {
+        if (marks.size > 0) await lockMarks(tx, marks);
+        return new Set();
+      },
+      after: settle,
+    },
+  );
+  for (const { kept, key, refusal } of told.lost)
+    deps.log.warn("ingest.not-again", { key, command: kept.id, error: refusal.message });
+  return told.outcomes;
+}
+
+function oldestByKey(commands: readonly Understood[]): Map<string, Date> {
+  const oldest = new Map<string, Date>();
+  for (const { operation, received } of commands) {
+    const known = oldest.get(operation.key);
+    if (known === undefined || received.at < known) oldest.set(operation.key, received.at);
+  }
+  return oldest;
+}
+
+interface Told {
+  outcomes: Map<Understood, Outcome>;
+  /** What was applied before and, after an older one that came late, is not taken any more. */
+  lost: { kept: Kept; key: string; refusal: Refused }[];
+}
+
+function tell(plan: ChunkPlan, applied: readonly Applied[], mayWait: Chunk["mayWait"]): Told {
+  const told: Told = { outcomes: new Map(), lost: [] };
+  for (const command of plan.passedOver) told.outcomes.set(command, { became: "passed-over" });
+  for (const [index, { of, again }] of plan.steps.entries()) {
+    const result = applied[index];
+    if (result === undefined) continue;
+    if (of !== null) told.outcomes.set(of, outcomeOf(of, result, mayWait));
+    else if (again !== undefined && result.change === "refused")
+      told.lost.push({ kept: again, key: result.key, refusal: result.refusal });
+  }
+  return told;
+}
+
+function outcomeOf(of: Understood, result: Applied, mayWait: Chunk["mayWait"]): Outcome {
+  if (result.change === "passed-over") return { became: "passed-over" };
+  if (result.change !== "refused") return { became: "applied", change: result.change };
+  const { refusal } = result;
+  const isMissing = refusal.kind === "missing";
+  // It has overtaken its put, or somebody was quicker: either way there is no schedule, as was asked for.
+  if (isMissing && of.operation.kind === "delete") return { became: "applied", change: "unchanged" };
+  const isEarly = isMissing && mayWait(of);
+  return { became: isEarly ? "early" : "refused", refusal };
+}
+
+function deadAmong(outcomes: ReadonlyMap<Understood, Outcome>): DeadCommand[] {
+  return [...outcomes].flatMap(([{ received, operation }, outcome]) =>
+    outcome.became === "refused" ? [deadOf(received, operation.key, outcome.refusal)] : [],
+  );
+}
+
+export function deadOf(
+  { messageId, place, id, at, command }: Received,
+  key: string | null,
+  refusal: Refused,
+): DeadCommand {
+  return { messageId, place, commandId: id, at, key, refusal, command };
+}

@@ -1,0 +1,130 @@
+import * as z from "zod";
+import type { Tx } from "../db/connect.ts";
+import type { Refused } from "../plan/operation.ts";
+import { isJson } from "../schedule/json.ts";
+
+/** A command that was not applied, as the transaction notes it that did not apply it. */
+export interface DeadCommand {
+  messageId: string;
+  place: number;
+  commandId: string | null;
+  at: Date | null;
+  key: string | null;
+  refusal: Refused;
+  /** As it came; undefined where its message was not understood at all. */
+  command: unknown;
+}
+
+export interface DeadCommandRead {
+  id: string;
+  messageId: string;
+  place: number;
+  commandId: string | null;
+  at: Date | null;
+  key: string | null;
+  refusedAt: Date;
+  refusal: Refused;
+  command: unknown;
+}
+
+/** What is larger is left to the dead-letter queue. */
+const storedCharactersMax = 300_000;
+
+/** Notes them once, however often their message comes. */
+export async function noteDead(tx: Tx, dead: readonly DeadCommand[]): Promise<void> {
+  if (dead.length === 0) return;
+  await tx`
+    insert into carillon.dead_commands (message_id, place, command_id, at, key, refused_at, refusal, command)
+    select message_id, place, command_id, at, key, carillon.clock(), refusal::jsonb, command::jsonb
+    from unnest(${dead.map(({ messageId }) => messageId)}::text[], ${dead.map(({ place }) => place)}::int[],
+      ${dead.map(({ commandId }) => commandId)}::text[], ${dead.map(({ at }) => at?.toISOString() ?? null)}::timestamptz[],
+      ${dead.map(({ key }) => (key === null ? null : storable(key)))}::text[],
+      ${dead.map(({ refusal }) => JSON.stringify(refusal, storableMember))}::text[],
+      ${dead.map(({ command }) => storedText(command))}::text[]) d (message_id, place, command_id, at, key, refusal, command)
+    on conflict (message_id, place) do nothing`;
+}
+
+/** What the database does not take is told to the dead-letter queue alone. */
+function storedText(command: unknown): string | null {
+  if (command === undefined || !isJson(command)) return null;
+  const text = JSON.stringify(command);
+  return text.length > storedCharactersMax ? null : text;
+}
+
+function storable(text: string): string {
+  return text.replaceAll("\u0000", "").toWellFormed();
+}
+
+function storableMember(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? storable(value) : value;
+}
+
+/** Those of these that came to be applied after all: they were refused when their message came before. */
+export async function forgetDead(
+  tx: Tx,
+  applied: readonly { messageId: string; place: number }[],
+): Promise<void> {
+  if (applied.length === 0) return;
+  await tx`
+    delete from carillon.dead_commands d
+    using unnest(${applied.map(({ messageId }) => messageId)}::text[], ${applied.map(({ place }) => place)}::int[]) a (message_id, place)
+    where d.message_id = a.message_id and d.place = a.place`;
+}
+
+/** Those of these messages that the dead-letter queue does not have yet, as places by message. */
+export async function untold(
+  sql: Tx,
+  messageIds: readonly string[],
+): Promise<{ id: string; messageId: string; place: number }[]> {
+  return sql`
+    select id, message_id as "messageId", place from carillon.dead_commands
+    where message_id = any(${messageIds}::text[]) and not told order by id`;
+}
+
+export async function markTold(sql: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0)
+    await sql`update carillon.dead_commands set told = true where id = any(${ids}::bigint[]) and not told`;
+}
+
+const refusalShape = z.object({
+  kind: z.enum(["invalid", "forbidden", "missing", "conflict", "precondition", "impossible"]),
+  message: z.string(),
+  faults: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+});
+
+interface Row extends Omit<DeadCommandRead, "refusal"> {
+  refusal: unknown;
+}
+
+const columns = (sql: Tx) => sql`
+  id, message_id as "messageId", place, command_id as "commandId", at, key, refused_at as "refusedAt", refusal, command`;
+
+/** Newest first; `before` is the id at which the page before ended. */
+export async function listDeadCommands(
+  sql: Tx,
+  { prefix, limit, before }: { prefix?: string | undefined; limit: number; before?: string | undefined },
+): Promise<{ items: DeadCommandRead[]; next?: string }> {
+  const rows = await sql<Row[]>`
+    select ${columns(sql)} from carillon.dead_commands
+    where ${before === undefined ? sql`true` : sql`id < ${before}`}
+      and ${prefix === undefined ? sql`true` : sql`starts_with(key, ${prefix})`}
+    order by id desc limit ${limit + 1}`;
+  const items = rows.slice(0, limit).map(toRead);
+  const last = items.at(-1);
+  return rows.length > limit && last !== undefined ? { items, next: last.id } : { items };
+}
+
+export async function readDeadCommand(sql: Tx, id: string): Promise<DeadCommandRead | null> {
+  const [row] = await sql<Row[]>`select ${columns(sql)} from carillon.dead_commands where id = ${id}`;
+  return row === undefined ? null : toRead(row);
+}
+
+/** False where there is none. */
+export async function deleteDeadCommand(sql: Tx, id: string): Promise<boolean> {
+  const gone = await sql`delete from carillon.dead_commands where id = ${id}`;
+  return gone.count > 0;
+}
+
+function toRead({ refusal, ...row }: Row): DeadCommandRead {
+  return { ...row, refusal: refusalShape.parse(refusal) };
+}

@@ -1,0 +1,225 @@
+import { ChangeMessageVisibilityBatchCommand } from "@aws-sdk/client-sqs";
+import type { SQSRecord } from "aws-lambda";
+import { databaseClock } from "../db/database-clock.ts";
+import { errorText } from "../log/error-text.ts";
+import { applyChunk, deadOf } from "./apply-chunk.ts";
+import { type DeadCommand, markTold, untold } from "./dead-commands.ts";
+import { type DeadLetter, sendDeadLetters } from "./dead-letters.ts";
+import { isPassing } from "./failure.ts";
+import type { IngestDeps } from "./ingest-deps.ts";
+import { commandsMax, type NotUnderstood, type Received, readMessage } from "./received.ts";
+import { type Understood, understand } from "./understand.ts";
+
+export interface IngestQueues {
+  /** Where the messages come from. */
+  url: string;
+  deadUrl: string;
+}
+
+export interface QueueDeps extends IngestDeps {
+  queues: IngestQueues;
+}
+
+/** A patch, pause or resume waits so long for the put that it has overtaken, and is looked at so often. */
+const earlyMs = 15 * 60_000;
+const earlyAgainSeconds = 30;
+
+/** One command and what the message it came with looked like. */
+interface Entry {
+  messageId: string;
+  body: string;
+  understood?: Understood;
+  dead?: DeadCommand;
+}
+
+/** What a run counts, for its line in the log. */
+interface Count {
+  commands: number;
+  applied: number;
+  passedOver: number;
+  refused: number;
+  early: number;
+}
+
+interface Run {
+  deps: QueueDeps;
+  now: Date;
+  count: Count;
+  /** Messages that stay on the queue. */
+  stay: Set<string>;
+  early: Set<string>;
+  timeIsUp: () => boolean;
+}
+
+/**
+ * Applies the commands of these messages, all together, as many as fit into one transaction at a time. Gives the ids of the messages that
+ * are not done and must come again; of every other one, each command is applied, passed over, or dead, durably.
+ */
+export async function ingestMessages(
+  deps: QueueDeps,
+  records: readonly SQSRecord[],
+  timeIsUp: () => boolean,
+): Promise<string[]> {
+  const count: Count = { commands: 0, applied: 0, passedOver: 0, refused: 0, early: 0 };
+  const stay = new Set<string>();
+  try {
+    const now = await databaseClock(deps.sql);
+    const run: Run = { deps, now, count, stay, early: new Set(), timeIsUp };
+    const entries = entriesOf(deps, records, now);
+    count.commands = entries.length;
+    for (let from = 0; from < entries.length; from += commandsMax)
+      await applyEntries(run, entries.slice(from, from + commandsMax));
+    await comeSoon(deps, records, run.early);
+  } catch (error) {
+    // Before anything of them was looked at.
+    for (const { messageId } of records) stay.add(messageId);
+    deps.log.error("ingest.failed", { messages: records.length, error: errorText(error) });
+  }
+  deps.log.info("ingest.done", { messages: records.length, ...count, stay: stay.size });
+  return [...stay];
+}
+
+/** In the order in which the commands were given; what was not understood has none. */
+function entriesOf(deps: QueueDeps, records: readonly SQSRecord[], now: Date): Entry[] {
+  const bodies = new Map(records.map(({ messageId, body }) => [messageId, body]));
+  const read = records.flatMap(readMessage);
+  const received = read.filter((each): each is Received => !("refusal" in each));
+  const { understood, refused } = understand(deps, received, now);
+  const entry = (messageId: string, more: Pick<Entry, "understood" | "dead">): Entry => ({
+    messageId,
+    body: bodies.get(messageId) ?? "",
+    ...more,
+  });
+  return [
+    ...read
+      .filter((each): each is NotUnderstood => "refusal" in each)
+      .map((each) => entry(each.messageId, { dead: unread(each) })),
+    ...refused.map((each) =>
+      entry(each.received.messageId, { dead: deadOf(each.received, each.key, each.refusal) }),
+    ),
+    ...understood.map((each) => entry(each.received.messageId, { understood: each })),
+  ];
+}
+
+function unread({ messageId, place, command, refusal }: NotUnderstood): DeadCommand {
+  return { messageId, place, commandId: null, at: null, key: null, refusal, command };
+}
+
+/**
+ * One transaction. Where it fails for a reason that will not pass, it is tried in halves, down to the one message on which it fails: that
+ * one stays, and SQS sets it aside in the end.
+ */
+async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
+  const messages = [...new Set(entries.map(({ messageId }) => messageId))];
+  try {
+    if (run.timeIsUp()) throw new OutOfTime();
+    await applyTogether(run, entries);
+  } catch (error) {
+    if (isPassing(error) || error instanceof OutOfTime || messages.length === 1) {
+      for (const messageId of messages) run.stay.add(messageId);
+      run.deps.log.error("ingest.failed", { messages: messages.length, error: errorText(error) });
+      return;
+    }
+    const first = new Set(messages.slice(0, messages.length / 2));
+    await applyEntries(
+      run,
+      entries.filter(({ messageId }) => first.has(messageId)),
+    );
+    await applyEntries(
+      run,
+      entries.filter(({ messageId }) => !first.has(messageId)),
+    );
+  }
+}
+
+class OutOfTime extends Error {
+  override readonly name = "OutOfTime";
+
+  constructor() {
+    super("The invocation ran out of time.");
+  }
+}
+
+async function applyTogether(
+  { deps, now, count, stay, early }: Run,
+  entries: readonly Entry[],
+): Promise<void> {
+  const commands = entries.flatMap(({ understood }) => (understood === undefined ? [] : [understood]));
+  const dead = entries.flatMap((each) => (each.dead === undefined ? [] : [each.dead]));
+  const mayWait = ({ received: { sentAt } }: Understood) => now.getTime() - sentAt.getTime() < earlyMs;
+  const outcomes = await applyChunk(deps, { commands, dead, mayWait });
+  count.refused += dead.length;
+  for (const [{ received, operation }, outcome] of outcomes) {
+    if (outcome.became === "applied") count.applied += 1;
+    else if (outcome.became === "passed-over") count.passedOver += 1;
+    else if (outcome.became === "refused") {
+      count.refused += 1;
+      dead.push(deadOf(received, operation.key, outcome.refusal));
+    } else {
+      count.early += 1;
+      early.add(received.messageId);
+      stay.add(received.messageId);
+    }
+  }
+  const unsent = await tellDead(deps, dead, new Map(entries.map(({ messageId, body }) => [messageId, body])));
+  for (const messageId of unsent) stay.add(messageId);
+}
+
+/** To the dead-letter queue, those that it does not have. Gives the messages of which it did not take one: they come again. */
+async function tellDead(
+  { sql, queue, queues, log }: QueueDeps,
+  dead: readonly DeadCommand[],
+  bodies: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  if (dead.length === 0) return [];
+  const messageIds = [...new Set(dead.map(({ messageId }) => messageId))];
+  const noted = await untold(sql, messageIds);
+  const ids = new Map(noted.map(({ id, messageId, place }) => [`${messageId} ${place}`, id]));
+  const letters = dead
+    .filter(({ messageId, place }) => ids.has(`${messageId} ${place}`))
+    .map((each): DeadLetter => ({ ...each, body: bodyOf(each, bodies.get(each.messageId) ?? "") }));
+  for (const { messageId, commandId, key, refusal } of letters)
+    log.warn("ingest.refused", { message: messageId, command: commandId, key, kind: refusal.kind });
+  try {
+    const arrived = await sendDeadLetters({ sqs: queue.sqs, url: queues.deadUrl }, letters);
+    await markTold(
+      sql,
+      arrived.flatMap(({ messageId, place }) => ids.get(`${messageId} ${place}`) ?? []),
+    );
+    const left = letters.filter((letter) => !arrived.includes(letter));
+    return left.map(({ messageId }) => messageId);
+  } catch (error) {
+    log.error("ingest.untold", { commands: letters.length, error: errorText(error) });
+    return messageIds;
+  }
+}
+
+/** A command that was understood as JSON goes alone, with the id and time that it would be given. */
+function bodyOf({ command, commandId, at }: DeadCommand, body: string): string {
+  if (command === undefined) return body;
+  if (typeof command !== "object" || command === null || Array.isArray(command))
+    return JSON.stringify(command);
+  const given = commandId === null || at === null ? {} : { id: commandId, at: at.toISOString() };
+  return JSON.stringify({ ...given, ...command });
+}
+
+/** What waits for another command is looked at again long before its message would come by itself. */
+async function comeSoon(
+  { queue, queues, log }: QueueDeps,
+  records: readonly SQSRecord[],
+  early: ReadonlySet<string>,
+): Promise<void> {
+  const waiting = records.filter(({ messageId }) => early.has(messageId));
+  for (let from = 0; from < waiting.length; from += 10) {
+    const Entries = waiting.slice(from, from + 10).map(({ receiptHandle }, index) => ({
+      Id: String(index),
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: earlyAgainSeconds,
+    }));
+    try {
+      await queue.sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queues.url, Entries }));
+    } catch (error) {
+      log.warn("ingest.not-soon", { messages: Entries.length, error: errorText(error) });
+    }
+  }
+}

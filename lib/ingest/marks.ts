@@ -1,0 +1,76 @@
+import * as z from "zod";
+import type { Tx } from "../db/connect.ts";
+import { type Memory, nothingKnown } from "./memory.ts";
+
+export interface Mark extends Memory {
+  revision: number;
+}
+
+const noMark: Mark = { ...nothingKnown, revision: 0 };
+
+const kept = { stamp: z.string(), id: z.string(), at: z.string(), input: z.unknown() };
+const laterShape = z.object({
+  patches: z.array(z.object(kept)).default([]),
+  holds: z.array(z.object({ ...kept, owner: z.string(), kind: z.enum(["pause", "resume"]) })).default([]),
+});
+
+interface Row {
+  key: string;
+  revision: number;
+  base: string | null;
+  gone: string | null;
+  later: unknown;
+}
+
+/** What is known of these keys at this moment; without a lock, so that it may have changed by the next. */
+export async function readMarks(sql: Tx, keys: readonly string[]): Promise<(key: string) => Mark> {
+  const rows = await sql<Row[]>`
+    select key, revision, base, gone, later from carillon.command_marks where key = any(${keys}::text[])`;
+  const marks = new Map(
+    rows.map(({ key, later, ...row }) => [key, { ...row, ...laterShape.parse(later ?? {}) }]),
+  );
+  return (key) => marks.get(key) ?? noMark;
+}
+
+/** Somebody else applied commands for one of the keys since its mark was read. */
+export class MarksMoved extends Error {
+  override readonly name = "MarksMoved";
+
+  constructor() {
+    super("The marks have changed since they were read.");
+  }
+}
+
+/**
+ * Locks the marks of these keys until the transaction ends, in the order of keys; throws where one is not as it was read. Rows are made
+ * first, all of them, and locked then: whoever waits for a row that another makes has locked none yet.
+ */
+export async function lockMarks(tx: Tx, read: ReadonlyMap<string, Mark>): Promise<void> {
+  const keys = [...read.keys()];
+  const [, rows] = await Promise.all([
+    tx`
+      insert into carillon.command_marks (key, seen_on)
+      select key, (carillon.clock() at time zone 'UTC')::date from unnest(${keys}::text[]) k (key) order by key collate "C"
+      on conflict (key) do nothing`.execute(),
+    tx<{ key: string; revision: number }[]>`
+      select key, revision from carillon.command_marks where key = any(${keys}::text[]) order by key for update`.execute(),
+  ]);
+  if (rows.length < keys.length || rows.some(({ key, revision }) => read.get(key)?.revision !== revision))
+    throw new MarksMoved();
+}
+
+/** Under their lock. */
+export async function writeMarks(tx: Tx, memories: ReadonlyMap<string, Memory>): Promise<void> {
+  if (memories.size === 0) return;
+  const all = [...memories];
+  await tx`
+    update carillon.command_marks m
+    set revision = m.revision + 1, base = w.base, gone = w.gone, later = w.later::jsonb, seen_on = (carillon.clock() at time zone 'UTC')::date
+    from unnest(${all.map(([key]) => key)}::text[], ${all.map(([, { base }]) => base)}::text[], ${all.map(([, { gone }]) => gone)}::text[],
+      ${all.map(([, memory]) => laterText(memory))}::text[]) w (key, base, gone, later)
+    where m.key = w.key`;
+}
+
+function laterText({ patches, holds }: Memory): string | null {
+  return patches.length + holds.length === 0 ? null : JSON.stringify({ patches, holds });
+}

@@ -1,0 +1,94 @@
+import type { Operation } from "../plan/operation.ts";
+import { type Kept, type Memory, type Remembered, remember } from "./memory.ts";
+import { isOverruled, type Standing } from "./standing.ts";
+import type { Understood } from "./understand.ts";
+
+/** One operation of a chunk's transaction. */
+export interface Step {
+  operation: Operation;
+  /** The command that asks for it; null for what was asked for before and has to be done again. */
+  of: Understood | null;
+  /** Of what is done again. */
+  again?: Kept;
+}
+
+export interface ChunkPlan {
+  steps: Step[];
+  /** Not to be done: older than what came before, or come already, or overruled by others. */
+  passedOver: readonly Understood[];
+  /** Those of them that are remembered all the same: deletes of a schedule that a newer put has made again. */
+  noted: readonly Understood[];
+}
+
+export interface Known {
+  memoryOf(key: string): Memory;
+  standingOf(key: string): Standing;
+  /** Null where it is not taken any more. */
+  again(kept: Kept): Operation | null;
+}
+
+/** What is to be done for commands in the order in which they were given, by what is known of their keys. */
+export function planChunk(commands: readonly Understood[], known: Known): ChunkPlan {
+  const steps: Step[] = [];
+  const passedOver: Understood[] = [];
+  const noted: Understood[] = [];
+  const memories = new Map<string, Memory>();
+  const existing = new Map<string, boolean>();
+  const repeat = (kept: Kept) => {
+    const operation = known.again(kept);
+    if (operation !== null) steps.push({ operation, of: null, again: kept });
+  };
+  for (const command of commands) {
+    const { operation, received } = command;
+    const { key } = operation;
+    const standing = known.standingOf(key);
+    if (isOverruled(operation, received.at, standing)) {
+      passedOver.push(command);
+      continue;
+    }
+    const before = memories.get(key) ?? known.memoryOf(key);
+    const done = remember(before, command);
+    const { memory, does } = done;
+    memories.set(key, memory);
+    if (does) steps.push({ operation, of: command });
+    else passedOver.push(command);
+    if (!does && memory !== before) noted.push(command);
+    const isThere = existing.get(key) ?? standing.exists;
+    for (const kept of toRepeat(command, isThere, done)) repeat(kept);
+    if (does && (operation.kind === "put" || operation.kind === "delete"))
+      existing.set(key, operation.kind === "put");
+  }
+  return { steps, passedOver, noted };
+}
+
+/** What came before and has to be done after the command, because it was given later. */
+function toRepeat({ operation }: Understood, isThere: boolean, done: Remembered): Kept[] {
+  const { key, kind } = operation;
+  const releases = done.released.map((hold) => ({ ...hold, input: { resume: { key, owner: hold.owner } } }));
+  // One that is made anew has none of the holds that were set since the last delete.
+  const isMade = done.does && kind === "put" && !isThere;
+  const holds = isMade ? done.memory.holds.filter((hold) => hold.kind === "pause") : [];
+  return [...done.again, ...releases, ...holds];
+}
+
+/** What is known of the keys once these commands were taken, and of what was done again these were not. */
+export function remembered(
+  commands: readonly Understood[],
+  memoryOf: (key: string) => Memory,
+  refusedAgain: ReadonlySet<Kept>,
+): Map<string, Memory> {
+  const memories = new Map<string, Memory>();
+  for (const command of commands) {
+    const { key } = command.operation;
+    const before = memories.get(key) ?? memoryOf(key);
+    const { memory } = remember(before, command);
+    if (memory !== before) memories.set(key, memory);
+  }
+  for (const [key, memory] of memories) {
+    const kept = memory.patches.filter(
+      (patch) => ![...refusedAgain].some(({ stamp }) => stamp === patch.stamp),
+    );
+    if (kept.length < memory.patches.length) memories.set(key, { ...memory, patches: kept });
+  }
+  return memories;
+}

@@ -1,0 +1,134 @@
+import type { SQSRecord } from "aws-lambda";
+import * as z from "zod";
+import { refuseInexactNumbers } from "../command/exact-numbers.ts";
+import type { Refused } from "../plan/operation.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { instantShape } from "../schedule/instant-shape.ts";
+import { shapeFaults } from "../schedule/shape-faults.ts";
+import { storableText } from "../schedule/text.ts";
+
+/** One message may bring so many commands. */
+export const commandsMax = 1_000;
+
+/** A command as its message brought it. */
+export interface Received {
+  messageId: string;
+  /** Where in its message it stands, from 0. */
+  place: number;
+  /** When its message was sent. */
+  sentAt: Date;
+  id: string;
+  at: Date;
+  /** The operation, without `id` and `at`. */
+  input: unknown;
+  /** As it came. */
+  command: unknown;
+  /** Whether its message has come before. */
+  isAgain: boolean;
+}
+
+/** A command, or a whole message, that was not understood. */
+export interface NotUnderstood {
+  messageId: string;
+  place: number;
+  /** As it came; undefined where the message is not even JSON. */
+  command: unknown;
+  refusal: Refused;
+}
+
+export type ReadMessage = (Received | NotUnderstood)[];
+
+/** A message is a command, an array of commands, or `{ "commands": […] }`; each may have an `id` and an `at` of its own. */
+export function readMessage(record: Pick<SQSRecord, "messageId" | "body" | "attributes">): ReadMessage {
+  const { messageId, attributes } = record;
+  const sentAt = new Date(Number(attributes.SentTimestamp));
+  const isAgain = Number(attributes.ApproximateReceiveCount) > 1;
+  try {
+    const read = commandsIn(record.body);
+    const alone = read.length === 1;
+    return read.map((command, place) => readOne(command, { messageId, place, sentAt, alone, isAgain }));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return [{ messageId, place: 0, command: undefined, refusal: plain(error) }];
+  }
+}
+
+const wrapper = z.strictObject({ commands: z.array(z.unknown()) });
+
+function commandsIn(body: string): unknown[] {
+  const value = parsed(body);
+  const commands = listed(value);
+  if (commands.length === 0 || commands.length > commandsMax)
+    throw notUnderstood([
+      { path: "", message: `takes 1 to ${commandsMax} commands, has ${commands.length}` },
+    ]);
+  return commands;
+}
+
+function listed(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== "object" || value === null || !("commands" in value)) return [value];
+  const { success, data, error } = wrapper.safeParse(value, { reportInput: true });
+  if (!success) throw notUnderstood(shapeFaults(error));
+  return data.commands;
+}
+
+function parsed(body: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    // The engine's own sentence quotes the message, which may hold a secret.
+    throw new Refusal("invalid", "The message is not JSON.");
+  }
+  refuseInexactNumbers(body);
+  return value;
+}
+
+const head = z.object({ id: storableText({ max: 200 }).optional(), at: instantShape.optional() });
+
+interface Place {
+  messageId: string;
+  place: number;
+  sentAt: Date;
+  alone: boolean;
+  isAgain: boolean;
+}
+
+function readOne(
+  command: unknown,
+  { messageId, place, sentAt, alone, isAgain }: Place,
+): Received | NotUnderstood {
+  const { id, at, rest } = split(command);
+  const read = head.safeParse({ id, at }, { reportInput: true });
+  if (!read.success)
+    return { messageId, place, command, refusal: plain(notUnderstood(shapeFaults(read.error))) };
+  return {
+    messageId,
+    place,
+    sentAt,
+    id: read.data.id ?? (alone ? messageId : `${messageId}/${place}`),
+    at: read.data.at ?? sentAt,
+    input: rest,
+    command,
+    isAgain,
+  };
+}
+
+/** What is no object is left to those who read operations: they know what one takes. */
+function split(command: unknown): { id?: unknown; at?: unknown; rest: unknown } {
+  if (typeof command !== "object" || command === null || Array.isArray(command)) return { rest: command };
+  const members = new Map<string, unknown>(Object.entries(command));
+  const [id, at] = [members.get("id"), members.get("at")];
+  members.delete("id");
+  members.delete("at");
+  return { id, at, rest: Object.fromEntries(members) };
+}
+
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The command is not understood.", faults);
+}
+
+export function plain({ kind, message, faults }: Refusal): Refused {
+  return { kind, message, faults };
+}

@@ -1,0 +1,113 @@
+import { parseWhen } from "../cadence/parse-when.ts";
+import { readCommands } from "../command/apply-commands.ts";
+import type { Operation, Refused } from "../plan/operation.ts";
+import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { IngestDeps } from "./ingest-deps.ts";
+import type { Kept, Stamped } from "./memory.ts";
+import type { Received } from "./received.ts";
+import { stampOf } from "./stamp.ts";
+import { queueName } from "./standing.ts";
+
+/** A command that can be applied. */
+export interface Understood extends Stamped {
+  received: Received;
+}
+
+export interface Refusing {
+  received: Received;
+  key: string | null;
+  refusal: Refused;
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+/** What is known of a key is forgotten after so long; SQS keeps a message for fourteen days. */
+export const rememberedDays = 15;
+const aheadMaxMs = 5 * minuteMs;
+
+/** In the order in which they were given. */
+export function understand(
+  deps: Pick<IngestDeps, "acceptance" | "prefix">,
+  received: readonly Received[],
+  now: Date,
+  as: Caller = { name: queueName, origin: { via: "queue" } },
+): { understood: Understood[]; refused: Refusing[] } {
+  const understood: Understood[] = [];
+  const refused: Refusing[] = [];
+  for (const each of received) {
+    const read = operationOf(deps, each, now, as);
+    if ("refusal" in read) refused.push({ received: each, ...read });
+    else understood.push({ received: each, ...stamped(each, read.operation) });
+  }
+  return { understood: understood.sort((a, b) => (a.stamp < b.stamp ? -1 : 1)), refused };
+}
+
+function stamped({ place, id, at, input }: Received, operation: Operation): Stamped {
+  const stamp = stampOf({ at, place, kind: operation.kind, id });
+  return { stamp, operation, kept: { stamp, id, at: at.toISOString(), input } };
+}
+
+/** One that was applied before, and is again where an older one comes after it. */
+export function operationAgain(
+  deps: Pick<IngestDeps, "acceptance" | "prefix">,
+  kept: Pick<Kept, "id" | "at" | "input">,
+  now: Date,
+  as: Caller = { name: queueName, origin: { via: "queue" } },
+): Operation | null {
+  const at = new Date(kept.at);
+  const read = operationOf(deps, { id: kept.id, at, input: kept.input, sentAt: at }, now, as);
+  return "operation" in read ? read.operation : null;
+}
+
+function operationOf(
+  { acceptance, prefix }: Pick<IngestDeps, "acceptance" | "prefix">,
+  { id, at, input, sentAt }: Pick<Received, "id" | "at" | "input" | "sentAt">,
+  now: Date,
+  as: Caller,
+): { operation: Operation } | { key: string | null; refusal: Refused } {
+  const caller: Caller = { ...as, origin: { via: "queue", ...as.origin, request: id } };
+  const [read] = readCommands(
+    [{ input, caller, countFrom: at, refuseKey: (key) => refuseForeign(prefix, key) }],
+    acceptance,
+  );
+  if (read === undefined) throw new Error("A command was read as none.");
+  if ("refusal" in read) return read;
+  const fault = timeFault(at, sentAt, now);
+  if (fault !== null)
+    return {
+      key: read.operation.key,
+      refusal: {
+        kind: "invalid",
+        message: "The command is not understood.",
+        faults: [{ path: "at", message: fault }],
+      },
+    };
+  return { operation: countedFrom(read.operation, at, now) };
+}
+
+function refuseForeign(prefix: string | null, key: string): void {
+  if (prefix === null || key.startsWith(prefix)) return;
+  throw new Refusal("forbidden", `This queue reaches keys that begin with ${JSON.stringify(prefix)}.`);
+}
+
+/** A time far ahead would keep every command out that comes until then; of one long ago, what came after it may be forgotten. */
+function timeFault(at: Date, sentAt: Date, now: Date): string | null {
+  const latest = Math.max(sentAt.getTime(), now.getTime()) + aheadMaxMs;
+  if (at.getTime() > latest) return "lies in the future: it is when the command was given";
+  if (at.getTime() < now.getTime() - rememberedDays * dayMs)
+    return `is more than ${rememberedDays} days ago: what came after it may be forgotten`;
+  return null;
+}
+
+/** A patch whose `when` counts from now counts from the command's time, as a put's does. */
+function countedFrom(operation: Operation, at: Date, now: Date): Operation {
+  if (operation.kind !== "patch") return operation;
+  const { patch } = operation;
+  if (typeof patch !== "object" || patch === null || !("when" in patch) || typeof patch.when !== "string")
+    return operation;
+  const parsed = parseWhen(patch.when, { timezone: "UTC", now: at.getTime(), key: operation.key });
+  if (!parsed.ok || !parsed.relative || parsed.cadence.kind !== "once") return operation;
+  const due = new Date(Math.max(parsed.cadence.at, now.getTime()));
+  return { ...operation, patch: { ...patch, when: `at ${due.toISOString()}` } };
+}
