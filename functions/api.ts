@@ -24,7 +24,7 @@ export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, Ht
   const queue = parcelQueueFrom(env, log);
   const limitsDefined = definedOnce(sql, log, handlers);
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, handlers, targets: allowedTargetsFrom(env) }),
+    operations: makeOperations({ sql, queue, log, handlers, targets: allowedTargetsFrom(env) }),
     findToken: (bearer) => findToken(sql, bearer),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock: systemClock,

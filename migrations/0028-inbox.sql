@@ -133,7 +133,7 @@ begin
   if v_fault is null then
     v_value := command -> v_verb;
     if v_verb = 'job' and jsonb_typeof(v_value) = 'object' and coalesce(v_value -> 'key', 'null') = 'null' then
-      v_value := v_value || jsonb_build_object('key', concat(v_prefixes[1], gen_random_uuid()));
+      v_value := v_value || jsonb_build_object('key', concat(v_prefixes[1], 'job:', gen_random_uuid()));
       v_command := jsonb_build_object('job', v_value) || (command - 'job');
     end if;
     v_key := case jsonb_typeof(v_value) when 'string' then v_value #>> '{}' when 'object' then v_value ->> 'key' end;

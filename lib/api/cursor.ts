@@ -14,7 +14,8 @@ export type ListName =
   | "cancels"
   | "group-cancels"
   | "tokens"
-  | "audit";
+  | "audit"
+  | "inbox-errors";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

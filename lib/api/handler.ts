@@ -12,6 +12,7 @@ import { enqueueRoutes } from "./enqueue-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
 import type { AnswerOnce } from "./idempotency.ts";
+import { inboxRoutes } from "./inbox-routes.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { openApiRoute } from "./openapi.ts";
@@ -68,6 +69,7 @@ export function apiRoutes(operations: Operations): Route[] {
     ...zoneRoutes(operations),
     ...statsRoutes(operations),
     ...tokenRoutes(operations),
+    ...inboxRoutes(operations),
   ];
   return [...routes, openApiRoute(routes)];
 }

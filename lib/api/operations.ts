@@ -2,6 +2,13 @@ import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
 import { applyCommands, type Command, type CommandResult, readCommands } from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
+import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
+import {
+  listRefused,
+  type RefusedCommand,
+  type RefusedPlace,
+  type RefusedSearch,
+} from "../inbox/refusals.ts";
 import type { JobPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
 import {
@@ -13,6 +20,7 @@ import {
   readLimits,
   setLimits,
 } from "../limit/limits.ts";
+import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
 import {
@@ -133,9 +141,12 @@ export interface Operations {
   removeCalendar(wish: CalendarWish): Promise<void>;
   pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
   resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
-  readLabel(label: Label, page: { limit: number; after?: string | undefined }): Promise<LabelRead | null>;
+  readLabel(
+    label: Label,
+    page: { limit: number; after?: string | undefined; prefix?: string | undefined },
+  ): Promise<LabelRead | null>;
   cancelLabel(wish: CancelLabelWish): Promise<LabelCancelled>;
-  setLimits(wish: LimitsWish & { limits: Limits }): Promise<LimitsRead>;
+  setLimits(wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
   clearLimits(wish: LimitsWish): Promise<void>;
   readLimits(target: string): Promise<LimitsRead | null>;
   /** In the order of targets' names; `after` is the name at which the page before ended. */
@@ -148,6 +159,10 @@ export interface Operations {
     before?: string | undefined;
   }): Promise<Page<ZoneMoveRead, string> | null>;
   tokens: TokenOperations;
+  /** What callers have written in SQL, as far as one request does it. */
+  applyInbox(): Promise<InboxApplied>;
+  /** Newest first; a page may be short of its limit and still have a `next`. */
+  listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
@@ -157,6 +172,7 @@ export interface Operations {
 export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
+  log: Log;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
@@ -226,6 +242,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql),
+    applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
+    listInboxErrors: (search) => listRefused(sql, search),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {

@@ -121,7 +121,7 @@ describe("each verb", () => {
     await world.work();
     expect(world.delivered.find(({ key }) => key === "job-1")).toMatchObject({ payload: [1] });
     const [other] = await world.sql`
-      select key from carillon.schedules where created_by like 'sql:%' and key ~ '^[0-9a-f-]{36}$'`;
+      select key from carillon.schedules where created_by like 'sql:%' and key ~ '^job:[0-9a-f-]{36}$'`;
     expect(other).toBeDefined();
   });
 
