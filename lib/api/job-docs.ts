@@ -39,6 +39,13 @@ export const jobDocs = {
     answers: { 200: page },
     problems: [404],
   },
+  search: {
+    summary: "Search jobs",
+    description: "Newest first, without payloads.",
+    tag,
+    answers: { 200: page },
+    problems: [404, 422],
+  },
   get: {
     summary: "Read a job",
     description: "With its payload and its attempts.",

@@ -4,6 +4,7 @@ import { placeText, readPlace } from "../job/job-place.ts";
 import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
 import { isRetryPlace } from "../plan/retry-many.ts";
 import { Refusal } from "../refusal.ts";
+import type { Token } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { type ListName, readCursor, writeCursor } from "./cursor.ts";
 import { jobDocs } from "./job-docs.ts";
@@ -18,6 +19,7 @@ import {
 import { jobListView, jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
+import { narrowed, narrowedOrRefused, reaches, refuseForeignKey } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
@@ -45,12 +47,17 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/jobs",
       scope: "read",
       query: jobsQuery,
-      answer: async ({ query: { limit, cursor, ...filter } }) => {
-        if (filter.state !== "dead") {
-          const search = { filter: historyFilter(filter), limit, before: readJobPlace(cursor) };
+      doc: jobDocs.search,
+      answer: async ({ query: { limit, cursor, ...asked }, token }) => {
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        if (asked.state !== "dead") {
+          const search = { filter: historyFilter(asked), limit, before: readJobPlace(cursor) };
           const { items, next } = await operations.searchHistory(search);
           return pageOf(items.map(jobListView), "jobs", next === undefined ? undefined : placeText(next));
         }
+        const within = narrowed(token, asked.prefix);
+        if (within === null) return { status: 200, body: { items: [] } };
+        const filter = { ...asked, ...within };
         const isPlace = (text: string) => readDeadPlace(text) !== null;
         const after =
           cursor === undefined
@@ -67,11 +74,10 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: jobDocs.get,
-      answer: async ({ parameter }) => {
+      answer: async ({ parameter, token }) => {
         const id = parameter("id");
         const job = await operations.readJob(id);
-        if (job === null)
-          throw new Refusal("missing", `There is no job ${JSON.stringify(id.slice(0, 200))}.`);
+        if (job === null || !reaches(token, job.key)) throw missing(id);
         return { status: 200, body: jobView(job) };
       },
     }),
@@ -86,9 +92,9 @@ function controlRoutes(operations: Operations): Route[] {
       scope: "write",
       query: noQuery,
       doc: jobDocs.cancel,
-      answer: async ({ parameter, optionalBody, caller }) => {
+      answer: async ({ parameter, optionalBody, token, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: parameter("id"), reason, caller };
+        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
         const { job, asked } = await operations.cancelJob(wish);
         return { status: asked ? 202 : 200, body: jobView(job) };
       },
@@ -99,9 +105,9 @@ function controlRoutes(operations: Operations): Route[] {
       scope: "write",
       query: noQuery,
       doc: jobDocs.retry,
-      answer: async ({ parameter, optionalBody, caller }) => {
+      answer: async ({ parameter, optionalBody, token, caller }) => {
         const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: parameter("id"), reason, caller };
+        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
         return { status: 202, body: jobView(await operations.retryJob(wish)) };
       },
     }),
@@ -117,9 +123,11 @@ function bulkRoutes(operations: Operations): Route[] {
       scope: "write",
       query: goOnQuery,
       doc: jobDocs.retryMany,
-      answer: async ({ body, query: { cursor }, caller }) => {
+      answer: async ({ body, query: { cursor }, token, caller }) => {
         const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = retryFilter(asked);
+        if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
         const after = cursor === undefined ? undefined : readCursor(cursor, "retries", isPlace);
         const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
@@ -132,14 +140,17 @@ function bulkRoutes(operations: Operations): Route[] {
       scope: "write",
       query: goOnQuery,
       doc: jobDocs.cancelMany,
-      answer: async ({ body, query: { cursor }, caller }) => {
-        const wish = readShape(cancelManyShape, body(), "body");
+      answer: async ({ body, query: { cursor }, token, caller }) => {
+        const { filter: asked, ...wish } = readShape(cancelManyShape, body(), "body");
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
         const after =
           cursor === undefined
             ? undefined
             : readCursor(cursor, "cancels", (id) => /^(0|[1-9]\d{0,17})$/.test(id));
         const { next, ...counts } = await operations.cancelMany({
           ...wish,
+          filter,
           after,
           caller,
         });
@@ -147,6 +158,18 @@ function bulkRoutes(operations: Operations): Route[] {
       },
     }),
   ];
+}
+
+/** A job of a key that the token does not reach is as if it were not there. */
+async function reachedId(operations: Operations, token: Token, id: string): Promise<string> {
+  if (token.prefix === null) return id;
+  const job = await operations.readJob(id);
+  if (job === null || !reaches(token, job.key)) throw missing(id);
+  return id;
+}
+
+function missing(id: string): Refusal {
+  return new Refusal("missing", `There is no job ${JSON.stringify(id.slice(0, 200))}.`);
 }
 
 function readJobPlace(cursor: string | undefined) {

@@ -18,6 +18,9 @@ interface ProblemSaid {
 }
 
 const retryAfter = { "Retry-After": "After so many whole seconds it is worth trying again." };
+export const replayed = {
+  "Idempotent-Replayed": "`true`: the request was answered before, and this is the answer kept.",
+};
 const challenge = { "WWW-Authenticate": "How to authenticate." };
 
 const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
@@ -36,15 +39,16 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
     detail: "This takes a token of scope write; yours has read.",
     headers: challenge,
   },
-  missing: { what: "There is no such thing.", detail: 'There is no schedule "hello".' },
+  missing: { what: "There is no such thing.", detail: 'There is no schedule "hello".', headers: replayed },
   conflict: {
     what: "It conflicts with what is there, or a request with the same Idempotency-Key is under way.",
     detail: 'The schedule "hello" exists already.',
-    headers: retryAfter,
+    headers: { ...retryAfter, ...replayed },
   },
   precondition: {
     what: "`If-Match` or `If-None-Match` does not hold.",
     detail: 'The schedule "hello" is at version 4.',
+    headers: replayed,
   },
   "too-large": { what: "The body is too large.", detail: "The body takes 5242880 bytes, has 6000000." },
   "media-type": {
@@ -54,6 +58,7 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
   impossible: {
     what: "It is understood, and not possible here; or the Idempotency-Key was sent with another request.",
     detail: "The schedule asks for what is not available here.",
+    headers: replayed,
   },
   "too-many": { what: "The token's rate is used up.", detail: "The rate is used up.", headers: retryAfter },
   internal: {

@@ -1,7 +1,13 @@
 import * as z from "zod";
 import { operationName } from "./openapi-names.ts";
 import { parametersOf } from "./openapi-parameters.ts";
-import { headersOf, problemReference, problemResponses, problemStatuses } from "./openapi-problems.ts";
+import {
+  headersOf,
+  problemReference,
+  problemResponses,
+  problemStatuses,
+  replayed,
+} from "./openapi-problems.ts";
 import { makeSchemas, type Schemas } from "./openapi-schemas.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import type { AnswerDoc, RouteDoc } from "./route-doc.ts";
@@ -87,10 +93,6 @@ function bodyOf(
     content: { "application/json": { schema: schemas.of(schema, "input"), example } },
   };
 }
-
-const replayed = {
-  "Idempotent-Replayed": "`true`: the request was answered before, and this is the answer kept.",
-};
 
 function responseOf(
   { what, schema, example, headers = {} }: AnswerDoc,

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import {
   pauseShape,
   readKey,
@@ -13,6 +14,7 @@ import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
+import { narrowed, refuseForeignKey } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import { scheduleDocs } from "./schedule-docs.ts";
 import { listQuery } from "./schedule-query.ts";
@@ -30,8 +32,11 @@ function editRoutes(operations: Operations): Route[] {
       scope: "write",
       query: noQuery,
       doc: scheduleDocs.create,
-      answer: async ({ body, caller }) =>
-        edited(await operations.createSchedule({ ...readKeyedScheduleBody(body()), caller })),
+      answer: async ({ body, token, caller }) => {
+        const { key = `${token.prefix ?? ""}${uuidv7()}`, ...asked } = readKeyedScheduleBody(body());
+        refuseForeignKey(token, key);
+        return edited(await operations.createSchedule({ key, ...asked, caller }));
+      },
     }),
     route({
       method: "PUT",
@@ -141,11 +146,15 @@ function readRoutes(operations: Operations): Route[] {
       path: "/v1/schedules",
       scope: "read",
       query: listQuery,
-      answer: async ({ query: { cursor, limit, ...filter } }) => {
+      doc: scheduleDocs.list,
+      answer: async ({ query: { cursor, limit, ...filter }, token }) => {
         const after =
           cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
+        const within = narrowed(token, filter.prefix);
+        if (within === null) return { status: 200, body: { items: [] } };
         const { items, next } = await operations.listSchedules({
           ...filter,
+          ...within,
           after,
           limit,
         });

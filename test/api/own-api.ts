@@ -11,6 +11,7 @@ import { localRegion } from "../../lib/local/local-account.ts";
 import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import type { Scope } from "../../lib/token/token.ts";
 import { testDatabase } from "../support/database.ts";
+import { checkExchange } from "./contract.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
 export interface SendParts extends EventParts {
@@ -30,7 +31,10 @@ export interface OwnApi {
   sql: Sql;
   /** What EventBridge does each minute in production: what is due by now or soon becomes jobs. */
   tick(): Promise<void>;
+  /** Throws where the exchange is not as the OpenAPI document says. */
   send(method: string, path: string, parts?: SendParts): Promise<ApiAnswer>;
+  /** What was exchanged so far, such as `PUT /v1/schedules/{key} 201`. */
+  seen: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
@@ -65,8 +69,10 @@ export async function ownApi(settings: Environment = {}): Promise<OwnApi> {
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 
+  const seen = new Set<string>();
   return {
     sql,
+    seen,
     tick: async () => {
       await ticking.handler(scheduledEvent, invocation);
     },
@@ -74,7 +80,15 @@ export async function ownApi(settings: Environment = {}): Promise<OwnApi> {
       const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
       const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
       const { statusCode, headers, body } = await handler(event, invocation);
-      return { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
+      const answer = { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
+      const sent = {
+        query: event.rawQueryString,
+        headers: event.headers,
+        body: event.isBase64Encoded ? undefined : event.body,
+      };
+      const exchanged = checkExchange({ method, path: rawPath, ...sent, answer });
+      if (exchanged !== null) seen.add(exchanged);
+      return answer;
     },
     stop: async () => {
       await close();
