@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { fits, highestCharacter } from "../schedule/search-schedules.ts";
 
 /** Whose jobs are meant. */
 export interface JobOwners {
@@ -35,23 +36,8 @@ export async function fewOwners(
 }
 
 /** Whether a schedule `s` is one of those that are meant. */
-export function isOwner(tx: Tx, { key, prefix, group, tag, target }: JobOwners) {
-  return tx`(true
-    ${key === undefined ? tx`` : tx`and s.key = ${key}`}
-    ${prefix === undefined ? tx`` : tx`and ${underPrefix(tx, prefix)}`}
-    ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
-    ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
-    ${target === undefined ? tx`` : goesTo(tx, target)})`;
+export function isOwner(tx: Tx, { key, ...filter }: JobOwners) {
+  return tx`(${fits(tx, filter)} ${key === undefined ? tx`` : tx`and s.key = ${key}`})`;
 }
 
-function goesTo(tx: Tx, target: string) {
-  return target.includes("/")
-    ? tx`and s.target_id = (select t.id from carillon.targets t where t.name = ${target})`
-    : tx`and s.target_kind = ${target}`;
-}
-
-const underPrefix = (tx: Tx, prefix: string) =>
-  tx`key >= ${prefix} and key < ${prefix}::text collate "C" || ${highestCharacter}`;
-
-/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
-const highestCharacter = "\u{10FFFF}";
+const underPrefix = (tx: Tx, prefix: string) => tx`key >= ${prefix} and key < ${prefix + highestCharacter}`;

@@ -2,7 +2,8 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { type Label, type SharedHold, sharedHoldsOf } from "../schedule/shared-holds.ts";
 import { type OpenJobs, openJobsOf } from "./open-jobs.ts";
-import { listSchedules, type ScheduleRead } from "./read-schedule.ts";
+import type { ScheduleRead } from "./read-schedule.ts";
+import { listSchedules } from "./search-schedules.ts";
 
 /** A group or a tag: the holds that stand on it or are being let go, a page of its schedules, and the open jobs of these. */
 export interface LabelRead {
@@ -16,10 +17,12 @@ export interface LabelRead {
 export async function readLabel(
   tx: Tx,
   label: Label,
-  page: { limit: number; after?: string | undefined },
+  page: { limit: number; after?: string | undefined; prefix?: string | undefined },
 ): Promise<LabelRead | null> {
   const now = await databaseClock(tx);
-  const holds = (await sharedHoldsOf(tx, label)).filter(({ until }) => until === null || until > now);
+  const holds = (await sharedHoldsOf(tx, label)).filter(
+    (hold) => (hold.until === null || hold.until > now) && concerns(hold, page.prefix),
+  );
   const { items, next } = await listSchedules(tx, { [label.scope]: label.name, ...page });
   if (holds.length === 0 && items.length === 0 && page.after === undefined) return null;
   const jobs = await openJobsOf(
@@ -27,4 +30,9 @@ export async function readLabel(
     items.map(({ id }) => id),
   );
   return { holds, schedules: items, jobs, ...(next === undefined ? {} : { next }) };
+}
+
+/** Whether a hold can bind a key under the prefix. */
+function concerns(hold: SharedHold, prefix = ""): boolean {
+  return prefix.startsWith(hold.prefix) || hold.prefix.startsWith(prefix);
 }

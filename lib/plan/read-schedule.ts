@@ -6,13 +6,7 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { type Hold, holdsOf } from "../schedule/holds.ts";
 import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import {
-  findSchedule,
-  findScheduleById,
-  type ScheduleSearch,
-  type StoredSchedule,
-  searchSchedules,
-} from "../schedule/stored-schedule.ts";
+import { findSchedule, findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
@@ -40,6 +34,8 @@ export interface ScheduleRead {
   createdBy: string;
   updatedAt: Date;
   updatedBy: string;
+  /** The cadence's job of the newest occurrence that is due. */
+  lastDue: JobRead | null;
   lastJob?: JobRead | null;
 }
 
@@ -57,35 +53,6 @@ export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | 
   const [read] = await readStored(tx, [stored]);
   const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, started: true })).items;
   return read === undefined ? null : { ...read, lastJob };
-}
-
-export interface ScheduleFilter extends Omit<ScheduleSearch, "held"> {
-  state?: ScheduleState | undefined;
-}
-
-/** How many pages a search by state looks at before it answers with what it has and where to go on. */
-const searchedPagesMax = 20;
-
-export async function listSchedules(
-  tx: Tx,
-  { state, ...search }: ScheduleFilter,
-): Promise<{ items: ScheduleRead[]; next?: string }> {
-  const items: ScheduleRead[] = [];
-  let after = search.after;
-  for (let page = 0; page < searchedPagesMax; page++) {
-    const held = state === undefined ? undefined : state === "paused";
-    const found = await searchSchedules(tx, { ...search, held, after, limit: search.limit + 1 });
-    const read = await readStored(tx, found.slice(0, search.limit));
-    for (const each of read) {
-      after = each.key;
-      if (state === undefined || each.state === state) items.push(each);
-      if (items.length === search.limit) break;
-    }
-    const exhausted = found.length <= search.limit && after === found.at(-1)?.key;
-    if (exhausted || found.length === 0) return { items };
-    if (items.length === search.limit) break;
-  }
-  return { items, ...(after === undefined ? {} : { next: after }) };
 }
 
 export async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
@@ -134,6 +101,7 @@ export async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Pro
       nextAt: state === "active" && nextAt !== null ? new Date(nextAt) : null,
       holds: (holds.get(schedule.id) ?? []).filter(({ until }) => until === null || until > now),
       checks: checksAfter(own, checking),
+      lastDue: newestDue(own, now),
     };
   });
 }
@@ -179,6 +147,11 @@ function whatIsNext(
   const once = onceOf(schedule.cadence);
   const unplanned = latest === undefined && pending && once !== null;
   return { nextAt: unplanned ? once : null, ended: !unsettled && !unplanned };
+}
+
+function newestDue(jobs: readonly JobRead[], now: Date): JobRead | null {
+  const due = jobs.filter(({ dueAt }) => dueAt <= now);
+  return due.sort((a, b) => b.occurrence.getTime() - a.occurrence.getTime())[0] ?? null;
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { type CadenceColumns, cadenceColumns, cadenceOf } from "./cadence-columns.ts";
+import {
+  type CadenceColumns,
+  type CalendarRef,
+  cadenceColumns,
+  cadenceOf,
+  calendarOf,
+} from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
 import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
@@ -25,6 +31,8 @@ export interface StoredSchedule {
   fires: number | null;
   cadence: Cadence;
   cadenceId: number | null;
+  /** The version of the calendar with which its cadence was resolved. */
+  calendar: CalendarRef | null;
   /** The lane that all of its jobs pass, because they share a group. */
   lane: string | null;
   body: ScheduleBody;
@@ -34,7 +42,7 @@ export interface StoredSchedule {
   updatedBy: string;
 }
 
-interface StoredRow extends Omit<StoredSchedule, "cadence" | "body">, CadenceColumns {
+interface StoredRow extends Omit<StoredSchedule, "cadence" | "body" | "calendar">, CadenceColumns {
   sparse: SparseBody;
   target: Target;
   payload: Json;
@@ -95,6 +103,7 @@ function stored(row: StoredRow): StoredSchedule {
     updatedAt,
     updatedBy,
     cadence: cadenceOf(row),
+    calendar: calendarOf(row),
     body: fullBody(sparse, target, payload),
   };
 }
@@ -142,32 +151,3 @@ export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<Sto
     where s.id = any(${ids}::bigint[]) and s.deleted_at is null order by s.id for update of s`;
   return rows.map(stored);
 }
-
-export interface ScheduleSearch {
-  prefix?: string | undefined;
-  group?: string | undefined;
-  tag?: string | undefined;
-  target?: string | undefined;
-  held?: boolean | undefined;
-  after?: string | undefined;
-  limit: number;
-}
-
-/** In the order of keys, which the index on live keys gives; tag, target and held are tested on the way. Without payloads. */
-export async function searchSchedules(tx: Tx, search: ScheduleSearch): Promise<StoredSchedule[]> {
-  const { prefix, group, tag, target, held, after, limit } = search;
-  const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx)}
-    where s.deleted_at is null
-      ${after === undefined ? tx`` : tx`and s.key > ${after}`}
-      ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${prefix}::text collate "C" || ${highestCharacter}`}
-      ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
-      ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text] and s.tags <> '{}'`}
-      ${target === undefined ? tx`` : tx`and s.target_kind = ${target}`}
-      ${held === undefined ? tx`` : tx`and (s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock()))) = ${held}`}
-    order by s.key limit ${limit}`;
-  return rows.map(stored);
-}
-
-/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
-const highestCharacter = "\u{10FFFF}";

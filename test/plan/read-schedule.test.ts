@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
-import { listSchedules, readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";

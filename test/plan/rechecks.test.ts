@@ -3,7 +3,7 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { settleInside } from "../../lib/parcel/settle-inside.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
-import { listSchedules } from "../../lib/plan/read-schedule.ts";
+import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";

@@ -1,0 +1,168 @@
+import type { Tx } from "../db/connect.ts";
+
+/** What of a schedule's head is searched for. */
+export interface HeadFilter {
+  prefix?: string | undefined;
+  group?: string | undefined;
+  tag?: string | undefined;
+  /** A kind of target (`webhook`), or one target by its name (`webhook/api.example.com`). */
+  target?: string | undefined;
+  createdBy?: string | undefined;
+  /** Whether a hold stands now. */
+  held?: boolean | undefined;
+}
+
+/** The index through which live schedules are walked in the order of keys. */
+export type Access =
+  | { by: "group"; group: string }
+  | { by: "tag"; tag: string }
+  | { by: "targets"; ids: readonly number[] }
+  | { by: "ids"; ids: readonly string[] }
+  | { by: "held" }
+  | { by: "key" };
+
+/** Of a kind with more targets than these all keys are walked through: it has many schedules then. */
+const mergedMax = 100;
+
+/** What somebody has made is put in order where it is no more than this; of more, the walk through all keys meets enough. */
+const sortedMax = 5_000;
+
+/** Always the same for a filter, but where few have become many; the order is that of keys either way. */
+export async function accessFor(tx: Tx, filter: HeadFilter): Promise<Access> {
+  const { group, tag, target, createdBy, held } = filter;
+  if (group !== undefined) return { by: "group", group };
+  if (tag !== undefined) return { by: "tag", tag };
+  if (target?.includes("/")) return { by: "targets", ids: await targetsNamed(tx, target) };
+  if (createdBy !== undefined) {
+    const ids = await madeBy(tx, createdBy);
+    if (ids.length <= sortedMax) return { by: "ids", ids };
+  }
+  if (held === true) return { by: "held" };
+  if (target !== undefined) {
+    const ids = await targetsOfKind(tx, target);
+    if (ids !== null) return { by: "targets", ids };
+  }
+  return { by: "key" };
+}
+
+async function targetsNamed(tx: Tx, name: string): Promise<number[]> {
+  const rows = await tx<{ id: number }[]>`select id from carillon.targets where name = ${name}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Null where there are too many, or where schedules are older than the rows of their targets. */
+async function targetsOfKind(tx: Tx, kind: string): Promise<number[] | null> {
+  const rows = await tx<{ id: number | null }[]>`
+    (select id from carillon.targets where name >= ${`${kind}/`} and name < ${`${kind}/${highestCharacter}`} order by name limit ${mergedMax + 1})
+    union all (select null from carillon.schedules where target_id is null limit 1)`;
+  const ids = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  return ids.length > mergedMax || ids.length < rows.length ? null : ids;
+}
+
+/** One more than are sorted means that there may be many more. By bounds instead of equality: only the index of names has that order. */
+async function madeBy(tx: Tx, name: string): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select id from carillon.schedules where created_by >= ${name} and created_by <= ${name}
+    order by created_by limit ${sortedMax + 1}`;
+  return rows.map(({ id }) => id);
+}
+
+/** Whether the walk gives only what the filter asks for. */
+export function isCovered(access: Access, { group, tag, target, createdBy, held }: HeadFilter): boolean {
+  const named = { group, tag, targets: target, ids: createdBy, held, key: undefined }[access.by];
+  return [group, tag, target, createdBy, held].every((each) => each === undefined || each === named);
+}
+
+export interface KeyRange {
+  from: string;
+  /** Whether a schedule whose key is `from` is one of them. */
+  inclusive: boolean;
+  to: string;
+}
+
+/** The keys under a prefix that come after one; null where there can be none. */
+export function keysBehind(after: string | undefined, prefix = ""): KeyRange | null {
+  const to = `${prefix}${highestCharacter}`;
+  if (after === undefined) return { from: prefix, inclusive: true, to };
+  if (after.startsWith(prefix)) return { from: after, inclusive: false, to };
+  // As the C collation has them, byte by byte.
+  return Buffer.compare(Buffer.from(after), Buffer.from(prefix)) < 0
+    ? { from: prefix, inclusive: true, to }
+    : null;
+}
+
+const head = (tx: Tx) => tx`
+  s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires`;
+
+/**
+ * The next schedules of a walk, in the order of keys. Bounds of both columns, instead of equality of the first, leave the planner no
+ * other index: one of another order would have to be walked through until enough is found.
+ */
+export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange, most: number) {
+  const beyond = inclusive ? tx`>=` : tx`>`;
+  switch (access.by) {
+    case "group": {
+      const { group } = access;
+      return tx`
+        select ${head(tx)} from carillon.schedules s where s.deleted_at is null and s.group_key is not null
+          and (s.group_key, s.key) ${beyond} (${group}, ${from}) and (s.group_key, s.key) < (${group}, ${to})
+        order by s.group_key, s.key limit ${most}`;
+    }
+    case "tag": {
+      const { tag } = access;
+      return tx`
+        select s.* from (
+          select t.key from carillon.schedule_tags t where (t.tag, t.key) ${beyond} (${tag}, ${from}) and (t.tag, t.key) < (${tag}, ${to})
+          order by t.tag, t.key limit ${most}) t
+        cross join lateral (
+          select ${head(tx)} from carillon.schedules s where s.key = t.key and s.deleted_at is null offset 0) s`;
+    }
+    case "targets":
+      return tx`
+        select h.* from unnest(${[...access.ids]}::int[]) t (id) cross join lateral (
+          select ${head(tx)} from carillon.schedules s where s.deleted_at is null and s.target_id is not null
+            and (s.target_id, s.key) ${beyond} (t.id, ${from}) and (s.target_id, s.key) < (t.id, ${to})
+          order by s.target_id, s.key limit ${most}) h
+        order by h.key limit ${most}`;
+    case "ids":
+      return tx`
+        select s.* from unnest(${[...access.ids]}::bigint[]) i (id) cross join lateral (
+          select ${head(tx)} from carillon.schedules s where s.id = i.id and s.deleted_at is null offset 0) s
+        where s.key ${beyond} ${from} and s.key < ${to} order by s.key limit ${most}`;
+    case "held":
+      return tx`
+        select ${head(tx)} from carillon.schedules s
+        where s.deleted_at is null and s.held_since is not null and s.key ${beyond} ${from} and s.key < ${to}
+        order by s.key limit ${most}`;
+    case "key":
+      return tx`
+        select ${head(tx)} from carillon.schedules s where s.deleted_at is null and s.key ${beyond} ${from} and s.key < ${to}
+        order by s.key limit ${most}`;
+  }
+}
+
+/** Whether a schedule `s` is one of those that are meant. */
+export function fits(tx: Tx, { prefix, group, tag, target, createdBy, held }: HeadFilter) {
+  return tx`(true
+    ${prefix === undefined ? tx`` : tx`and ${isUnder(tx, prefix)}`}
+    ${group === undefined ? tx`` : tx`and s.group_key = ${group}`}
+    ${tag === undefined ? tx`` : tx`and s.tags @> array[${tag}::text]`}
+    ${target === undefined ? tx`` : goesTo(tx, target)}
+    ${createdBy === undefined ? tx`` : tx`and s.created_by = ${createdBy}`}
+    ${held === undefined ? tx`` : tx`and ${isHeld(tx)} = ${held}`})`;
+}
+
+/** A hold whose end has passed holds nothing, also before the tick has taken it off. */
+export const isHeld = (tx: Tx) =>
+  tx`(s.held_since is not null and (s.held_until is null or s.held_until > (select carillon.clock())))`;
+
+function goesTo(tx: Tx, target: string) {
+  return target.includes("/")
+    ? tx`and s.target_id = (select t.id from carillon.targets t where t.name = ${target})`
+    : tx`and s.target_kind = ${target}`;
+}
+
+const isUnder = (tx: Tx, prefix: string) => tx`s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`;
+
+/** Sorts after every character a key may hold, in the C collation: bounds a prefix from above. */
+export const highestCharacter = "\u{10FFFF}";
