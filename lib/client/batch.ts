@@ -1,4 +1,5 @@
-import type { Fault } from "./problem.ts";
+import type { EnqueueBody } from "./job.ts";
+import type { ProblemDocument } from "./problem.ts";
 import type { PauseWish, ResumeWish, ScheduleBody, SchedulePatch } from "./schedule.ts";
 import type { Request, Send, WriteOptions } from "./transport.ts";
 
@@ -9,20 +10,22 @@ export type Operation = { ifMatch?: number | undefined } & (
   | { delete: string | { key: string } }
   | { pause: string | (PauseWish & { key: string }) }
   | { resume: string | (ResumeWish & { key: string }) }
+  | { job: Omit<EnqueueBody, "ifExists"> }
 );
 
 /** What became of one operation: a status as the route of its own has it, and of one that was refused why. */
 export interface OperationResult {
   status: number;
-  key: string;
+  /** Null where not even the key was understood. */
+  key: string | null;
   id?: string;
   version?: number;
-  error?: { type: string; title: string; detail: string; errors?: Fault[] };
+  error?: ProblemDocument;
 }
 
 export interface BatchOptions extends WriteOptions {
   /** Nothing is done where one is refused; at most 1,000 operations then. */
-  allOrNothing?: boolean | undefined;
+  atomic?: boolean | undefined;
   /** Told after each call, of a batch that takes several. */
   onProgress?: ((done: number, of: number) => void) | undefined;
 }
@@ -47,16 +50,16 @@ export class BatchInterrupted extends Error {
 export async function sendBatch(
   send: Send,
   operations: readonly Operation[],
-  { allOrNothing, onProgress, ...options }: BatchOptions = {},
+  { atomic, onProgress, ...options }: BatchOptions = {},
 ): Promise<OperationResult[]> {
   const calls = callsOf(operations);
-  if (allOrNothing === true && calls.length > 1)
+  if (atomic === true && calls.length > 1)
     throw new RangeError(
-      `All or nothing takes at most ${operationsMax} operations and ${bytesMax} bytes: what is more goes in several calls, each a transaction of its own.`,
+      `What is atomic takes at most ${operationsMax} operations and ${bytesMax} bytes: what is more goes in several calls, each a transaction of its own.`,
     );
   const results: OperationResult[] = [];
   for (const [index, call] of calls.entries()) {
-    const body = allOrNothing === undefined ? { operations: call } : { operations: call, allOrNothing };
+    const body = atomic === undefined ? { operations: call } : { operations: call, atomic };
     const request: Request = { method: "POST", path: ["v1", "schedules:batch"], body };
     try {
       request.options = { ...options, ...keyOfCall(options.idempotencyKey, index) };
@@ -71,9 +74,8 @@ export async function sendBatch(
 }
 
 /** A key of the caller's own is that of the whole batch; each call has one made from it. */
-function keyOfCall(key: string | undefined, index: number): { idempotencyKey?: string } {
-  if (key === undefined) return {};
-  return { idempotencyKey: index === 0 ? key : `${key}.${index}` };
+function keyOfCall(key: string | null | undefined, index: number): { idempotencyKey?: string } {
+  return typeof key !== "string" || index === 0 ? {} : { idempotencyKey: `${key}.${index}` };
 }
 
 function callsOf(operations: readonly Operation[]): Operation[][] {

@@ -9,6 +9,8 @@ export interface SharedHold {
   reason: string | null;
   until: InstantText | null;
   since: InstantText;
+  /** It binds members whose keys begin with this; null for all. */
+  prefix: string | null;
   progress: "set" | "setting" | "releasing";
   members: number;
 }

@@ -23,7 +23,7 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody } from "./limits.ts";
-export type { ListOptions, Page, Pages } from "./pages.ts";
+export { type ListOptions, type Page, Pages } from "./pages.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
@@ -71,5 +71,5 @@ export type {
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
-export type { CallOptions, EditOptions, PutOptions, WriteOptions } from "./transport.ts";
+export type { Answered, CallOptions, EditOptions, PutOptions, Request, WriteOptions } from "./transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

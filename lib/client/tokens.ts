@@ -25,7 +25,11 @@ export interface TokenSummary {
   createdAt: InstantText;
   createdBy: string;
   expiresAt: InstantText | null;
+  /** To the minute. */
   lastUsedAt: InstantText | null;
+  rotatedAt: InstantText | null;
+  /** Until when a secret from before a rotation is good as well. */
+  earlierUntil: InstantText | null;
 }
 
 /** With its secret, which is shown this once. */
@@ -48,6 +52,7 @@ export class Tokens {
     return (await this.#send<TokenSummary>({ method: "GET", path: at(id), options })).body;
   }
 
+  /** In the order of names. */
   list(wish?: ListOptions): Pages<TokenSummary> {
     return listOf(this.#send, ["v1", "tokens"], wish);
   }

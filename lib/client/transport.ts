@@ -12,8 +12,11 @@ export interface CallOptions {
 
 /** What every call takes that changes something. */
 export interface WriteOptions extends CallOptions {
-  /** Made for each call if left out. Give one of your own to repeat a call safely after your own process has died. */
-  idempotencyKey?: string | undefined;
+  /**
+   * Made for each call if left out. Give one of your own to repeat a call safely after your own process has died. Null sends none: the
+   * server has less to write down then, and a try whose answer is lost is not repeated.
+   */
+  idempotencyKey?: string | null | undefined;
 }
 
 /** For writes that could undo what somebody else has written. */
@@ -70,15 +73,26 @@ export function makeSend(parts: TransportParts): Send {
       const tried = await attempt<Body>(parts, request, url, key);
       if ("answer" in tried) return tried.answer;
       const waitMs = retry < parts.retries ? waitBefore(tried.error, retry, parts.random) : null;
-      if (waitMs === null) throw tried.error;
+      if (waitMs === null || !isRepeatable(request, key, tried.error)) throw tried.error;
       await parts.pause(waitMs, signal);
     }
   };
 }
 
 /** Each try with a key is the same request to the server: what was done is not done twice. */
-function keyFor({ method, changes = method !== "GET", options }: Request, parts: TransportParts) {
-  return options?.idempotencyKey ?? (changes ? parts.newKey() : undefined);
+function keyFor(request: Request, parts: TransportParts): string | undefined {
+  const own = request.options?.idempotencyKey;
+  if (own === null || !isWrite(request)) return undefined;
+  return own ?? parts.newKey();
+}
+
+function isWrite({ method, changes = method !== "GET" }: Request): boolean {
+  return changes;
+}
+
+/** Without a key it is known of a refusal alone that nothing was done. */
+function isRepeatable(request: Request, key: string | undefined, error: Error): boolean {
+  return key !== undefined || !isWrite(request) || (error instanceof CarillonProblem && error.status === 429);
 }
 
 /** Null where trying again would not help. */

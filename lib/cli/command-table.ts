@@ -1,0 +1,27 @@
+import { auditCommands } from "./audit-command.ts";
+import { calendarCommands } from "./calendar-commands.ts";
+import type { Command } from "./command.ts";
+import { editCommands } from "./edit-commands.ts";
+import { groupCommands } from "./group-command.ts";
+import { jobCommands } from "./job-commands.ts";
+import { runCommands } from "./run-commands.ts";
+import { scheduleCommands } from "./schedule-commands.ts";
+import { statsCommands } from "./stats-commands.ts";
+import { tailCommands } from "./tail-command.ts";
+import { timeCommands } from "./time-commands.ts";
+import { tokenCommands } from "./token-command.ts";
+
+/** Every command: what runs, what the help tells, and what docs/cli.md shows. */
+export const commandTable: readonly Command[] = [
+  ...scheduleCommands,
+  ...editCommands,
+  ...timeCommands,
+  ...jobCommands,
+  ...runCommands,
+  ...groupCommands,
+  ...calendarCommands,
+  ...statsCommands,
+  ...auditCommands,
+  ...tailCommands,
+  ...tokenCommands,
+];

@@ -1,0 +1,42 @@
+import {
+  CarillonProblem,
+  CarillonUnreachable,
+  isConflict,
+  isNotFound,
+  isPreconditionFailed,
+  isRateLimited,
+} from "../client/main.ts";
+import { Interrupted, NotConfirmed, UsageFault } from "./fault.ts";
+
+/** What a script can tell apart; printed by `carillon help` and in docs/cli.md. */
+export const exitCodes = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  missing: 4,
+  conflict: 5,
+  interrupted: 130,
+} as const;
+
+export const exitCodeWords: readonly (readonly [number, string])[] = [
+  [exitCodes.done, "done"],
+  [exitCodes.refused, "refused: not understood, not allowed, not confirmed"],
+  [exitCodes.usage, "the command line is not understood; nothing was sent"],
+  [exitCodes.unreachable, "no answer, or one that says to try later (429, 5xx)"],
+  [exitCodes.missing, "there is no such thing (404)"],
+  [exitCodes.conflict, "somebody was faster, or it exists (409, 412, 428)"],
+  [exitCodes.interrupted, "stopped by Ctrl-C"],
+];
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageFault) return exitCodes.usage;
+  if (error instanceof Interrupted) return exitCodes.interrupted;
+  if (error instanceof NotConfirmed) return exitCodes.refused;
+  if (error instanceof CarillonUnreachable || isRateLimited(error)) return exitCodes.unreachable;
+  if (isNotFound(error)) return exitCodes.missing;
+  if (isConflict(error) || isPreconditionFailed(error)) return exitCodes.conflict;
+  if (error instanceof CarillonProblem && (error.status >= 500 || error.status === 0))
+    return exitCodes.unreachable;
+  return exitCodes.refused;
+}

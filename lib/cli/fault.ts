@@ -1,0 +1,14 @@
+/** The command line, a file or a variable is not what is taken; nothing was sent. */
+export class UsageFault extends Error {
+  override readonly name = "UsageFault";
+}
+
+/** A question that had to be answered with yes. */
+export class NotConfirmed extends Error {
+  override readonly name = "NotConfirmed";
+}
+
+/** Ctrl-C. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}

@@ -1,0 +1,61 @@
+import type { Json } from "../client/main.ts";
+import type { Call } from "./command.ts";
+import { UsageFault } from "./fault.ts";
+
+/** JSON as it stands, `@file` or `-` for stdin. */
+export async function jsonFrom(call: Call, text: string, option: string): Promise<Json> {
+  const file = text === "-" ? "-" : text.startsWith("@") ? text.slice(1) : undefined;
+  const written = file === undefined ? text : await call.read(file);
+  try {
+    return JSON.parse(written);
+  } catch {
+    const where = file === undefined ? "" : ` (${file === "-" ? "stdin" : file})`;
+    throw new UsageFault(
+      `${option} takes JSON${where}: an object '{"n":1}', a number, or a text in its own quotes '"hello"'.`,
+    );
+  }
+}
+
+export async function objectFrom(
+  call: Call,
+  file: string,
+  option: string,
+): Promise<{ [name: string]: Json }> {
+  const json = await jsonFrom(call, file === "-" ? file : `@${file}`, option);
+  if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
+  throw new UsageFault(`${option} takes a JSON object.`);
+}
+
+/** An instant, or a time from now or before it: `2026-12-01T09:00:00Z`, `now`, `in 3h`, `2d ago`. */
+export function instantFrom(call: Call, text: string | undefined, option: string): string | undefined {
+  if (text === undefined) return undefined;
+  const trimmed = text.trim();
+  if (trimmed === "now") return new Date(call.now()).toISOString();
+  const [, ahead, back] = /^in\s+(\S.*)$|^(\S.*?)\s+ago$/.exec(trimmed) ?? [];
+  const ms = durationMs(ahead ?? back ?? "");
+  if (ms !== undefined) return new Date(call.now() + (back === undefined ? ms : -ms)).toISOString();
+  // Without an offset it would mean another instant on another machine.
+  const [, day, offset] = /^(\d{4}-\d\d-\d\d)(T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/i.exec(trimmed) ?? [];
+  if (day !== undefined && !Number.isNaN(Date.parse(trimmed)))
+    return offset === undefined ? `${day}T00:00:00.000Z` : trimmed;
+  throw new UsageFault(
+    `${option} takes an instant such as 2026-12-01T09:00:00Z, a day (in UTC), \`now\`, \`in 3h\` or \`2d ago\`; not ${JSON.stringify(text)}.`,
+  );
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+function durationMs(text: string): number | undefined {
+  if (!/^(\d{1,9}\s*(ms|s|m|h|d|w)\s*)+$/.test(text)) return undefined;
+  let ms = 0;
+  for (const [, count, unit = ""] of text.matchAll(/(\d+)\s*(ms|s|m|h|d|w)/g))
+    ms += Number(count) * (unitMs[unit] ?? 0);
+  return ms;
+}

@@ -1,0 +1,197 @@
+import { isConflict, isNotFound } from "../client/main.ts";
+import { type Call, type Command, command } from "./command.ts";
+import { dryRunOption, listOptions, yesOption } from "./common-options.ts";
+import { UsageFault } from "./fault.ts";
+import { instantFrom } from "./input.ts";
+import {
+  filterText,
+  foundOptions,
+  isOwned,
+  jobStates,
+  ownerOptions,
+  ownersFrom,
+} from "./job-filter-options.ts";
+import { pageSize, someOf } from "./listed.ts";
+import { oneOf } from "./schedule-filter.ts";
+import { jobColumns, showJob } from "./shown-job.ts";
+import { printable } from "./style.ts";
+
+const whyOption = { why: { value: "text", about: "Why you do it, for the audit" } } as const;
+
+const jobs = command({
+  name: "jobs",
+  group: "Jobs",
+  summary: "List jobs, the newest first",
+  usage: "[key]",
+  words: { min: 0, max: 1 },
+  options: {
+    state: { value: "state", about: jobStates.join(", ") },
+    ...ownerOptions,
+    ...foundOptions,
+    ...listOptions,
+  },
+  examples: [
+    "carillon jobs report:weekly",
+    "carillon jobs --state dead --prefix order:",
+    "carillon jobs --state dead --json --all",
+  ],
+  run: async (call) => {
+    const { words, client, out, signal } = call;
+    const { key = words[0], ...filter } = filterFrom(call);
+    const page = { limit: pageSize(call), signal };
+    const isHistory = Object.values(filter).every((each) => each === undefined);
+    const list =
+      key !== undefined && isHistory
+        ? client.schedules.jobs(key, page)
+        : client.jobs.list({ key, ...filter, ...page });
+    out.table(jobColumns(out), await someOf(call, list), "There is no such job.");
+  },
+});
+
+function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state">) {
+  const { given } = call;
+  return {
+    state: oneOf(given.text("state"), jobStates, "--state"),
+    ...ownersFrom(call),
+    reason: given.text("reason"),
+    from: instantFrom(call, given.text("from"), "--from"),
+    to: instantFrom(call, given.text("to"), "--to"),
+  };
+}
+
+const job = command({
+  name: "job",
+  group: "Jobs",
+  summary: "Show a job, with its payload and its tries",
+  usage: "<id>",
+  words: { min: 1, max: 1 },
+  options: {},
+  examples: ["carillon job 1-1796115600000-c0"],
+  run: async ({ words, client, out, signal }) =>
+    showJob(out, await client.jobs.get(words[0] ?? "", { signal })),
+});
+
+const retry = command({
+  name: "retry",
+  group: "Jobs",
+  summary: "Have jobs tried again that are dead or cancelled",
+  usage: "[id]…",
+  about:
+    "By --state and other filters many are tried again, spread behind what is due already: that is asked about.",
+  words: { min: 0, max: 1_000 },
+  options: {
+    state: { value: "state", about: "dead or cancelled" },
+    ...ownerOptions,
+    ...foundOptions,
+    ...whyOption,
+    ...yesOption,
+    ...dryRunOption,
+  },
+  examples: [
+    "carillon retry 1-1796115600000-c0",
+    "carillon retry --state dead --prefix order: --dry-run",
+    "carillon retry --state dead --prefix order: --yes",
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const { state: asked, ...others } = filterFrom(call);
+    const state = oneOf(asked, ["dead", "cancelled"] as const, "--state");
+    if (words.length > 0) return eachJob(call, "retry");
+    const filter = { state, ...others };
+    if (filterText(filter) === "")
+      throw new UsageFault(
+        "Name what to try again: ids, or --state dead with --prefix, --group and the like.",
+      );
+    if (given.flag("dry-run")) return showFound(call, { ...filter, state: state ?? "dead" }, "tried again");
+    await call.confirm(
+      `Try again all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
+      given.flag("yes"),
+    );
+    const total = { done: 0, leftOut: 0 };
+    for (let cursor: string | undefined; ; ) {
+      const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
+      total.done += part.done;
+      total.leftOut += part.leftOut;
+      cursor = part.cursor;
+      if (cursor === undefined) break;
+      out.note(`${total.done} so far`);
+    }
+    if (out.isJson) out.json(total);
+    else
+      out.line(
+        `${total.done} jobs are tried again${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
+      );
+  },
+});
+
+const cancel = command({
+  name: "cancel",
+  group: "Jobs",
+  summary: "Cancel jobs",
+  usage: "[id]…",
+  about:
+    "One that runs is asked to stop. What a cadence makes later runs: to stop that too, use pause or rm.",
+  words: { min: 0, max: 1_000 },
+  options: {
+    state: { value: "state", about: "waiting, retrying or running" },
+    ...ownerOptions,
+    ...whyOption,
+    ...yesOption,
+  },
+  examples: ["carillon cancel 1-1796115600000-c0", "carillon cancel --group order:1 --yes"],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    if (words.length > 0) return eachJob(call, "cancel");
+    const state = oneOf(given.text("state"), ["waiting", "retrying", "running"] as const, "--state");
+    const filter = { state, ...ownersFrom(call) };
+    if (!isOwned(filter))
+      throw new UsageFault("Name what to cancel: ids, or --key, --prefix, --group, --tag, --target.");
+    await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
+    const total = { done: 0, running: 0 };
+    for (let cursor: string | undefined; ; ) {
+      const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
+      total.done += part.done;
+      total.running += part.running;
+      cursor = part.cursor;
+      if (cursor === undefined) break;
+      out.note(`${total.done} so far`);
+    }
+    if (out.isJson) out.json(total);
+    else out.line(`${total.done} jobs cancelled; ${total.running} of them run and have been asked to stop.`);
+  },
+});
+
+/** One after the other; what cannot be done with one keeps nobody from the others. */
+async function eachJob(
+  { words, given, client, out, signal }: Call<"why">,
+  verb: "retry" | "cancel",
+): Promise<void> {
+  let failure: unknown;
+  for (const id of words) {
+    try {
+      const done = await client.jobs[verb](id, { reason: given.text("why") }, { signal });
+      if (words.length === 1)
+        showJob(out, done, verb === "retry" ? "It is tried again." : "Cancelled, or asked to stop.");
+      else if (out.isJson) out.json(done);
+      else out.line(`${done.id} ${done.state}`);
+    } catch (error) {
+      if (words.length === 1 || !(isNotFound(error) || isConflict(error))) throw error;
+      out.note(`${printable(id)}: ${printable(error.message)}`);
+      failure = error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+}
+
+async function showFound(
+  { client, out, signal }: Call,
+  filter: Parameters<typeof client.jobs.list>[0],
+  what: string,
+): Promise<void> {
+  const found = [];
+  for await (const each of client.jobs.list({ ...filter, limit: 100, signal })) found.push(each);
+  out.table(jobColumns(out), found, "There is no such job.");
+  out.note(`${found.length} would be ${what}.`);
+}
+
+export const jobCommands: readonly Command[] = [jobs, job, retry, cancel];

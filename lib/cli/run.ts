@@ -1,0 +1,146 @@
+import { CarillonProblem } from "../client/main.ts";
+import { parseArguments } from "./arguments.ts";
+import type { Call, Command, Given } from "./command.ts";
+import { commandTable } from "./command-table.ts";
+import { connect } from "./connection.ts";
+import { exitCodeOf, exitCodes } from "./exit-codes.ts";
+import { Interrupted, NotConfirmed, UsageFault } from "./fault.ts";
+import { commandHelp, overview, reference, usageOf } from "./help.ts";
+import { nearest } from "./nearest.ts";
+import { Output, type Terminal } from "./output.ts";
+import { painter, printable } from "./style.ts";
+import { timesIn } from "./times.ts";
+
+/** What of the machine a run of the CLI touches. */
+export interface Surroundings {
+  terminal: Terminal;
+  env: Readonly<Record<string, string | undefined>>;
+  version: string;
+  signal: AbortSignal;
+  now(): number;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+  read(file: string): Promise<string>;
+  /** A person's answer; null where there is none to ask. */
+  ask(question: string): Promise<string | null>;
+}
+
+/** Runs one command line, and says with which code to end. */
+export async function run(args: readonly string[], around: Surroundings): Promise<number> {
+  const [name = "help", ...rest] = args;
+  const isJson = args.includes("--json");
+  let command: Command | undefined;
+  try {
+    if (["help", "--help", "-h"].includes(name)) return help(rest, around);
+    if (["version", "--version"].includes(name)) {
+      around.terminal.write(`${around.version}\n`);
+      return exitCodes.done;
+    }
+    command = findCommand(name);
+    const { words, given } = parseArguments(command, rest);
+    if (given.flag("help")) {
+      around.terminal.write(`${commandHelp(command)}\n`);
+      return exitCodes.done;
+    }
+    refuseWords(command, words);
+    await command.run(callOf(words, given, around));
+    return exitCodes.done;
+  } catch (cause) {
+    const error = around.signal.aborted ? new Interrupted() : cause;
+    tell(error, command, isJson, around);
+    return exitCodeOf(error);
+  }
+}
+
+function help([name]: readonly string[], { terminal, version }: Surroundings): number {
+  if (name === "--markdown") terminal.write(`${reference(commandTable)}\n`);
+  else if (name === undefined) terminal.write(`${overview(commandTable, version)}\n`);
+  else terminal.write(`${commandHelp(findCommand(name))}\n`);
+  return exitCodes.done;
+}
+
+function findCommand(name: string): Command {
+  const found = commandTable.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  const near = nearest(
+    name,
+    commandTable.map((command) => command.name),
+  );
+  throw new UsageFault(
+    `There is no command ${JSON.stringify(name)}.${near === undefined ? "" : ` Did you mean ${near}?`}`,
+  );
+}
+
+function refuseWords(command: Command, words: readonly string[]): void {
+  const { min, max } = command.words;
+  if (words.length < min) throw new UsageFault(`Something is missing: ${usageOf(command)}`);
+  if (words.length > max)
+    throw new UsageFault(`${JSON.stringify(words[max])} is too much: ${usageOf(command)}`);
+}
+
+function callOf(words: readonly string[], given: Given<string>, around: Surroundings): Call {
+  const { terminal, env, signal, now } = around;
+  const colours = terminal.isTty && !given.flag("no-color") && (env["NO_COLOR"] ?? "") === "";
+  const times = timesIn(given.text("timezone"), now);
+  const out = new Output(terminal, { json: given.flag("json"), colours, times });
+  const client = connect({
+    url: given.text("url"),
+    tokenFile: given.text("token-file"),
+    env,
+    version: around.version,
+    note: (text) => out.note(text),
+  });
+  return {
+    words,
+    given,
+    client,
+    out,
+    env,
+    signal,
+    now,
+    read: around.read,
+    pause: (ms) => around.pause(ms, signal),
+    confirm: async (question, isYes) => {
+      if (isYes) return;
+      const answer = await around.ask(question);
+      if (answer === null) throw new NotConfirmed(`${question} There is nobody to ask: say --yes.`);
+      if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmed("Nothing was done.");
+    },
+  };
+}
+
+/** In words on stderr; with --json as one line of JSON there, so that stdout holds results alone. */
+function tell(
+  error: unknown,
+  command: Command | undefined,
+  isJson: boolean,
+  { terminal, env }: Surroundings,
+): void {
+  if (error instanceof Interrupted) return;
+  if (isJson) {
+    terminal.note(`${JSON.stringify(errorAsJson(error))}\n`);
+    return;
+  }
+  const paint = painter(terminal.isTty && (env["NO_COLOR"] ?? "") === "");
+  for (const line of errorLines(error, command)) terminal.note(`${paint(printable(line), "red")}\n`);
+}
+
+function errorLines(error: unknown, command: Command | undefined): string[] {
+  if (error instanceof CarillonProblem) {
+    const faults = error.errors.map(
+      ({ path, message }) => `  ${path === "" ? message : `${path} ${message}`}`,
+    );
+    const id = error.requestId === undefined ? [] : [`  request ${error.requestId}: the log has the cause`];
+    return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id];
+  }
+  const sentence = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof UsageFault)) return [sentence];
+  return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
+}
+
+function errorAsJson(error: unknown): object {
+  if (error instanceof CarillonProblem) {
+    const { status, type, title, detail, errors, requestId } = error;
+    return { error: { status, type, title, detail, errors, requestId } };
+  }
+  return { error: { detail: error instanceof Error ? error.message : String(error) } };
+}

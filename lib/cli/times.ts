@@ -1,0 +1,84 @@
+import { UsageFault } from "./fault.ts";
+
+/** How instants are shown to people. */
+export interface Times {
+  zone: string;
+  /** `2026-12-01 09:00:00` on the clocks of the zone; `-` for none. */
+  wall(instant: string | null | undefined): string;
+  /** `in 3h`, `5m ago`. */
+  relative(instant: string | null | undefined): string;
+  /** Both. */
+  both(instant: string | null | undefined): string;
+}
+
+export function timesIn(zone: string | undefined, now: () => number): Times {
+  const format = formatOf(zone);
+  const wall = (instant: string | null | undefined) => {
+    if (instant === null || instant === undefined) return "-";
+    const parts = new Map(format.formatToParts(new Date(instant)).map(({ type, value }) => [type, value]));
+    const part = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? "";
+    return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")}`;
+  };
+  const relative = (instant: string | null | undefined) =>
+    instant === null || instant === undefined ? "" : relativeText(Date.parse(instant) - now());
+  return {
+    zone: format.resolvedOptions().timeZone,
+    wall,
+    relative,
+    both: (instant) => (relative(instant) === "" ? wall(instant) : `${wall(instant)} (${relative(instant)})`),
+  };
+}
+
+function formatOf(zone: string | undefined): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+  } catch {
+    throw new UsageFault(
+      `--timezone takes the name of an IANA time zone, such as Europe/Berlin; ${JSON.stringify(zone)} is none.`,
+    );
+  }
+}
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
+
+function relativeText(ms: number): string {
+  const text = durationText(Math.abs(ms));
+  if (text === "0s") return "now";
+  return ms > 0 ? `in ${text}` : `${text} ago`;
+}
+
+/** The two largest units: `3h 5m`, `2d`, `40s`. Days beyond two weeks stand alone. */
+export function durationText(ms: number): string {
+  let rest = Math.round(ms / 1_000) * 1_000;
+  const parts: string[] = [];
+  for (const [name, each] of units) {
+    const count = Math.floor(rest / each);
+    rest -= count * each;
+    if (count > 0) parts.push(`${count}${name}`);
+    if (parts.length === 2 || (name === "d" && count >= 14)) break;
+    if (parts.length === 1 && count === 0) break;
+  }
+  return parts.length === 0 ? "0s" : parts.join(" ");
+}
+
+/** Of what has been measured: `210 ms`, `1.5 s`, `3m 20s`. */
+export function measuredText(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "-";
+  if (Math.abs(ms) < 1_000) return `${Math.round(ms)} ms`;
+  if (Math.abs(ms) < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return ms < 0 ? `-${durationText(-ms)}` : durationText(ms);
+}
