@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { type OwnApi, ownApi } from "../api/own-api.ts";
+
+let api: OwnApi;
+beforeAll(async () => {
+  api = await ownApi();
+  const hash = createHash("sha256").update("team-token").digest();
+  await api.sql`
+    insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
+    values (gen_random_uuid(), ${hash}, 'team', 'admin', 'team:', carillon.clock(), 'test')`;
+});
+afterAll(() => api.stop());
+beforeEach(async () => {
+  await api.sql`delete from carillon.inbox`;
+  await api.sql`delete from carillon.inbox_refusals`;
+});
+
+const asTeam = { as: "", headers: { authorization: "Bearer team-token" } } as const;
+const put = (key: string, when = "every 1h") =>
+  api.sql`select carillon.put_schedule(jsonb_build_object('key', ${key}::text, 'when', ${when}::text, 'target', '{"queue": "demo"}'::jsonb))`;
+const page = z.object({
+  items: z.array(z.object({ id: z.string(), key: z.string().nullable(), problem: z.string() })),
+  cursor: z.string().optional(),
+});
+
+async function keysOf(query: string, parts: object = {}): Promise<(string | null)[]> {
+  const keys: (string | null)[] = [];
+  for (let cursor = ""; ; ) {
+    const { json } = await api.send("GET", "/v1/inbox/errors", {
+      ...parts,
+      query: `${query}${cursor === "" ? "" : `&cursor=${cursor}`}`,
+    });
+    const { items, cursor: next } = page.parse(json);
+    keys.push(...items.map(({ key }) => key));
+    if (next === undefined) return keys;
+    cursor = next;
+  }
+}
+
+describe("POST /v1/inbox:apply", () => {
+  test("applies what is committed, and tells how much", async () => {
+    await put("one");
+    await put("two", "every blue moon");
+    const answer = await api.send("POST", "/v1/inbox:apply", { as: "write" });
+    expect([answer.status, answer.json]).toEqual([200, { applied: 1, refused: 1, failed: 0, more: false }]);
+    expect((await api.send("GET", "/v1/schedules/one")).json).toMatchObject({ version: 1 });
+    expect((await api.send("POST", "/v1/inbox:apply")).json).toEqual({
+      applied: 0,
+      refused: 0,
+      failed: 0,
+      more: false,
+    });
+  });
+
+  test("is for tokens that may write, and reach every key", async () => {
+    expect((await api.send("POST", "/v1/inbox:apply", { as: "read" })).status).toBe(403);
+    expect((await api.send("POST", "/v1/inbox:apply", asTeam)).status).toBe(403);
+  });
+});
+
+describe("the tick's function", () => {
+  test("applies the inbox too, with the handlers and targets of the deployment", async () => {
+    await put("by-tick");
+    await api.sql`select carillon.put_schedule('{"key": "by-tick-2", "when": "in 1h", "target": {"handler": "no-such-handler"}}')`;
+    await api.tick();
+    expect((await api.send("GET", "/v1/schedules/by-tick")).status).toBe(200);
+    expect(await keysOf("limit=1")).toEqual(["by-tick-2"]);
+  });
+});
+
+describe("GET /v1/inbox/errors", () => {
+  beforeEach(async () => {
+    for (const key of ["team:1", "other:1", "team:2", "other:2", "team:3"]) await put(key, "nonsense");
+    await api.send("POST", "/v1/inbox:apply");
+  });
+
+  test("tells what was written and what is wrong with it, newest first", async () => {
+    const { status, json } = await api.send("GET", "/v1/inbox/errors", { query: "limit=1" });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      items: [
+        {
+          key: "team:3",
+          caller: "postgres",
+          command: { put: { key: "team:3", when: "nonsense", target: { queue: "demo" } } },
+          errors: [{ path: "put.when" }],
+        },
+      ],
+      cursor: expect.any(String),
+    });
+    expect(await keysOf("limit=2")).toEqual(["team:3", "other:2", "team:2", "other:1", "team:1"]);
+  });
+
+  test("narrows to a prefix, and to that of the token", async () => {
+    expect(await keysOf("limit=1&prefix=team:")).toEqual(["team:3", "team:2", "team:1"]);
+    expect(await keysOf("limit=2", asTeam)).toEqual(["team:3", "team:2", "team:1"]);
+    expect(await keysOf("limit=2&prefix=team:2", asTeam)).toEqual(["team:2"]);
+    expect(await keysOf("limit=2&prefix=other:", asTeam)).toEqual([]);
+  });
+
+  test("takes cursors of its own and a prefix that keys can have, from admins", async () => {
+    expect((await api.send("GET", "/v1/inbox/errors", { as: "write" })).status).toBe(403);
+    for (const query of ["cursor=abc", "prefix=a/b", "limit=0", "colour=blue"])
+      expect((await api.send("GET", "/v1/inbox/errors", { query })).status, query).toBe(400);
+  });
+});
