@@ -2,6 +2,7 @@ import middy from "@middy/core";
 import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import type { Clock } from "../clock.ts";
 import type { Invocation } from "../config/function.ts";
+import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { PresentedToken, Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
@@ -17,6 +18,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { openApiRoute } from "./openapi.ts";
 import type { Operations } from "./operations.ts";
+import { demandingPreconditions } from "./preconditions.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
 import type { Route } from "./route.ts";
@@ -35,6 +37,8 @@ export interface ApiParts {
   admit: (token: PresentedToken) => Promise<void>;
   /** That it is used; no request waits for it, nor fails with it. */
   noteUse: (token: PresentedToken) => Promise<void>;
+  /** Nobody overwrites what he has not seen. */
+  requireIfMatch?: boolean;
   /** Around what a request with an Idempotency-Key comes to. */
   answerOnce: AnswerOnce;
   clock: Clock;
@@ -54,8 +58,11 @@ interface Exchange {
 type Middleware = middy.MiddlewareObj<Exchange, HttpResponse>;
 
 /** Every route there is. */
-export function apiRoutes(operations: Operations): Route[] {
-  const routes = [
+export function apiRoutes(
+  operations: Operations,
+  { requireIfMatch = false }: { requireIfMatch?: boolean } = {},
+): Route[] {
+  const all = [
     ...scheduleRoutes(operations),
     ...batchRoutes(operations),
     ...timeRoutes(operations),
@@ -71,6 +78,7 @@ export function apiRoutes(operations: Operations): Route[] {
     ...tokenRoutes(operations),
     ...inboxRoutes(operations),
   ];
+  const routes = requireIfMatch ? demandingPreconditions(all) : all;
   return [...routes, openApiRoute(routes)];
 }
 
@@ -79,7 +87,7 @@ export function makeApi(
   parts: ApiParts,
 ): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
-  const router = makeRouter(apiRoutes(operations));
+  const router = makeRouter(apiRoutes(operations, parts));
   const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
     return parts.answerOnce({ event, requestId, token }, async () =>
@@ -97,6 +105,12 @@ export function makeApi(
   };
 }
 
+/** Who asks in vain with a token, without one, or too often. */
+const turnedAway: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** A request that takes as long as this shows that something is wrong. */
+const slowMs = 3_000;
+
 function requestLog({ clock, log }: ApiParts): Middleware {
   const write = ({ event, response, error }: middy.Request<Exchange, HttpResponse>) => {
     const { requestId, startedAt, token } = event;
@@ -108,8 +122,12 @@ function requestLog({ clock, log }: ApiParts): Middleware {
       path: loggable(event.event.rawPath),
       by: token?.name,
     };
-    log.info("api.request", { ...request, status, ms: clock.now().getTime() - startedAt });
-    if (status >= 500) log.error("api.failed", { ...request, ...causeOf(error) });
+    const ms = clock.now().getTime() - startedAt;
+    if (turnedAway.has(status)) log.warn("api.request", { ...request, status, ms, from: http.sourceIp });
+    else if (ms >= slowMs) log.warn("api.request", { ...request, status, ms, slow: true });
+    else log.info("api.request", { ...request, status, ms });
+    if (status >= 500)
+      log.error("api.failed", { ...request, error: errorText(error), stack: framesOf(error) });
   };
   return { after: write, onError: write };
 }
@@ -142,7 +160,7 @@ function bearerToken({ findToken, admit, noteUse, log }: ApiParts): Middleware {
       await admit(token);
       if (token.isUseNoted) return;
       exchange.beside = noteUse(token).catch((error: unknown) => {
-        log.warn("token.use-not-noted", { token: token.name, error: String(error) });
+        log.warn("token.use-not-noted", { token: token.name, error: errorText(error) });
       });
     },
     after: settled,
@@ -153,9 +171,4 @@ function bearerToken({ findToken, admit, noteUse, log }: ApiParts): Middleware {
 /** A path may hold anything, line breaks included; a log line holds plain characters and ends. */
 function loggable(path: string): string {
   return encodeURI(path.slice(0, 300).toWellFormed());
-}
-
-function causeOf(error: unknown): Record<string, string | undefined> {
-  if (!(error instanceof Error)) return { error: String(error) };
-  return { error: `${error.name}: ${error.message}`, stack: error.stack };
 }

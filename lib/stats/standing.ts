@@ -31,34 +31,61 @@ export interface Standing {
 /** So many rows of a table of open work are looked at: usually all, and bounded where a lot has piled up. */
 const lookedAtMax = 100_000;
 
-/** So many jobs are looked up to tell how many of them have been tried. */
-const triedMax = 10_000;
+/** Up to so many jobs each is looked up; of more, what their parcels list is told, and how many were tried is estimated. */
+export const lookedUpMax = 10_000;
 
 export async function readStanding(sql: Tx): Promise<Standing> {
-  const [open, rest, retrying] = await Promise.all([readParcels(sql), readRest(sql), readRetrying(sql)]);
-  return { ...open, ...rest, retrying };
+  const [listed, rest] = await Promise.all([readParcels(sql), readRest(sql)]);
+  const { parcels, ...jobs } = listed;
+  const few = jobs.waiting + jobs.running <= lookedUpMax;
+  const open = few ? await readJobs(sql) : { ...jobs, retrying: await readRetrying(sql) };
+  return { parcels, ...open, ...rest };
 }
 
-type OpenParcels = Pick<Standing, "parcels" | "waiting" | "due" | "held" | "running" | "oldestDueAt">;
+type OpenJobs = Pick<Standing, "waiting" | "due" | "held" | "running" | "oldestDueAt">;
 
 /** A parcel that waits for its turn at a target has its place there, which priority has moved, instead of a time. */
-async function readParcels(sql: Tx): Promise<OpenParcels> {
-  const [row] = await sql<(Omit<OpenParcels, "parcels"> & { looked: number })[]>`
+const openParcels = (sql: Tx) => sql`
+  select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, cardinality(p.occurrences) as jobs,
+    p.lease_until is not null as leased, p.held_schedule is not null as held, carillon.clock() as now,
+    case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
+  from carillon.parcels p limit ${lookedAtMax + 1}::int`;
+
+/** As listed: with those that were planned anew since, until their parcel's time comes. */
+async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels">> {
+  const [row] = await sql<(OpenJobs & { looked: number })[]>`
     select count(*)::int as looked,
       coalesce(sum(jobs) filter (where not leased), 0)::float8 as waiting,
       coalesce(sum(jobs) filter (where not leased and since <= now), 0)::float8 as due,
       coalesce(sum(jobs) filter (where held), 0)::float8 as held,
       coalesce(sum(jobs) filter (where leased), 0)::float8 as running,
       min(since) filter (where not leased and since <= now) as "oldestDueAt"
-    from (
-      select cardinality(p.occurrences) as jobs, p.lease_until is not null as leased, p.held_schedule is not null as held,
-        case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
-      from carillon.parcels p limit ${lookedAtMax + 1}::int
-    ) p cross join (select carillon.clock() as now) c`;
+    from (${openParcels(sql)}) p`;
   if (row === undefined) throw new Error("An aggregate without a row.");
-  const { looked, ...counts } = row;
-  return { ...counts, parcels: amount(looked) };
+  const { looked, ...jobs } = row;
+  return { ...jobs, parcels: amount(looked) };
 }
+
+async function readJobs(sql: Tx): Promise<OpenJobs & Pick<Standing, "retrying">> {
+  const [row] = await sql<(OpenJobs & Pick<Standing, "retrying">)[]>`
+    select count(*) filter (where not p.leased)::int as waiting,
+      count(*) filter (where not p.leased and p.since <= p.now)::int as due,
+      count(*) filter (where p.held)::int as held,
+      count(*) filter (where p.leased)::int as running,
+      count(*) filter (where not p.leased and j.attempt > 0)::int as retrying,
+      min(p.since) filter (where not p.leased and p.since <= p.now) as "oldestDueAt"
+    from (${openParcels(sql)}) p cross join lateral (${waitingJobs(sql)}) j`;
+  if (row === undefined) throw new Error("An aggregate without a row.");
+  return row;
+}
+
+/** Those of a parcel's jobs (p) that are its own. */
+export const waitingJobs = (sql: Tx) => sql`
+  select j.attempt from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+  cross join lateral (
+    select j.attempt from carillon.jobs j
+    where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+      and j.state = 'waiting' and j.parcel_id = p.id offset 0) j`;
 
 async function readRest(
   sql: Tx,
@@ -87,7 +114,7 @@ async function readRetrying(sql: Tx): Promise<number> {
     ), looked as materialized (
       select l.id, k.occurrence, k.schedule_id, k.kind, k.n
       from listed l cross join lateral unnest(l.occurrences, l.schedule_ids, l.kinds, l.ns) k (occurrence, schedule_id, kind, n)
-      limit ${triedMax}::int
+      limit ${lookedUpMax}::int
     )
     select (select coalesce(sum(cardinality(occurrences)), 0)::float8 from listed) as listed,
       count(*)::int as looked, count(*) filter (where j.attempt > 0)::int as tried

@@ -64,7 +64,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     listLimits: operation("listLimits"),
     readZoneData: async () => operation("readZoneData")({}),
     zoneMoves: operation("zoneMoves"),
-    readStats: operation("readStats"),
+    readStats: () => operation("readStats")(undefined),
     readForecast: operation("readForecast"),
     tokens: {
       create: operation("createToken"),

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { errorText, loggableError } from "../../lib/log/error-text.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+const canary = "cAnArY-7f3a";
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = connect({ DATABASE_URL: database.url });
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const errorOf = async (act: () => unknown): Promise<unknown> => {
+  try {
+    await act();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("It did not fail.");
+};
+
+describe("what a log tells of an error", () => {
+  const faults: [string, RegExp, () => unknown][] = [
+    [
+      "a value that does not fit",
+      /22P02 invalid input syntax for type bigint/,
+      () => sql.unsafe(`select '${canary}'::bigint`),
+    ],
+    ["a value out of range", /22/, () => sql.unsafe(`select '${canary}'::date`)],
+    [
+      "a row that is there already",
+      /23505 .*"tokens_/,
+      () =>
+        sql.unsafe(`insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
+        select gen_random_uuid(), '${canary}'::bytea, 'x', 'read', now(), 'x' from generate_series(1, 2)`),
+    ],
+    [
+      "what a function raises",
+      /P0001/,
+      () => sql.unsafe(`do $$ begin raise exception 'not "${canary}"'; end $$`),
+    ],
+    ["a column that is not there", /42703 column "nothing" does not exist/, () => sql`select nothing`],
+    ["text that is no JSON", /SyntaxError/, () => JSON.parse(`{"a": ${canary}}`)],
+    ["a shape that does not fit", /ZodError/, () => z.strictObject({}).parse({ [canary]: 1 })],
+    ["what is no error", /a string was thrown/, () => Promise.reject(canary)],
+    [
+      "several together",
+      /AggregateError: PostgresError: 22P02.*SyntaxError/,
+      async () => {
+        const one = await errorOf(() => sql.unsafe(`select '${canary}'::int`));
+        throw new AggregateError([one, await errorOf(() => JSON.parse(canary))], canary);
+      },
+    ],
+  ];
+
+  test.each(faults)("%s", async (_, told, act) => {
+    const error = await errorOf(act);
+    expect(errorText(error)).toMatch(told);
+    const loggable = loggableError(error);
+    const everything = `${errorText(error)} ${loggable.message} ${loggable.stack} ${JSON.stringify(loggable)}`;
+    expect(everything).not.toContain(canary);
+  });
+
+  test("is one line, of a bounded length, with the place where it happened apart", () => {
+    const error = new Error(`a\nb\u2028c ${"x".repeat(5_000)}`);
+    expect(errorText(error)).toMatch(/^Error: a b c x{900,1000}$/);
+    expect(loggableError(error).stack).toContain("error-text.test.ts");
+  });
+});
+
+test("no line of the log is given an error as it came", () => {
+  const root = path.resolve(import.meta.dirname, "../..");
+  const files = ["lib", "functions"].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => path.join(folder, file)),
+  );
+  const raw = files.filter((file) => {
+    const text = readFileSync(path.join(root, file), "utf8");
+    return [...text.matchAll(/\blog\.(?:info|warn|error)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g)].some(
+      ([call]) => /String\(|\.message\b|\.stack\b|\$\{error/.test(call),
+    );
+  });
+  expect(raw).toEqual([]);
+});

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
+import { readForecast } from "../../lib/stats/forecast.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+/** What each schedule by itself says of its coming occurrences, by minute. */
+async function oneByOne(minutes: number): Promise<Map<string, number>> {
+  const from = Math.floor(world.clock.now().getTime() / minute) * minute;
+  const keys = await world.sql<{ key: string }[]>`
+    select key from carillon.schedules where deleted_at is null and held_since is null`;
+  const fires = new Map<string, number>();
+  for (const { key } of keys) {
+    const { occurrences } = await nextOccurrences(world.sql, { key, n: 1_000 });
+    for (const { at: occurrence, due } of occurrences) {
+      const at = Math.floor((due ?? occurrence) / minute) * minute;
+      if (at >= from + minutes * minute) continue;
+      const name = new Date(at).toISOString();
+      fires.set(name, (fires.get(name) ?? 0) + 1);
+    }
+  }
+  return fires;
+}
+
+async function forecast(minutes: number): Promise<Map<string, number>> {
+  const { minutes: line } = await readForecast(world.sql, minutes);
+  expect(line).toHaveLength(minutes);
+  return new Map(line.flatMap(({ at, fires }) => (fires === 0 ? [] : [[at.toISOString(), fires]])));
+}
+
+const sorted = (of: Map<string, number>) => [...of].toSorted();
+
+describe("the forecast", () => {
+  test("is what every schedule says for itself, beyond what has been made already and with it", async () => {
+    const whens = [
+      "*/5 * * * *",
+      "*/5 * * * *",
+      "7 * * * *",
+      "30 9 * * *",
+      "0 12 * * *",
+      "every 1m",
+      "every 90s",
+    ];
+    const more = ["every 10m", "every 17m", "in 20m", "in 3h", "every 1h", "@hourly", "15,45 * * * *"];
+    for (const [index, when] of [...whens, ...more].entries()) await world.put(`s${index}`, { when });
+    await world.put("in a zone", { when: "*/20 * * * *", timezone: "Asia/Kolkata" });
+    await world.put("spread", { when: "0 * * * *", spread: "30m" });
+    await world.put("held", { when: "* * * * *" });
+    await world.pause("held");
+    await world.put("edited", { when: "* * * * *" });
+    await world.put("edited", { when: "3 * * * *" });
+    await world.put("gone", { when: "* * * * *" });
+    await world.remove("gone");
+    for (const minutes of [10, 60, 300])
+      expect(sorted(await forecast(minutes))).toEqual(sorted(await oneByOne(minutes)));
+    await world.clock.advance(2 * minute + 10 * second);
+    await world.tick();
+    await world.work();
+    expect(sorted(await forecast(90))).toEqual(sorted(await oneByOne(90)));
+  });
+
+  test("leaves out what a calendar skips", async () => {
+    const read = readCalendarRules({ dates: ["2026-03-02"] });
+    if (!read.ok) throw new Error("The calendar is not understood.");
+    const wish = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
+    await putCalendar({ sql: world.sql, queue: world.queue }, wish);
+    await world.put("skips", { when: "0 9,15 * * *", calendar: { name: "c" } });
+    await world.put("does not", { when: "0 9,15 * * *" });
+    expect(sorted(await forecast(1_440))).toEqual(sorted(await oneByOne(1_440)));
+  });
+
+  test("has what is late in its first minute, once", async () => {
+    await world.put("often", { when: "every 1m" });
+    await world.clock.advance(30 * minute);
+    const { minutes } = await readForecast(world.sql, 3);
+    expect(minutes.map(({ fires }) => fires)).toEqual([2, 1, 1]);
+  });
+
+  test("names the heaviest minutes and how a spread would flatten them", async () => {
+    for (let n = 0; n < 30; n++) await world.put(`noon-${n}`, { when: "15 * * * *" });
+    for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 1h" });
+    const { heaviest, suggestion, total, exact } = await readForecast(world.sql, 50);
+    expect(heaviest[0]).toMatchObject({
+      fires: 30,
+      most: [{ when: "15 * * * *", timezone: "UTC", fires: 30 }],
+    });
+    expect(suggestion).toMatchObject({
+      peak: 30,
+      withSpread: [
+        { spread: "5m", peak: 6 },
+        { spread: "15m", peak: 2 },
+      ],
+    });
+    expect(suggestion.text).toContain("With a spread of 15m on what fires together it would have 2.");
+    expect({ total, exact }).toEqual({ total: 30, exact: true });
+  });
+
+  test("does not suggest a spread where it would not help", async () => {
+    for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 30m" });
+    expect((await readForecast(world.sql, 60)).suggestion.text).toContain("would change little");
+  });
+});
