@@ -11,6 +11,7 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
+import { refusePrefixed } from "./reach.ts";
 import { noQuery, type Route, route } from "./route.ts";
 
 export function calendarRoutes(operations: Operations): Route[] {
@@ -25,7 +26,8 @@ function editRoutes(operations: Operations): Route[] {
       scope: "write",
       query: noQuery,
       doc: calendarDocs.put,
-      answer: async ({ parameter, body, header, caller }) => {
+      answer: async ({ parameter, body, header, token, caller }) => {
+        refusePrefixed(token, "A change of a calendar");
         const name = readName(parameter("name"));
         const { change, calendar, replanned } = await operations.putCalendar({
           name,
@@ -51,7 +53,8 @@ function editRoutes(operations: Operations): Route[] {
       scope: "write",
       query: noQuery,
       doc: calendarDocs.remove,
-      answer: async ({ parameter, header, caller }) => {
+      answer: async ({ parameter, header, token, caller }) => {
+        refusePrefixed(token, "A change of a calendar");
         await operations.removeCalendar({
           name: readName(parameter("name")),
           ifMatch: readIfMatch(header("if-match")),

@@ -11,6 +11,12 @@ import { scheduleListSchema } from "./schedule-view.ts";
 const sharedHoldSchema = z
   .strictObject({
     owner: z.string(),
+    prefix: z
+      .string()
+      .nullable()
+      .describe(
+        "Of the token with which it was set: it binds members whose keys begin with this; null for all.",
+      ),
     reason: z.string().nullable(),
     until: instantText.nullable(),
     since: instantText,
@@ -35,7 +41,7 @@ const cancelledSchema = z.strictObject({
   cursor: cursorSchema,
 });
 
-const sharedHold = { ...examples.hold, progress: "set", members: 2 };
+const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2 };
 const tag = "Groups and tags";
 
 /** For a group, and for a tag in the same way. */

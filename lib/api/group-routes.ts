@@ -31,11 +31,11 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       scope: "read",
       query: z.strictObject(pageQuery),
       doc: docs.get,
-      answer: async ({ parameter, query: { limit, cursor } }) => {
+      answer: async ({ parameter, query: { limit, cursor }, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const after =
           cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
-        const read = await operations.readLabel(label, { limit, after });
+        const read = await operations.readLabel(label, { limit, after, prefix: token.prefix ?? undefined });
         if (read === null)
           throw new Refusal(
             "missing",
@@ -71,6 +71,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             reason: reason ?? undefined,
             until: until ?? undefined,
             owner: ownerFor(token, owner),
+            prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
         );
@@ -90,6 +91,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             label,
             caller,
             owner: ownerFor(token, owner),
+            prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
         );
@@ -101,13 +103,14 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       scope: "write",
       query: goOnQuery,
       doc: docs.cancel,
-      answer: async ({ parameter, optionalBody, query, caller }) => {
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");
         const { done, running, next } = await operations.cancelLabel({
           label,
           caller,
           reason: reason ?? undefined,
+          prefix: token.prefix ?? undefined,
           after:
             query.cursor === undefined
               ? undefined
@@ -138,9 +141,9 @@ function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
   };
 }
 
-function sharedHoldView({ owner, reason, until, since, releasedAt, reached, members }: SharedHold) {
+function sharedHoldView({ owner, prefix, reason, until, since, releasedAt, reached, members }: SharedHold) {
   const progress = releasedAt !== null ? "releasing" : reached !== null ? "setting" : "set";
-  return { owner, reason, until, since, progress, members };
+  return { owner, prefix: prefix === "" ? null : prefix, reason, until, since, progress, members };
 }
 
 function readLabelName(scope: Label["scope"], name: string): Label {

@@ -2,10 +2,13 @@ import * as z from "zod";
 import { parseRate, rateForm, ratePattern, rateText } from "../job/rate.ts";
 import type { Limits, LimitsRead } from "../limit/limits.ts";
 import { Refusal } from "../refusal.ts";
+import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import { limitDocs } from "./limit-docs.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
+import { refusePrefixed } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 
 /** A target's name has slashes of its own, percent-encoded or not: it is the rest of the path. */
@@ -23,7 +26,8 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: z.strictObject(pageQuery),
       doc: docs.list,
-      answer: async ({ query: { cursor, limit } }) => {
+      answer: async ({ query: { cursor, limit }, token }) => {
+        refusePrefixed(token, "The limits of targets, which everybody shares,");
         const after =
           cursor === undefined
             ? undefined
@@ -44,7 +48,8 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: docs.get,
-      answer: async ({ parameter }) => {
+      answer: async ({ parameter, token }) => {
+        refusePrefixed(token, "The limits of targets, which everybody shares,");
         const target = readTarget(parameter("target"));
         const read = await operations.readLimits(target);
         if (read === null)
@@ -52,7 +57,7 @@ function readRoutes(operations: Operations): Route[] {
             "missing",
             `Neither a schedule nor a limit names the target ${JSON.stringify(target)}.`,
           );
-        return { status: 200, body: limitsView(read) };
+        return limitsAnswer(read);
       },
     }),
   ];
@@ -66,11 +71,13 @@ function editRoutes(operations: Operations): Route[] {
       scope: "admin",
       query: noQuery,
       doc: docs.put,
-      answer: async ({ parameter, body, caller }) => {
+      answer: async ({ parameter, body, header, token, caller }) => {
+        refusePrefixed(token, "A change of limits");
         const target = readTarget(parameter("target"));
         const limits = readBody(body());
-        const set = await operations.setLimits({ target, limits, caller });
-        return { status: 200, body: limitsView(set) };
+        const ifMatch = readIfMatch(header("if-match"));
+        const ifNoneMatch = readIfNoneMatch(header("if-none-match"));
+        return limitsAnswer(await operations.setLimits({ target, limits, ifMatch, ifNoneMatch, caller }));
       },
     }),
     route({
@@ -79,9 +86,11 @@ function editRoutes(operations: Operations): Route[] {
       scope: "admin",
       query: noQuery,
       doc: docs.remove,
-      answer: async ({ parameter, caller }) => {
+      answer: async ({ parameter, header, token, caller }) => {
+        refusePrefixed(token, "A change of limits");
         await operations.clearLimits({
           target: readTarget(parameter("target")),
+          ifMatch: readIfMatch(header("if-match")),
           caller,
         });
         return { status: 204 };
@@ -144,6 +153,10 @@ function readTarget(name: string): string {
   const message = targetFault(name);
   if (message === null) return name;
   throw new Refusal("invalid", "The target is not understood.", [{ path: "target", message }]);
+}
+
+function limitsAnswer(limits: LimitsRead): Answer {
+  return { status: 200, body: limitsView(limits), headers: { etag: etagOf(limits.revision) } };
 }
 
 function limitsView({ target, concurrency, rate, defined, set, running, waiting }: LimitsRead) {

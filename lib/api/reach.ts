@@ -1,3 +1,4 @@
+import type { Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
 import { forbidden } from "./router.ts";
 
@@ -9,7 +10,11 @@ export function reaches({ prefix }: Pick<Token, "prefix">, key: string): boolean
 /** Says no more than the key alone tells: whether there is such a schedule, the caller does not learn. */
 export function refuseForeignKey(token: Pick<Token, "prefix">, key: string): void {
   if (reaches(token, key)) return;
-  throw forbidden(`Your token reaches keys that begin with ${JSON.stringify(token.prefix)}.`);
+  throw beyond(token);
+}
+
+function beyond({ prefix }: Pick<Token, "prefix">): Refusal {
+  return forbidden(`Your token reaches keys that begin with ${JSON.stringify(prefix)}.`);
 }
 
 /** Of a search under a prefix, what the token reaches; null where that is nothing at all. */
@@ -20,6 +25,16 @@ export function narrowed(
   if (own === null) return { prefix: asked };
   if (asked === undefined || own.startsWith(asked)) return { prefix: own };
   return asked.startsWith(own) ? { prefix: asked } : null;
+}
+
+/** As `narrowed`, for what is done and not only read: somebody who names what he does not reach is told so. */
+export function narrowedOrRefused(
+  token: Pick<Token, "prefix">,
+  asked: string | undefined,
+): string | undefined {
+  const within = narrowed(token, asked);
+  if (within === null) throw beyond(token);
+  return within.prefix;
 }
 
 /** For what belongs to everybody: schedules of other prefixes depend on it. */

@@ -18,14 +18,14 @@ const nameShape = z
     "Stands as the actor of what is done with it, and owns the holds that it sets. No two tokens share one.",
   );
 
+/** It leaves room for a key that is made behind it. */
+const prefixMax = 200;
+const tooLong = `takes 1 to ${prefixMax} characters`;
+
 /** What some key begins with. */
 const prefixShape = z.string().superRefine((prefix, context) => {
-  const message = keyFault(`${prefix}x`);
-  if (prefix === "" || message !== null)
-    context.addIssue({
-      code: "custom",
-      message: `takes what a key can begin with: ${message ?? "is empty"}`,
-    });
+  const message = prefix === "" || prefix.length > prefixMax ? tooLong : keyFault(`${prefix}x`);
+  if (message !== null) context.addIssue({ code: "custom", message });
 });
 
 const rateShape = z.string().transform((text, context) => {

@@ -4,6 +4,7 @@ import { Refusal } from "../refusal.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
+import { refusePrefixed } from "./reach.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import { zoneDocs } from "./zone-docs.ts";
 
@@ -24,7 +25,8 @@ export function zoneRoutes(operations: Operations): Route[] {
       scope: "read",
       query: z.strictObject(pageQuery),
       doc: zoneDocs.moves,
-      answer: async ({ parameter, query: { cursor, limit } }) => {
+      answer: async ({ parameter, query: { cursor, limit }, token }) => {
+        refusePrefixed(token, "What new time zone data has moved, in all schedules,");
         const version = parameter("version");
         const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);
         const page = await operations.zoneMoves({ version, limit, before });

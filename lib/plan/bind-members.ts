@@ -12,6 +12,7 @@ import {
 } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import {
+  binds,
   callerOfHold,
   countMembers,
   findSharedHold,
@@ -108,7 +109,13 @@ async function changeEach(
 }
 
 /** Not where it is as wanted, and not where it is no member any more. */
-function isToChange({ body }: StoredSchedule, had: readonly Hold[], hold: SharedHold, now: Date): boolean {
+function isToChange(
+  { key, body }: StoredSchedule,
+  had: readonly Hold[],
+  hold: SharedHold,
+  now: Date,
+): boolean {
+  if (!binds(hold, key)) return false;
   const standing = had.find((each) => isSameHold(each, hold));
   if (hold.releasedAt !== null) return standing !== undefined && !hasEnded(standing, now);
   if (hasEnded(hold, now) || labelsBesides([hold], labelsOf(body)).length > 0) return false;

@@ -3,6 +3,7 @@ import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Caller, originText } from "../schedule/caller.ts";
+import { highestCharacter } from "../schedule/search-schedules.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
@@ -13,6 +14,8 @@ export interface CancelLabelWish {
   label: Label;
   caller: Caller;
   reason?: string | undefined;
+  /** Of the keys that the caller reaches: of all, where it is left out. */
+  prefix?: string | undefined;
   /** The key at which the call before ended. */
   after?: string | undefined;
 }
@@ -50,12 +53,7 @@ export async function cancelLabel(
   const counts = { done: 0, running: 0 };
   let after = wish.after ?? "";
   for (;;) {
-    const page = await membersBehind(
-      deps.sql,
-      wish.label,
-      after,
-      Math.min(pageMax, bounds.most - counts.done),
-    );
+    const page = await membersBehind(deps.sql, wish, after, Math.min(pageMax, bounds.most - counts.done));
     for (const batch of batches(page)) {
       // Nobody of the page is passed over: what is deleted already is a member no more.
       if (bounds.timeIsUp()) return { ...counts, next: after };
@@ -81,15 +79,21 @@ interface Member {
   shard: number;
 }
 
-function membersBehind(tx: Tx, { scope, name }: Label, after: string, limit: number): PromiseLike<Member[]> {
+function membersBehind(
+  tx: Tx,
+  { label: { scope, name }, prefix = "" }: CancelLabelWish,
+  after: string,
+  limit: number,
+): PromiseLike<Member[]> {
+  const to = prefix + highestCharacter;
   if (scope === "tag")
     return tx<Member[]>`
       select s.id, s.key, s.shard from carillon.schedule_tags t
       cross join lateral (select * from carillon.schedules s where s.key = t.key and s.deleted_at is null offset 0) s
-      where t.tag = ${name} and t.key > ${after} order by t.key limit ${limit}`;
+      where t.tag = ${name} and t.key > ${after} and t.key >= ${prefix} and t.key < ${to} order by t.key limit ${limit}`;
   return tx<Member[]>`
     select id, key, shard from carillon.schedules
-    where deleted_at is null and group_key = ${name} and key > ${after} order by key limit ${limit}`;
+    where deleted_at is null and group_key = ${name} and key > ${after} and key >= ${prefix} and key < ${to} order by key limit ${limit}`;
 }
 
 function batches(page: readonly Member[]): Member[][] {
@@ -169,9 +173,9 @@ async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> 
   return asked.length;
 }
 
-async function noteCancel(tx: Tx, { label, caller, reason }: CancelLabelWish): Promise<void> {
+async function noteCancel(tx: Tx, { label, caller, reason, prefix = "" }: CancelLabelWish): Promise<void> {
   await tx`
-    insert into carillon.audit (at, actor, action, subject, detail, origin)
+    insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
     values (carillon.clock(), ${caller.name}, ${`${label.scope}.cancelled`}, ${label.name},
-      ${reason === undefined ? null : JSON.stringify({ reason })}::text::jsonb, ${originText(caller)}::text::jsonb)`;
+      ${reason === undefined ? null : JSON.stringify({ reason })}::text::jsonb, ${originText(caller)}::text::jsonb, ${prefix})`;
 }

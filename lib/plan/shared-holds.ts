@@ -9,6 +9,7 @@ import {
   noteWish,
   releaseSharedHold,
   type SharedHold,
+  type SharedHoldName,
   sharedHoldsMax,
   sharedHoldsOf,
   writeSharedHold,
@@ -20,6 +21,8 @@ export interface SharedHoldWish {
   label: Label;
   caller: Caller;
   owner?: string | undefined;
+  /** Of the keys that the caller reaches: of all, where it is left out. */
+  prefix?: string | undefined;
   /** Goes on with this one and no other: a call after the first. */
   revision?: string | undefined;
 }
@@ -79,8 +82,8 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
 }
 
 async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
-  const { label, caller, reason = null, until = null } = wish;
-  const hold = { ...label, owner: wish.owner ?? caller.name, reason, until };
+  const { label, caller, prefix = "", reason = null, until = null } = wish;
+  const hold = { ...label, owner: wish.owner ?? caller.name, prefix, reason, until };
   await lockLabelAlone(tx, label);
   const now = await databaseClock(tx);
   if (until !== null && until <= now) {
@@ -88,10 +91,12 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
       { path: "until", message: "lies in the past" },
     ]);
   }
-  const others = (await sharedHoldsOf(tx, label)).filter(({ owner }) => owner !== hold.owner);
+  const nested = (await sharedHoldsOf(tx, label)).filter((each) => isNested(each, hold));
+  const others = nested.filter((each) => each.owner !== hold.owner);
   const standing = await findSharedHold(tx, hold);
   if (standing !== null && isAsWished(standing, hold)) return sameRevision(standing, wish);
   refuseRevision(wish);
+  refuseSecond(nested, hold, now);
   if (others.length >= sharedHoldsMax) {
     throw new Refusal(
       "conflict",
@@ -102,25 +107,58 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const author = { ...caller, at: now };
   const since = goesOn ? standing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
-  await noteWish(tx, { ...hold, since }, "paused", author);
+  await noteWish(tx, hold, "paused", author);
   return written(tx, hold);
 }
 
 async function askForResume(tx: Tx, wish: SharedHoldWish): Promise<SharedHold | null> {
-  const hold = { ...wish.label, owner: wish.owner ?? wish.caller.name };
   await lockLabelAlone(tx, wish.label);
-  const standing = await findSharedHold(tx, hold);
+  const standing = await reachedHold(tx, wish);
   if (standing === null) return null;
   const author = { ...wish.caller, at: await databaseClock(tx) };
   if (standing.releasedAt !== null) return sameRevision(standing, wish);
   refuseRevision(wish);
   if (hasEnded(standing, author.at)) return null;
-  await releaseSharedHold(tx, hold, author);
+  await releaseSharedHold(tx, standing, author);
   await noteWish(tx, standing, "resumed", author);
-  return written(tx, hold);
+  return written(tx, standing);
 }
 
-async function written(tx: Tx, hold: Label & { owner: string }): Promise<SharedHold> {
+/** The owner's hold of the same keys; where there is none, the one of fewer of them. */
+async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldWish) {
+  const of = owner ?? caller.name;
+  const holds = (await sharedHoldsOf(tx, label)).filter(
+    (each) => each.owner === of && each.prefix.startsWith(prefix),
+  );
+  const same = holds.find((each) => each.prefix === prefix);
+  if (same === undefined && holds.length > 1)
+    throw new Refusal(
+      "conflict",
+      `Under other prefixes ${of} has several holds of the ${label.scope}; a token with the prefix of one lets it go.`,
+    );
+  return same ?? holds[0] ?? null;
+}
+
+/** Each could bind members that the other binds. */
+function isNested(a: Pick<SharedHold, "prefix">, b: Pick<SharedHold, "prefix">): boolean {
+  return a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix);
+}
+
+/** On a member, an owner has one hold of a label: two would be one, and end together. */
+function refuseSecond(nested: readonly SharedHold[], hold: SharedHoldName, now: Date): void {
+  const second = nested.find(
+    (each) => each.owner === hold.owner && each.prefix !== hold.prefix && !hasEnded(each, now),
+  );
+  if (second === undefined) return;
+  const keys =
+    second.prefix === "" ? "all its keys" : `keys that begin with ${JSON.stringify(second.prefix)}`;
+  throw new Refusal(
+    "conflict",
+    `${hold.owner} has a hold of the ${hold.scope} for ${keys} already: resume that one first, or name another owner.`,
+  );
+}
+
+async function written(tx: Tx, hold: SharedHoldName): Promise<SharedHold> {
   const found = await findSharedHold(tx, hold);
   if (found === null) throw new Error(`The hold of ${hold.owner} on ${hold.scope} ${hold.name} is gone.`);
   return found;

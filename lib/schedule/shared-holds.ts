@@ -3,6 +3,7 @@ import { lockLabel, lockLabelsShared } from "../db/locks.ts";
 import { type Author, type Caller, type Origin, originText } from "./caller.ts";
 import type { Hold, HoldName, HoldScope } from "./holds.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
+import { highestCharacter } from "./search-schedules.ts";
 
 /** A group, or a tag: what schedules are held by together. */
 export interface Label {
@@ -42,6 +43,8 @@ export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
 /** A hold of a group or a tag, and how far its members have been seen to. */
 export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
   owner: string;
+  /** It binds members whose keys begin with this; empty for all of them. */
+  prefix: string;
   author: string;
   /** From where it was set, or released; null in rows of older versions. */
   origin: Origin | null;
@@ -53,21 +56,21 @@ export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
   members: number;
 }
 
-type SharedHoldName = Label & { owner: string };
+export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 
 /** One label has so many holds at most: each new member gets them all. */
 export const sharedHoldsMax = 50;
 
 const columns = (tx: Tx) => tx`
-  h.scope, h.name, h.owner, h.reason, h.since, h.until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
+  h.scope, h.name, h.owner, h.prefix, h.reason, h.since, h.until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
 
-const named = (tx: Tx, { scope, name, owner }: SharedHoldName) =>
-  tx`scope = ${scope} and name = ${name} and owner = ${owner}`;
+const named = (tx: Tx, { scope, name, prefix, owner }: SharedHoldName) =>
+  tx`scope = ${scope} and name = ${name} and prefix = ${prefix} and owner = ${owner}`;
 
 /** Also such as have ended, or are being let go. */
 export async function sharedHoldsOf(tx: Tx, { scope, name }: Label): Promise<SharedHold[]> {
   return tx<SharedHold[]>`
-    select ${columns(tx)} from carillon.shared_holds h where scope = ${scope} and name = ${name} order by since, owner`;
+    select ${columns(tx)} from carillon.shared_holds h where scope = ${scope} and name = ${name} order by since, owner, prefix`;
 }
 
 export async function findSharedHold(tx: Tx, hold: SharedHoldName): Promise<SharedHold | null> {
@@ -76,11 +79,18 @@ export async function findSharedHold(tx: Tx, hold: SharedHoldName): Promise<Shar
   return found ?? null;
 }
 
-/** What whoever comes under these labels is held by. */
-export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<Hold[]> {
+/** A hold that binds whoever comes under its label with a key that begins with the prefix. */
+export type BindingHold = Hold & Pick<SharedHold, "prefix">;
+
+export function binds({ prefix }: Pick<SharedHold, "prefix">, key: string): boolean {
+  return key.startsWith(prefix);
+}
+
+/** What whoever comes under these labels is held by, as far as its key is one of those that a hold binds. */
+export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<BindingHold[]> {
   if (labels.length === 0) return [];
-  const holds = await tx<Hold[]>`
-    select h.scope, h.name, h.owner, h.reason, h.until
+  const holds = await tx<BindingHold[]>`
+    select h.scope, h.name, h.owner, h.prefix, h.reason, h.until
     from unnest(${labels.map(({ scope }) => scope)}::text[], ${labels.map(({ name }) => name)}::text[]) l (scope, name)
     join carillon.shared_holds h on h.scope = l.scope and h.name = l.name collate "C"
     where h.released_at is null and (h.until is null or h.until > ${now})`;
@@ -93,10 +103,10 @@ export async function writeSharedHold(
   hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until">,
   author: Caller,
 ): Promise<void> {
-  const { scope, name, owner, reason, since, until } = hold;
+  const { scope, name, owner, prefix, reason, since, until } = hold;
   await tx`
-    insert into carillon.shared_holds (scope, name, owner, reason, since, until, author, origin)
-    values (${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${author.name}, ${originText(author)}::text::jsonb)
+    insert into carillon.shared_holds (scope, name, owner, prefix, reason, since, until, author, origin)
+    values (${scope}, ${name}, ${owner}, ${prefix}, ${reason}, ${since}, ${until}, ${author.name}, ${originText(author)}::text::jsonb)
     on conflict (scope, name, prefix, owner) do update
     set reason = excluded.reason, since = excluded.since, until = excluded.until, author = excluded.author, origin = excluded.origin,
       revision = excluded.revision, released_at = null, reached = '', members = 0`;
@@ -112,14 +122,16 @@ export async function releaseSharedHold(tx: Tx, hold: SharedHoldName, author: Au
 
 export async function noteWish(
   tx: Tx,
-  { scope, name, owner, reason, until }: Hold | SharedHold,
+  hold: SharedHoldName & Pick<SharedHold, "reason" | "until">,
   action: "paused" | "resumed",
   author: Author,
 ): Promise<void> {
+  const { scope, name, owner, prefix, reason, until } = hold;
   const detail = action === "paused" ? { owner, reason, until } : { owner };
   await tx`
-    insert into carillon.audit (at, actor, action, subject, detail, origin)
-    values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb)`;
+    insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
+    values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb,
+      ${originText(author)}::text::jsonb, ${prefix})`;
 }
 
 /** A member that is to be seen to, and its place in the walk through all of them. */
@@ -136,23 +148,27 @@ export interface Member {
  * members, not with the schedules there are.
  */
 export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: number): PromiseLike<Member[]> {
-  const { scope, name, owner, reason, until, releasedAt } = hold;
+  const { scope, name, owner, prefix, reason, until, releasedAt } = hold;
   if (releasedAt !== null) {
     return tx<Member[]>`
       select s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.id::text as place
       from carillon.holds h join carillon.schedules s on s.id = h.schedule_id and s.deleted_at is null
-      where h.scope = ${scope} and h.name = ${name} and h.owner = ${owner} and h.scope <> 'schedule'
+      where h.scope = ${scope} and h.name = ${name} and h.owner = ${owner} and h.scope <> 'schedule' and starts_with(s.key, ${prefix})
         and h.schedule_id > coalesce(nullif(${after}::text, ''), '0')::bigint
       order by h.schedule_id limit ${limit}`;
   }
+  const to = prefix + highestCharacter;
   const [ofLabel, place] =
     scope === "group"
-      ? [tx`carillon.schedules s where s.group_key = ${name} and s.key > ${after}`, tx`s.key`]
+      ? [
+          tx`carillon.schedules s where s.group_key = ${name} and s.key > ${after} and s.key >= ${prefix} and s.key < ${to}`,
+          tx`s.key`,
+        ]
       : [
           tx`
             carillon.schedule_tags t
             cross join lateral (select * from carillon.schedules s where s.key = t.key and s.deleted_at is null offset 0) s
-            where t.tag = ${name} and t.key > ${after}`,
+            where t.tag = ${name} and t.key > ${after} and t.key >= ${prefix} and t.key < ${to}`,
           tx`t.key`,
         ];
   // Asked of each member in turn (`offset 0`): what else is held does not matter.
@@ -188,8 +204,8 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
   const action = `${hold.scope}.${hold.releasedAt === null ? "pause" : "resume"}-completed`;
   await tx`
     with done as (${done})
-    insert into carillon.audit (at, actor, action, subject, detail, origin)
-    select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members), origin from done`;
+    insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
+    select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members), origin, prefix from done`;
 }
 
 /** Those of which members are left, the wish of longest ago first. */

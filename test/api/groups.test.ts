@@ -32,6 +32,7 @@ describe.each([
     expect(paused).toMatchObject({ status: 200 });
     const hold = {
       owner: "writeer",
+      prefix: null,
       reason: "stocktaking",
       until: "2100-01-01T00:00:00.000Z",
       since: expect.any(String),
