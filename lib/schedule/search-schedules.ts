@@ -95,8 +95,9 @@ const head = (tx: Tx) => tx`
   s.id, s.key, s.shard, s.group_key, s.tags, s.target_id, s.target_kind, s.created_by, s.held_since, s.held_until, s.spec_version, s.max_fires`;
 
 /**
- * The next schedules of a walk, in the order of keys. Bounds of both columns, instead of equality of the first, leave the planner no
- * other index: one of another order would have to be walked through until enough is found.
+ * The next schedules of a walk, in the order of keys. Bounds of both columns together, instead of equality of the first,
+ * leave the planner no other index: one of another order would have to be walked through until enough is found. (Those of the first alone
+ * tell it how few that are.)
  */
 export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange, most: number) {
   const beyond = inclusive ? tx`>=` : tx`>`;
@@ -105,14 +106,14 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
       const { group } = access;
       return tx`
         select ${head(tx)} from carillon.schedules s where s.deleted_at is null and s.group_key is not null
-          and (s.group_key, s.key) ${beyond} (${group}, ${from}) and (s.group_key, s.key) < (${group}, ${to})
+          and s.group_key >= ${group} and s.group_key <= ${group} and (s.group_key, s.key) ${beyond} (${group}, ${from}) and (s.group_key, s.key) < (${group}, ${to})
         order by s.group_key, s.key limit ${most}`;
     }
     case "tag": {
       const { tag } = access;
       return tx`
         select s.* from (
-          select t.key from carillon.schedule_tags t where (t.tag, t.key) ${beyond} (${tag}, ${from}) and (t.tag, t.key) < (${tag}, ${to})
+          select t.key from carillon.schedule_tags t where t.tag >= ${tag} and t.tag <= ${tag} and (t.tag, t.key) ${beyond} (${tag}, ${from}) and (t.tag, t.key) < (${tag}, ${to})
           order by t.tag, t.key limit ${most}) t
         cross join lateral (
           select ${head(tx)} from carillon.schedules s where s.key = t.key and s.deleted_at is null offset 0) s`;
@@ -121,7 +122,7 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
       return tx`
         select h.* from unnest(${[...access.ids]}::int[]) t (id) cross join lateral (
           select ${head(tx)} from carillon.schedules s where s.deleted_at is null and s.target_id is not null
-            and (s.target_id, s.key) ${beyond} (t.id, ${from}) and (s.target_id, s.key) < (t.id, ${to})
+            and s.target_id >= t.id and s.target_id <= t.id and (s.target_id, s.key) ${beyond} (t.id, ${from}) and (s.target_id, s.key) < (t.id, ${to})
           order by s.target_id, s.key limit ${most}) h
         order by h.key limit ${most}`;
     case "ids":
