@@ -7,12 +7,26 @@ export const functionTimeoutSeconds = {
   fastWorker: 60,
   /** A handler may take ten minutes; the rest is for claiming and settling. */
   slowWorker: 660,
+  /** What is left by then stays on the queue and comes again. */
+  ingest: 60,
   /** Longer than any attempt: what bounds a webhook is its schedule's `timeout`. */
   webhook: 610,
 } as const;
 
 /** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */
 export const workerBatchSize = { fast: 10, slow: 1 } as const;
+
+/** Commands are applied together: the queue waits so long for more of them. */
+export const ingestBatch = { messages: 1_000, windowSeconds: 1 } as const;
+
+/**
+ * A message with commands stands nowhere else: while the database is away it comes again each time it becomes visible, for ten hours. What
+ * makes the function fail each time is set aside then.
+ */
+export const ingestReceivesMax = 100;
+
+/** As long as SQS keeps anything. */
+export const ingestRetentionDays = 14;
 
 /** So many of the slow workers one target may have at once: one that hangs leaves the others theirs. */
 export function targetWindow(slowConcurrency: number): number {

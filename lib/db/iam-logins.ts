@@ -5,6 +5,7 @@ export const functionRoles = [
   "carillon_tick",
   "carillon_worker",
   "carillon_handler",
+  "carillon_ingest",
   "carillon_api",
 ] as const;
 

@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 import type { Operation } from "../plan/operation.ts";
 
-/** As whom the queue's commands stand in versions and audit. */
-export const queueName = "ingest";
+/** As whom the queue's commands stand in versions, holds and audit; no token can have such a name. */
+export const queueName = "queue:ingest";
 
 /** How a key stands, and what others than the queue did with it. */
 export interface Standing {

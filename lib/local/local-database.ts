@@ -10,6 +10,8 @@ export interface DatabaseUrls {
   worker: string;
   /** The worker that runs handlers. */
   handler: string;
+  /** The function that drains the queue of commands. */
+  ingest: string;
   api: string;
 }
 
@@ -28,6 +30,7 @@ export async function prepareEmbedded(serverUrl: string, token: string, log: Log
     tick: await login(sql, url, "carillon_tick"),
     worker: await login(sql, url, "carillon_worker"),
     handler: await login(sql, url, "carillon_handler"),
+    ingest: await login(sql, url, "carillon_ingest"),
     api: await login(sql, url, "carillon_api"),
   }));
 }
@@ -35,7 +38,7 @@ export async function prepareEmbedded(serverUrl: string, token: string, log: Log
 /** A database of the user's own: we have one login there, so every function uses that. */
 export async function prepareGiven(url: string, token: string, log: Log): Promise<DatabaseUrls> {
   await prepare(url, token, log);
-  return { tick: url, worker: url, handler: url, api: url };
+  return { tick: url, worker: url, handler: url, ingest: url, api: url };
 }
 
 async function prepare(url: string, token: string, log: Log): Promise<void> {

@@ -1,11 +1,14 @@
 import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
 import { assemble as assembleApi } from "../../functions/api.ts";
+import { assemble as assembleIngest } from "../../functions/ingest.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
 import { assemble as assembleWebhook } from "../../functions/webhook.ts";
 import { assemble as assembleWorker } from "../../functions/worker.ts";
 import type { Clock } from "../clock.ts";
 import type { Environment } from "../config/environment.ts";
 import {
+  ingestReceivesMax,
+  ingestRetentionDays,
   functionTimeoutSeconds as limits,
   receivesMax,
   targetWindow,
@@ -19,10 +22,22 @@ import { functionsKeyId, localRegion } from "./local-account.ts";
 import type { DatabaseUrls } from "./local-database.ts";
 import type { QueueSpec } from "./queue/start-queues.ts";
 
+const ingestDeadName = "carillon-ingest-dead";
+
 export const jobQueues = {
   fast: jobQueue("carillon-fast", limits.fastWorker),
   slow: jobQueue("carillon-slow", limits.slowWorker),
 } as const;
+
+/** Where callers and rules send commands to. */
+export const ingestQueue: QueueSpec = {
+  name: "carillon-ingest",
+  attributes: {
+    VisibilityTimeout: String(visibilityInTimeouts * limits.ingest),
+    MessageRetentionPeriod: String(ingestRetentionDays * 86_400),
+  },
+  deadLetters: { name: ingestDeadName, maxReceiveCount: ingestReceivesMax },
+};
 
 const slowConcurrency = 10;
 
@@ -42,6 +57,7 @@ export interface LocalFunctions {
   tick: LocalFunction<ScheduledEvent, unknown>;
   fastWorker: LocalFunction<SQSEvent, unknown>;
   slowWorker: LocalFunction<SQSEvent, unknown>;
+  ingest: LocalFunction<SQSEvent, unknown>;
 }
 
 export interface FunctionsParts {
@@ -115,6 +131,21 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         },
         timeoutMs: seconds(limits.slowWorker),
         concurrency: slowConcurrency,
+      },
+      parts,
+    ),
+    ingest: localFunction(
+      {
+        name: "ingest",
+        assemble: assembleIngest,
+        env: {
+          ...as("ingest"),
+          ...webhookAllow,
+          INGEST_QUEUE_URL: parts.queueUrl(ingestQueue.name),
+          INGEST_DEAD_QUEUE_URL: parts.queueUrl(ingestDeadName),
+        },
+        timeoutMs: seconds(limits.ingest),
+        concurrency: 2,
       },
       parts,
     ),

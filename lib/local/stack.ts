@@ -14,6 +14,7 @@ import { startLambda } from "./lambda/start-lambda.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
 import { type DatabaseUrls, prepareEmbedded, prepareGiven } from "./local-database.ts";
 import {
+  ingestQueue,
   jobQueues,
   type LocalFunctions,
   localFunctions,
@@ -54,7 +55,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
     const queues = await startQueues({
       dataDir: dataDir.sqs,
       port: settings.ports.sqs,
-      queues: Object.values(jobQueues),
+      queues: [...Object.values(jobQueues), ingestQueue],
     });
     started.defer(() => queues.stop());
     const sqs = localClient(queues);
@@ -141,12 +142,16 @@ interface SourceParts {
   log: Log;
 }
 
+/** SQS gives no more to one call; what Lambda puts together from several goes in several batches here. */
+const receivedMax = 10;
+
 /** From here on jobs run: the queues feed the workers and the minute feeds the tick. */
 function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
   const { sqs, queues, clock, log } = parts;
   const feeds = [
     { name: jobQueues.fast.name, consumer: functions.fastWorker, batchSizeMax: workerBatchSize.fast },
     { name: jobQueues.slow.name, consumer: functions.slowWorker, batchSizeMax: workerBatchSize.slow },
+    { name: ingestQueue.name, consumer: functions.ingest, batchSizeMax: receivedMax },
   ];
   for (const { name, consumer, batchSizeMax } of feeds) {
     const source = startQueueSource({

@@ -33,7 +33,7 @@ async function dead() {
 describe("a message", () => {
   test("is one command, an array of them, or an object with them", async () => {
     expect(await world.command(put(1))).toEqual([]);
-    expect(await read()).toMatchObject({ body: { payload: 1 }, version: 1, createdBy: "ingest" });
+    expect(await read()).toMatchObject({ body: { payload: 1 }, version: 1, createdBy: "queue:ingest" });
     await world.carillon.clock.advance(second);
     await world.command([put(2), { pause: key }] as object);
     expect(await read()).toMatchObject({ body: { payload: 2 }, state: "paused" });
@@ -48,7 +48,7 @@ describe("a message", () => {
   test("says in the audit that the queue did it, and which command", async () => {
     await world.command({ id: "order-1-created", ...put(1) });
     const [row] = await world.carillon.sql`select actor, origin from carillon.audit where subject = ${key}`;
-    expect(row).toMatchObject({ actor: "ingest", origin: { via: "queue", request: "order-1-created" } });
+    expect(row).toMatchObject({ actor: "queue:ingest", origin: { via: "queue", request: "order-1-created" } });
   });
 
   test("that was not worked on stays: the function is out of time, or the database away", async () => {
