@@ -1,11 +1,11 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
-/** Cancels what waits for a hold of a schedule that is being deleted. */
-export async function cancelHeld(tx: Tx, scheduleId: string): Promise<void> {
+/** Cancels what waits for holds of schedules that are being deleted. */
+export async function cancelHeld(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
   await tx`
     with gone as (
-      delete from carillon.parcels where held_schedule = ${scheduleId} returning id, occurrences, schedule_ids, kinds, ns
+      delete from carillon.parcels where held_schedule = any(${scheduleIds}::bigint[]) returning id, occurrences, schedule_ids, kinds, ns
     )
     update carillon.jobs j
     set state = 'cancelled', reason = 'deleted', parcel_id = null, ready_at = null, finished_at = carillon.clock()

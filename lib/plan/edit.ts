@@ -18,6 +18,7 @@ import { endVersion, notePassedUnderOldCadence, planPending } from "./end-versio
 import { clearEndedHold } from "./ended-hold.ts";
 import { heldFrom } from "./held-from.ts";
 import { momentOf } from "./instants.ts";
+import { askedWhenNeeded, type Known } from "./known.ts";
 import { type Planned, planFrom } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
@@ -42,6 +43,7 @@ export interface EditContext {
   state: ShardState;
   /** Those under which it may be brought: locked, so that their holds can be told. */
   labels: readonly Label[];
+  known: Known;
 }
 
 /**
@@ -62,7 +64,12 @@ export async function lockForEdit(
     readShard(tx, found.shard),
   ]);
   if (current === null) return null;
-  return { current: await afterEndedHold(tx, current, state), state, labels };
+  return {
+    current: await afterEndedHold(tx, current, state),
+    state,
+    labels,
+    known: askedWhenNeeded(tx, state.now),
+  };
 }
 
 /**
@@ -80,13 +87,17 @@ export async function afterEndedHold(
 }
 
 /** What somebody does on purpose: the jobs that have died in a row until then count no more. */
-const startsAfresh: ReadonlySet<ScheduleChange> = new Set([
+export const startsAfresh: ReadonlySet<ScheduleChange> = new Set([
   "replaced",
   "patched",
   "restored",
   "resumed",
   "deleted",
 ]);
+
+export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
+  await tx`select carillon.forget_failures(${scheduleIds}::bigint[])`;
+}
 
 /**
  * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version and still run, with what
@@ -134,10 +145,10 @@ export async function applyEdit(
     },
     { ...author, at: cut },
   );
-  if (startsAfresh.has(change)) await tx`select carillon.forget_failures(${current.id})`;
+  if (startsAfresh.has(change)) await forgetFailures(tx, [current.id]);
   if (edit.delete === true) {
-    await removeHolds(tx, current.id);
-    await cancelHeld(tx, current.id);
+    await removeHolds(tx, [current.id]);
+    await cancelHeld(tx, [current.id]);
     const freed = await cancelInLanes(tx, current);
     return [...lagging, ...freed, ...(await endRechecksBy(tx, current, edit))];
   }
@@ -225,7 +236,7 @@ export function owedAfterHold(timetable: Timetable, cut: number) {
  * Where the new version begins. The same cadence goes on after what was due by the cut. Another one counts from the cut; a new
  * `at` may lie up to a minute in the past and then runs at once.
  */
-function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
+export function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
   if (kept) return firstDueAfter(before, cut.getTime());
   return firstOf(after.cadence, cut.getTime());
 }

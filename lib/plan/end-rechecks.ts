@@ -20,6 +20,21 @@ export async function endRechecksBy(
   return asksForElse(current, edit) ? endRechecks(tx, current.id, "superseded") : [];
 }
 
+/** Of these schedules those that have rechecks which wait. */
+export async function withWaitingRechecks(
+  tx: Tx,
+  scheduleIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (scheduleIds.length === 0) return new Set();
+  const rows = await tx<{ id: string }[]>`
+    select distinct b.schedule_id as id
+    from unnest(${scheduleIds}::bigint[]) k (id)
+    join carillon.jobs_beside b on b.schedule_id = k.id and b.kind = 'again'
+    join carillon.jobs j on j.occurrence = b.occurrence and j.schedule_id = b.schedule_id and j.kind = 'again' and j.n = b.n
+      and j.state = 'waiting'`;
+  return new Set(rows.map(({ id }) => id));
+}
+
 /**
  * Cancels the rechecks of a schedule that wait, due or not, started never or to be tried again. Under the gate, so none starts and none
  * is made meanwhile; one that runs ends, and what it asks for then is dropped; one whose worker has died is cancelled when it comes to a claim

@@ -80,14 +80,12 @@ function patchedOrNone(before: ScheduleBody, patch: unknown): ScheduleBody[] {
   }
 }
 
-/** The puts that make a schedule: where there is none, or none any more after a delete before it. */
+/** The puts that may make a schedule: where there is none, or none any more after a delete before it. One of them will, if it is not refused. */
 function madeBy(operations: readonly Operation[], live: ReadonlySet<string>): Operation[] {
   const standing = new Set(live);
   return operations.filter(({ kind, key }) => {
     if (kind === "delete") standing.delete(key);
-    if (kind !== "put" || standing.has(key)) return false;
-    standing.add(key);
-    return true;
+    return kind === "put" && !standing.has(key);
   });
 }
 

@@ -1,6 +1,7 @@
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { findCalendar } from "../schedule/calendars.ts";
 import { resolveSpec, wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { firstOf, timetableOf } from "../schedule/timetable.ts";
@@ -25,7 +26,7 @@ export interface Preview {
 /** What a body would come to if it were saved now: refused as saving it would be, and nothing is stored. */
 export async function previewSchedule(tx: Tx, { key = "", body, n, from }: PreviewWish): Promise<Preview> {
   const now = await databaseClock(tx);
-  const { cadence } = await resolveSpec(tx, key, body, now);
+  const { cadence } = await resolveSpec((name) => findCalendar(tx, name), key, body, now);
   const { cadenceText, warnings } = wordsOf({ key, body, cadence, createdAt: now }, now);
   const timetable = timetableOf({ key, cadence, body, fires: 0 });
   const begin = Math.min(firstOf(cadence, now.getTime()) ?? Number.POSITIVE_INFINITY, now.getTime() + 1) - 1;

@@ -51,7 +51,7 @@ export function restoreVersion(
         throw error instanceof Refusal ? impossible(version, error.faults) : error;
       });
       const restored = { spec, detail: { version } };
-      return respec(tx, context, { change: "restored", body: old.body, author: caller, restored });
+      return respec(context, { change: "restored", body: old.body, author: caller, restored });
     },
   });
 }
@@ -75,14 +75,14 @@ async function findVersion(tx: Tx, scheduleId: string, version: number): Promise
  */
 async function restoredSpec(
   tx: Tx,
-  { current, state: { now } }: EditContext,
+  { current, known, state: { now } }: EditContext,
   { body, cadence }: Old,
 ): Promise<Spec> {
   const relative = isRelative(body);
-  if (!relative && hasSameCadence(body, current.body)) return keptSpec(tx, current, body, now);
+  if (!relative && hasSameCadence(body, current.body)) return keptSpec(current, body, now);
   const base = baseOf(cadence);
   const keepsInstants = relative || base.kind === "interval" || base.kind === "calendar-interval";
-  if (!keepsInstants) return resolveSpec(tx, current.key, body, now);
+  if (!keepsInstants) return resolveSpec(known.calendar, current.key, body, now);
   const calendar = await calendarFor(tx, body);
   const rebuilt = withToday(cadence, calendar);
   if (nextRunAfter(rebuilt, now.getTime()) !== null) return { body, cadence: rebuilt, calendar };

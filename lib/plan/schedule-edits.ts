@@ -2,35 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { cadenceId } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
-import {
-  type Hold,
-  heldUntilOf,
-  holdsAfter,
-  holdsOfLabels,
-  holdsOfOne,
-  isSameHold,
-  ownHold,
-  writeHolds,
-} from "../schedule/holds.ts";
+import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
-import { holdsBinding, labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
-import { findScheduleById } from "../schedule/stored-schedule.ts";
+import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
-import { firstOf, isGoverned, timetableOf } from "../schedule/timetable.ts";
-import {
-  type Held,
-  insertSchedule,
-  newScheduleId,
-  type ScheduleChange,
-  type Spec,
-} from "../schedule/write-schedule.ts";
+import { newScheduleId, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import {
   type Created,
@@ -41,10 +22,9 @@ import {
   type EditWish,
   edit,
 } from "./edit-transaction.ts";
-import { heldSinceOf } from "./held-from.ts";
-import { type Planned, planFrom } from "./plan-schedule.ts";
-import { planBeyondHold } from "./release.ts";
-import { readShard, type ShardState, shardOf } from "./shard.ts";
+import { askedWhenNeeded } from "./known.ts";
+import { makeSchedules, prepareSchedule } from "./make-schedules.ts";
+import { readShard, shardOf } from "./shard.ts";
 
 export interface PutWish extends EditWish {
   body: ScheduleBody;
@@ -67,9 +47,9 @@ export function putSteps(wish: PutWish): EditSteps {
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
       return create(tx, key, body, caller, { newId, countFrom });
     },
-    decide: async (tx, context) => {
+    decide: async (_tx, context) => {
       if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
-      return respec(tx, context, { change: "replaced", body, author: caller, countFrom });
+      return respec(context, { change: "replaced", body, author: caller, countFrom });
     },
   };
 }
@@ -109,13 +89,13 @@ export function patchSteps(
   accept: PatchAcceptance = () => {},
 ): EditSteps {
   return {
-    decide: (tx, context) => {
+    decide: (_tx, context) => {
       const { body: stands } = context.current;
       const body = patchedBody(stands, patch);
       accept(body, stands);
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
-      return respec(tx, context, { change: "patched", body, author: caller, whenNamed });
+      return respec(context, { change: "patched", body, author: caller, whenNamed });
     },
   };
 }
@@ -133,61 +113,34 @@ export const deleteSteps: EditSteps = {
   decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
 };
 
-export async function create(
+async function create(
   tx: Tx,
   key: string,
-  asked: ScheduleBody,
-  author: Caller,
+  body: ScheduleBody,
+  caller: Caller,
   { newId, countFrom }: Pick<PutWish, "newId" | "countFrom"> = {},
 ): Promise<Created> {
-  const body = { ...asked, target: withCredentials(asked.target, null) };
   const id = newId ?? (await newScheduleId(tx));
   const shard = shardOf(id);
-  const labels = labelsOf(body);
   const [, , state] = await Promise.all([
-    lockLabels(tx, labels),
+    lockLabels(tx, labelsOf(body)),
     lockPlanShared(tx, shard),
     readShard(tx, shard),
   ]);
-  const { now } = state;
-  const spec = await resolveSpec(tx, key, body, now, countFrom);
-  const cadence = await cadenceId(tx, spec.cadence, spec.calendar);
-  const first = firstOf(spec.cadence, now.getTime());
-  const own: Hold = { ...ownHold(author.name), reason: null, until: null, since: now };
-  const holds = [...(body.paused === true ? [own] : []), ...(await holdsBinding(tx, labels, now))];
-  const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
-  await insertSchedule(tx, { id, key, shard, spec, cadenceId: cadence, held }, { ...author, at: now });
-  const timetable = timetableOf({ key, cadence: spec.cadence, body, fires: 0 });
-  const planned = { id, version: 1, timetable, cadenceId: cadence, governed: isGoverned(body) };
-  if (held !== null) {
-    await writeHolds(tx, id, { set: holds });
-    return { id, parcels: await planAfterHold(tx, state, planned, held), now };
-  }
-  return { id, parcels: await planFrom(tx, state, planned, first), now };
-}
-
-async function planAfterHold(
-  tx: Tx,
-  state: ShardState,
-  planned: Planned,
-  { since, until }: Held,
-): Promise<OutgoingParcel[]> {
-  if (until === null) return [];
-  const schedule = await findScheduleById(tx, planned.id);
-  if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
-  return planBeyondHold(tx, state, schedule, planned, { since, until });
+  const known = askedWhenNeeded(tx, state.now);
+  const prepared = await prepareSchedule(known, state, { id, key, body, caller, countFrom });
+  return { id, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }
 
 /** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */
 export async function respec(
-  tx: Tx,
-  { current, state, labels: locked }: EditContext,
+  { current, state, labels: locked, known }: EditContext,
   { change, body, author, whenNamed = true, restored, countFrom }: Respec,
 ): Promise<Decision> {
   const { paused, ...asked } = body;
   const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
   const counted = whenNamed && restored === undefined && isRelative(body);
-  const holds = await holdsOfOne(tx, current.id);
+  const holds = await known.holdsOf(current.id);
   const own = ownHold(author.name);
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;
@@ -197,14 +150,14 @@ export async function respec(
   const entered = labelsBesides(labelsOf(body), labelsOf(current.body));
   const unlockedLabels = labelsBesides(entered, locked);
   if (unlockedLabels.length > 0) return { unlockedLabels: entered };
-  const ofLabels = holdsOfLabels(holds, labelsOf(body), await holdsBinding(tx, entered, state.now));
+  const ofLabels = holdsOfLabels(holds, labelsOf(body), await known.holdsBinding(entered, current.key));
   const kept = !counted && hasSameCadence(asStored(wanted), current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
     restored?.spec ??
     (kept
-      ? await keptSpec(tx, current, wanted, state.now)
-      : await resolveSpec(tx, current.key, wanted, state.now, countFrom));
+      ? keptSpec(current, wanted, state.now)
+      : await resolveSpec(known.calendar, current.key, wanted, state.now, countFrom));
   const holdChange = {
     set: [...(holding ? [{ ...own, reason: null, until: null, since: state.now }] : []), ...ofLabels.set],
     remove: [...(releasing ? [own] : []), ...ofLabels.remove],

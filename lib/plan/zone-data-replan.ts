@@ -202,8 +202,8 @@ async function planOn(
   { now }: ShardState,
   { shift, zone, isPlannedBefore }: { shift: ZoneShift; zone: Zone; isPlannedBefore: boolean },
 ): Promise<{ spec?: Spec; from?: number } | null> {
-  const withCadence = async (cadence: Spec["cadence"]): Promise<{ spec: Spec }> => ({
-    spec: { ...(await keptSpec(tx, current, current.body, now)), cadence },
+  const withCadence = (cadence: Spec["cadence"]) => ({
+    spec: { ...keptSpec(current, current.body, now), cadence },
   });
   if (shift.cadence !== null) return withCadence(shift.cadence);
   const plain = isPlannedBefore ? {} : null;

@@ -26,6 +26,7 @@ export interface CadenceColumns {
   dst: string | null;
   calendarOn: "skip" | "next" | "previous" | null;
   calendarVersion: number | null;
+  calendarId: number | null;
   rules: CalendarRules | null;
 }
 
@@ -33,7 +34,13 @@ export interface CadenceColumns {
 export const cadenceColumns = (tx: Tx) => tx`
   v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.starts_at as "startsAt", v.ends_at as "endsAt",
   v.cadence_id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn",
-  c.calendar_version as "calendarVersion", r.rules`;
+  c.calendar_version as "calendarVersion", r.calendar_id as "calendarId", r.rules`;
+
+/** The version of the calendar with which the cadence was resolved. */
+export function calendarOf({ calendarId, calendarVersion, rules }: CadenceColumns): CalendarRef | null {
+  if (calendarId === null || calendarVersion === null || rules === null) return null;
+  return { id: calendarId, versionId: calendarVersion, rules: sameRules(rules) };
+}
 
 export function cadenceOf(row: CadenceColumns): Cadence {
   const of = unboundedCadence(row);

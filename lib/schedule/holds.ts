@@ -123,8 +123,8 @@ export async function removeHoldOfEach(
     where schedule_id = any(${scheduleIds}::bigint[]) and scope = ${scope} and name = ${name} and owner = ${owner}`;
 }
 
-export async function removeHolds(tx: Tx, scheduleId: string): Promise<void> {
-  await tx`delete from carillon.holds where schedule_id = ${scheduleId}`;
+export async function removeHolds(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
+  await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[])`;
 }
 
 export async function removeEndedHolds(tx: Tx, scheduleId: string, now: Date): Promise<void> {

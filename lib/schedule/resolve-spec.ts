@@ -3,10 +3,8 @@ import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
-import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import type { CalendarRef } from "./cadence-columns.ts";
-import { findCalendar } from "./calendars.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./timetable.ts";
@@ -29,13 +27,13 @@ export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "time
 
 /** The `when` resolved to a cadence, within its window and by its calendar; refused where it cannot be planned. */
 export async function resolveSpec(
-  tx: Tx,
+  find: FindCalendar,
   key: string,
   body: ScheduleBody,
   now: Date,
   countFrom: Date = now,
 ): Promise<Spec> {
-  const calendar = body.calendar === null ? null : await calendarNamed(tx, body.calendar.name);
+  const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name);
   const cadence = cadenceCounted(key, body, { now, countFrom, calendar });
   refuseCrowdedLag(body, cadence, now);
   const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
@@ -67,19 +65,13 @@ function countingFrom(cadence: Cadence, first: number | null): Cadence {
   return { ...cadence, startsAt: Math.max(first, cadence.startsAt ?? first) };
 }
 
-/** The cadence of the current version under another body: only its calendar is looked up anew, by its id. */
-export async function keptSpec(
-  tx: Tx,
-  current: StoredSchedule,
-  body: ScheduleBody,
-  now: Date,
-): Promise<Spec> {
-  const calendar = await calendarOf(tx, current);
+/** The cadence of the current version under another body: its calendar stays the version that it was. */
+export function keptSpec(current: StoredSchedule, body: ScheduleBody, now: Date): Spec {
   refuseCrowdedLag(body, current.cadence, now);
   // A longer lag must not bring back what was due without it.
   const isNew = longestLag(body) > longestLag(current.body);
   const first = isNew ? firstDueAfter(timetableOf(current), (current.heldSince ?? now).getTime()) : null;
-  return { body, cadence: countingFrom(current.cadence, first), calendar };
+  return { body, cadence: countingFrom(current.cadence, first), calendar: current.calendar };
 }
 
 export function resolveCadence(
@@ -180,19 +172,12 @@ function isCrowded(cadence: Cadence, now: number, lag: number): boolean {
   return false;
 }
 
-async function calendarNamed(tx: Tx, name: string): Promise<CalendarRef> {
-  const calendar = await findCalendar(tx, name);
+export type FindCalendar = (name: string) => Promise<CalendarRef | null>;
+
+async function calendarNamed(find: FindCalendar, name: string): Promise<CalendarRef> {
+  const calendar = await find(name);
   if (calendar !== null) return calendar;
   throw new Refusal("impossible", "The calendar does not exist here.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
   ]);
-}
-
-/** The version of the calendar with which the current cadence was resolved. */
-async function calendarOf(tx: Tx, { cadenceId }: StoredSchedule): Promise<CalendarRef | null> {
-  if (cadenceId === null) return null;
-  const [row] = await tx<CalendarRef[]>`
-    select v.calendar_id as id, v.id as "versionId", v.rules
-    from carillon.cadences c join carillon.calendar_versions v on v.id = c.calendar_version where c.id = ${cadenceId}`;
-  return row ?? null;
 }

@@ -1,0 +1,156 @@
+import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { Refusal } from "../refusal.ts";
+import type { Label } from "../schedule/shared-holds.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { afterEndedHold, applyEdit } from "./edit.ts";
+import type { EditSteps } from "./edit-transaction.ts";
+import { askedTogether, type Known } from "./known.ts";
+import type { ManyLocked } from "./lock-many.ts";
+import { makeSchedules, type Prepared, prepareSchedule } from "./make-schedules.ts";
+import type { Applied, Operation } from "./operation.ts";
+import { applyPlainEdits, type DecidedEdit, isPlainEdit } from "./plain-edits.ts";
+import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
+import { pauseSteps, resumeSteps } from "./schedule-holds.ts";
+import { type ShardState, shardOf } from "./shard.ts";
+
+/** Rolls back what was done: somebody was quicker, or labels are needed that nobody has locked. */
+export class BeginAnew extends Error {
+  override readonly name = "BeginAnew";
+  readonly labels: readonly Label[];
+
+  constructor(labels: readonly Label[] = []) {
+    super("The operations begin anew.");
+    this.labels = labels;
+  }
+}
+
+export interface WaveDone {
+  results: Map<Operation, Applied>;
+  parcels: OutgoingParcel[];
+}
+
+type Decided =
+  | { operation: Operation; make: Prepared }
+  | { operation: Operation; change: DecidedEdit }
+  | { operation: Operation; applied: Applied };
+
+/** One operation of each of these keys: all are decided, and then done, those that are plain in a few statements together. */
+export async function applyWave(
+  tx: Tx,
+  operations: readonly Operation[],
+  locked: ManyLocked,
+): Promise<WaveDone> {
+  const { standing, states, labels } = locked;
+  const ids = operations.flatMap(({ key }) => standing.get(key)?.id ?? []);
+  const known = await askedTogether(tx, { ids, labels }, cutOf(states));
+  const decided: Decided[] = [];
+  for (const operation of operations) decided.push(await decide(tx, operation, locked, known));
+
+  const results = new Map<Operation, Applied>();
+  for (const each of decided) results.set(each.operation, appliedOf(each));
+  const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
+  const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
+  const plain = changes.filter(isPlainEdit);
+  const parcels = [...(await makeSchedules(tx, made)), ...(await applyPlainEdits(tx, plain))];
+  for (const { current, state, edit, holdsAfter, caller } of changes.filter((each) => !isPlainEdit(each)))
+    parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
+  return { results, parcels };
+}
+
+async function decide(
+  tx: Tx,
+  operation: Operation,
+  { standing, states, newIds, labels }: ManyLocked,
+  known: Known,
+): Promise<Decided> {
+  try {
+    const found = standing.get(operation.key);
+    if (found !== undefined) {
+      const state = stateOf(states, found.shard);
+      const current = await afterEndedHold(tx, found, state);
+      return await decideEdit(tx, operation, { current, state, labels, known });
+    }
+    return { operation, make: await prepare(operation, newIds.get(operation), states, known) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { kind, message, faults } = error;
+    const refused: Applied = {
+      change: "refused",
+      key: operation.key,
+      refusal: { kind, message, faults },
+    };
+    return { operation, applied: refused };
+  }
+}
+
+async function prepare(
+  operation: Operation,
+  id: string | undefined,
+  states: ManyLocked["states"],
+  known: Known,
+): Promise<Prepared> {
+  const { key, ifMatch } = operation;
+  if (operation.kind !== "put") throw new Refusal("missing", `There is no schedule ${key}.`);
+  if (ifMatch !== undefined)
+    throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
+  // It was there when the ids were given out, and an operation before this one failed to delete it, or succeeded.
+  if (id === undefined) throw new BeginAnew();
+  return prepareSchedule(known, stateOf(states, shardOf(id)), { ...operation, id });
+}
+
+async function decideEdit(
+  tx: Tx,
+  operation: Operation,
+  context: { current: StoredSchedule; state: ShardState; labels: readonly Label[]; known: Known },
+): Promise<Decided> {
+  const { key, ifMatch, caller } = operation;
+  const { current, state } = context;
+  if (ifMatch !== undefined && ifMatch !== "*" && !ifMatch.includes(current.version))
+    throw new Refusal("precondition", `The schedule ${key} is at version ${current.version}.`);
+  const decision = await stepsOf(operation).decide(tx, context);
+  if (decision === null) {
+    const unchanged: Applied = { change: "unchanged", id: current.id, key, version: current.version };
+    return { operation, applied: unchanged };
+  }
+  if ("unlockedLabels" in decision) throw new BeginAnew(decision.unlockedLabels);
+  return { operation, change: { ...decision, current, state, caller } };
+}
+
+function appliedOf(decided: Decided): Applied {
+  if ("applied" in decided) return decided.applied;
+  if ("make" in decided) {
+    const { id, key } = decided.make.wish;
+    return { change: "created", id, key, version: 1 };
+  }
+  const { current, edit } = decided.change;
+  const { id, key, version } = current;
+  return { change: edit.delete === true ? "deleted" : "changed", id, key, version: version + 1 };
+}
+
+function cutOf(states: ManyLocked["states"]): Date {
+  const [first] = states.values();
+  if (first === undefined) throw new Error("There are no shards.");
+  return first.now;
+}
+
+function stateOf(states: ReadonlyMap<number, ShardState>, shard: number): ShardState {
+  const state = states.get(shard);
+  if (state === undefined) throw new Error(`Shard ${shard} does not exist in carillon.shards.`);
+  return state;
+}
+
+function stepsOf(operation: Operation): EditSteps {
+  switch (operation.kind) {
+    case "put":
+      return putSteps(operation);
+    case "patch":
+      return patchSteps(operation, operation.accept);
+    case "delete":
+      return deleteSteps;
+    case "pause":
+      return pauseSteps(operation);
+    case "resume":
+      return resumeSteps(operation);
+  }
+}
