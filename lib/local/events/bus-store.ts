@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import type { InputTransformer } from "./input-transformer.ts";
 
 export interface BusEvent {
   version: "0";
@@ -28,9 +29,10 @@ export interface Rule {
 export interface Target {
   id: string;
   arn: string;
-  /** What is sent instead of the event: a fixed text, or one part of the event. */
+  /** What is sent instead of the event: a fixed text, one part of the event, or a text with parts of it. */
   input: string | null;
   inputPath: string | null;
+  inputTransformer: InputTransformer | null;
   messageGroupId: string | null;
 }
 
@@ -67,7 +69,15 @@ export function openBusStore(dataDir: string): BusStore {
   mkdirSync(dataDir, { recursive: true });
   const db = new DatabaseSync(path.join(dataDir, "events.db"));
   db.exec(schema);
+  addTransformers(db);
   return { ...ruleTable(db), ...targetTable(db), ...arrivalTable(db), close: () => db.close() };
+}
+
+/** To targets that were kept before there were any. */
+function addTransformers(db: DatabaseSync): void {
+  const columns = db.prepare("select name from pragma_table_info('targets')").all();
+  if (!columns.some((column) => column["name"] === "input_transformer"))
+    db.exec("alter table targets add column input_transformer text");
 }
 
 function ruleTable(db: DatabaseSync): Pick<BusStore, "putRule" | "deleteRule" | "rule" | "rules"> {
@@ -90,13 +100,22 @@ function ruleTable(db: DatabaseSync): Pick<BusStore, "putRule" | "deleteRule" | 
 
 function targetTable(db: DatabaseSync): Pick<BusStore, "putTarget" | "removeTarget" | "targets"> {
   const put =
-    db.prepare(`insert or replace into targets (bus, rule, id, arn, input, input_path, message_group_id)
-    values (?, ?, ?, ?, ?, ?, ?)`);
+    db.prepare(`insert or replace into targets (bus, rule, id, arn, input, input_path, input_transformer, message_group_id)
+    values (?, ?, ?, ?, ?, ?, ?, ?)`);
   const drop = db.prepare("delete from targets where bus = ? and rule = ? and id = ?");
   const ofRule = db.prepare("select * from targets where bus = ? and rule = ? order by id");
   return {
-    putTarget: (bus, rule, { id, arn, input, inputPath, messageGroupId }) =>
-      put.run(bus, rule, id, arn, input, inputPath, messageGroupId),
+    putTarget: (bus, rule, { id, arn, input, inputPath, inputTransformer, messageGroupId }) =>
+      put.run(
+        bus,
+        rule,
+        id,
+        arn,
+        input,
+        inputPath,
+        inputTransformer === null ? null : JSON.stringify(inputTransformer),
+        messageGroupId,
+      ),
     removeTarget: (bus, rule, id) => Number(drop.run(bus, rule, id).changes) > 0,
     targets: (bus, rule) => ofRule.all(bus, rule).map(toTarget),
   };
@@ -147,6 +166,7 @@ function toTarget(row: Row): Target {
     arn: text(row["arn"]),
     input: textOrNull(row["input"]),
     inputPath: textOrNull(row["input_path"]),
+    inputTransformer: JSON.parse(textOrNull(row["input_transformer"]) ?? "null"),
     messageGroupId: textOrNull(row["message_group_id"]),
   };
 }

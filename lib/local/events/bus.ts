@@ -4,6 +4,7 @@ import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { localAccount, localRegion } from "../local-account.ts";
 import type { Arrival, BusEvent, BusStore, Rule, Target } from "./bus-store.ts";
+import { transformed } from "./input-transformer.ts";
 import { compilePattern, type EventMatcher } from "./pattern.ts";
 
 export interface QueueMessage {
@@ -85,12 +86,12 @@ function toArrival(event: BusEvent, bus: string, rules: readonly Rule[], now: Da
 }
 
 /** A target that fails must not fail the sender of the event: it is told to the person at the terminal. */
-async function deliver({ store, send, log }: BusParts, event: BusEvent, rule: Rule): Promise<void> {
+async function deliver({ store, send, clock, log }: BusParts, event: BusEvent, rule: Rule): Promise<void> {
   for (const target of store.targets(rule.bus, rule.name)) {
     try {
       await send({
         queueArn: target.arn,
-        body: bodyFor(target, event),
+        body: bodyFor(target, event, rule, clock.now()),
         messageGroupId: target.messageGroupId,
       });
     } catch (error) {
@@ -104,12 +105,23 @@ async function deliver({ store, send, log }: BusParts, event: BusEvent, rule: Ru
   }
 }
 
-function bodyFor(target: Target, event: BusEvent): string {
+function bodyFor(target: Target, event: BusEvent, { bus, name }: Rule, now: Date): string {
   if (target.input !== null) return target.input;
+  if (target.inputTransformer !== null)
+    return transformed(target.inputTransformer, event, {
+      ruleName: name,
+      ruleArn: ruleArn(bus, name),
+      ingestedAt: now.toISOString(),
+    });
   if (target.inputPath === null) return JSON.stringify(event);
   const names = target.inputPath.split(".").slice(1);
   const part = names.reduce<unknown>((value, name) => own(value, name), event);
   return JSON.stringify(part ?? null);
+}
+
+export function ruleArn(bus: string, rule: string): string {
+  const place = bus === "default" ? rule : `${bus}/${rule}`;
+  return `arn:aws:events:${localRegion}:${localAccount}:rule/${place}`;
 }
 
 function own(value: unknown, name: string): unknown {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { localAccount, localRegion } from "../local-account.ts";
-import type { Bus } from "./bus.ts";
+import { type Bus, ruleArn } from "./bus.ts";
 import type { BusStore, Rule, Target } from "./bus-store.ts";
+import { transformerFault } from "./input-transformer.ts";
 import { busName, name, OperationFault, parseJson, read } from "./operation-input.ts";
 import { compilePattern } from "./pattern.ts";
 import { putEvents } from "./put-events.ts";
@@ -85,6 +85,12 @@ const targetShape = z.strictObject({
     .regex(/^\$(\.[\w-]+)*$/, "takes a path such as $.detail")
     .nullable()
     .default(null),
+  InputTransformer: z
+    .strictObject({
+      InputPathsMap: z.record(z.string().regex(/^[\w-]{1,256}$/), z.string().max(256)).default({}),
+      InputTemplate: z.string().min(1).max(8_192),
+    })
+    .optional(),
   SqsParameters: z.strictObject({ MessageGroupId: z.string() }).optional(),
   RoleArn: z.string().optional(),
 });
@@ -105,7 +111,9 @@ function putTargets(
   ]);
   if (ids.size > targetsMax)
     throw new OperationFault("LimitExceededException", `A rule has up to ${targetsMax} targets.`);
-  for (const target of Targets) store.putTarget(EventBusName, Rule, toTarget(target));
+  const targets = Targets.map(toTarget);
+  for (const target of targets) refuseUnfitInput(target);
+  for (const target of targets) store.putTarget(EventBusName, Rule, target);
   return { FailedEntryCount: 0, FailedEntries: [] };
 }
 
@@ -115,8 +123,22 @@ function toTarget(target: z.output<typeof targetShape>): Target {
     arn: target.Arn,
     input: target.Input,
     inputPath: target.InputPath,
+    inputTransformer:
+      target.InputTransformer === undefined
+        ? null
+        : { paths: target.InputTransformer.InputPathsMap, template: target.InputTransformer.InputTemplate },
     messageGroupId: target.SqsParameters?.MessageGroupId ?? null,
   };
+}
+
+function refuseUnfitInput({ id, input, inputPath, inputTransformer }: Target): void {
+  if ([input, inputPath, inputTransformer].filter((each) => each !== null).length > 1)
+    throw new OperationFault(
+      "ValidationException",
+      `Only one of Input, InputPath, or InputTransformer must be provided for target ${id}.`,
+    );
+  const fault = inputTransformer === null ? null : transformerFault(inputTransformer);
+  if (fault !== null) throw new OperationFault("ValidationException", `Target ${id}: ${fault}`);
 }
 
 const removeTargetsInput = z.strictObject({
@@ -163,9 +185,4 @@ function ruleView(rule: Rule): unknown {
     EventBusName: rule.bus,
     ...(rule.description === null ? {} : { Description: rule.description }),
   };
-}
-
-function ruleArn(bus: string, rule: string): string {
-  const place = bus === "default" ? rule : `${bus}/${rule}`;
-  return `arn:aws:events:${localRegion}:${localAccount}:rule/${place}`;
 }
