@@ -6,7 +6,7 @@ import { makeOperations } from "../lib/api/operations.ts";
 import { defaultRateFrom, makeRateLimit } from "../lib/api/rate-limit.ts";
 import { systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
-import type { Environment } from "../lib/config/environment.ts";
+import { type Environment, flag } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { connect } from "../lib/db/connect.ts";
 import { rememberedSql } from "../lib/idempotency/remembered-sql.ts";
@@ -32,6 +32,7 @@ export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, Ht
     }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),
+    requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
     clock: systemClock,
     log,
   });

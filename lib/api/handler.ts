@@ -18,7 +18,7 @@ import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { openApiRoute } from "./openapi.ts";
 import type { Operations } from "./operations.ts";
-import { demandingPreconditions } from "./preconditions.ts";
+import { conditionalRoutes } from "./preconditions.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
 import type { Route } from "./route.ts";
@@ -78,7 +78,7 @@ export function apiRoutes(
     ...tokenRoutes(operations),
     ...inboxRoutes(operations),
   ];
-  const routes = requireIfMatch ? demandingPreconditions(all) : all;
+  const routes = conditionalRoutes(all, { requireIfMatch });
   return [...routes, openApiRoute(routes)];
 }
 

@@ -33,7 +33,8 @@ const limits = {
 };
 
 const tag = "Limits";
-const read = { what: "As they are now.", schema: limitsSchema, example: limits };
+const etag = { etag: "Their version, for `If-Match`." };
+const read = { what: "As they are now.", schema: limitsSchema, example: limits, headers: etag };
 
 export function limitDocs(target: z.ZodType, body: z.ZodType) {
   const parameters = {
@@ -72,7 +73,9 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
       parameters,
       tag,
       body: { schema: body, example: { concurrency: 10, rate: "100/s" } },
+      headers: ["if-match", "if-none-match"],
       answers: { 200: read },
+      problems: [412],
     },
     remove: {
       summary: "Clear a target's limits",
@@ -80,8 +83,9 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
       description: "What the handler's definition says is in force again.",
       parameters,
       tag,
+      headers: ["if-match"],
       answers: { 204: { what: "They are cleared." } },
-      problems: [404],
+      problems: [404, 412],
     },
   } satisfies Record<string, RouteDoc>;
 }

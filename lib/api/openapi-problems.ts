@@ -60,6 +60,10 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
     detail: "The schedule asks for what is not available here.",
     headers: replayed,
   },
+  "precondition-required": {
+    what: "Where the deployment demands it: the request is to say which version it is meant for.",
+    detail: "Send If-Match with the ETag that you have read.",
+  },
   "too-many": { what: "The token's rate is used up.", detail: "The rate is used up.", headers: retryAfter },
   internal: {
     what: "Something failed that should not. The log has the cause under the `requestId`.",

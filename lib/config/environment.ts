@@ -34,3 +34,11 @@ export function integer(
   }
   return parsed;
 }
+
+/** `true` or `false`; false where the variable is not set. */
+export function flag(env: Environment, variable: string): boolean {
+  const value = env[variable];
+  if (value === undefined || value === "" || value === "false") return false;
+  if (value === "true") return true;
+  throw new Error(`The environment variable ${variable} is "${value}"; it takes "true" or "false".`);
+}

@@ -14,6 +14,8 @@ export interface Limits {
 
 export interface LimitsRead extends Limits {
   target: string;
+  /** Rises with every change through the API. */
+  revision: number;
   /** What the handler's own definition says, whatever is in force. */
   defined: Limits;
   /** Who set what is in force through the API; null where it is the definition's. */
@@ -26,6 +28,7 @@ export interface LimitsRead extends Limits {
 
 interface LimitsRow {
   target: string;
+  revision: number;
   concurrency: number | null;
   count: number | null;
   perMs: number | null;
@@ -41,6 +44,8 @@ interface LimitsRow {
 export interface LimitsWish {
   target: string;
   caller: Caller;
+  /** The revisions of which they must have one; "*" for any, as long as they are set. */
+  ifMatch?: readonly number[] | "*" | undefined;
 }
 
 interface LimitDeps {
@@ -49,13 +54,16 @@ interface LimitDeps {
 }
 
 /** Sets both limits of a target, which no schedule need name yet. They hold at once, for what waits already as well. */
-export async function setLimits(deps: LimitDeps, wish: LimitsWish & { limits: Limits }): Promise<LimitsRead> {
+export async function setLimits(
+  deps: LimitDeps,
+  wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean | undefined },
+): Promise<LimitsRead> {
   const { concurrency, rate } = wish.limits;
   const detail = { concurrency, rate: rate === null ? null : rateText(rate) };
   await change(deps, wish, { action: "limits.set", detail }, async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = ${concurrency}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
-        set_at = carillon.clock(), set_by = ${wish.caller.name} where id = ${id}`;
+        revision = revision + 1, set_at = carillon.clock(), set_by = ${wish.caller.name} where id = ${id}`;
   });
   return orMissing(await readLimits(deps.sql, wish.target), wish.target);
 }
@@ -67,13 +75,13 @@ export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<vo
   await change(deps, wish, { action: "limits.cleared", detail: null }, async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = defined_concurrency, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
-        set_at = null, set_by = null where id = ${id}`;
+        revision = revision + 1, set_at = null, set_by = null where id = ${id}`;
   });
 }
 
 async function change(
   { sql, queue }: LimitDeps,
-  { target, caller }: LimitsWish,
+  { target, caller, ifMatch, ifNoneMatch }: LimitsWish & { ifNoneMatch?: boolean | undefined },
   { action, detail }: { action: string; detail: { concurrency: number | null; rate: string | null } | null },
   write: (tx: Tx, id: number) => Promise<void>,
 ): Promise<void> {
@@ -81,6 +89,7 @@ async function change(
     const [named] = await tx<{ id: number }[]>`select carillon.target_named(${target}) as id`;
     if (named === undefined) throw new Error(`The target ${target} was made and is not there.`);
     await lockTarget(tx, named.id);
+    refuseOther(await standing(tx, named.id), { target, ifMatch, ifNoneMatch });
     await write(tx, named.id);
     await tx`
       insert into carillon.audit (at, actor, action, subject, detail, origin)
@@ -91,6 +100,35 @@ async function change(
       from carillon.renew_turns(${named.id}) order by ready_at, id`;
   });
   await handOver(sql, queue, outgoing);
+}
+
+interface Standing {
+  revision: number;
+  isSet: boolean;
+}
+
+async function standing(tx: Tx, id: number): Promise<Standing> {
+  const [row] = await tx<Standing[]>`
+    select revision, set_at is not null as "isSet" from carillon.targets where id = ${id}`;
+  if (row === undefined) throw new Error(`The target ${id} is gone.`);
+  return row;
+}
+
+function refuseOther(
+  { revision, isSet }: Standing,
+  {
+    target,
+    ifMatch,
+    ifNoneMatch,
+  }: Pick<LimitsWish, "target" | "ifMatch"> & { ifNoneMatch?: boolean | undefined },
+): void {
+  const name = JSON.stringify(target);
+  if (ifNoneMatch === true && isSet)
+    throw new Refusal("precondition", `The limits of ${name} are set already.`);
+  if (ifMatch === "*" && !isSet)
+    throw new Refusal("precondition", `No limits are set for ${name} that could match.`);
+  if (ifMatch === undefined || ifMatch === "*" || ifMatch.includes(revision)) return;
+  throw new Refusal("precondition", `The limits of ${name} are at version ${revision}.`);
 }
 
 /** Null for a target that nobody has named. */
@@ -114,7 +152,7 @@ export async function listLimits(
 }
 
 const limitRows = (tx: Tx) => tx`
-  select t.name as target, t.concurrency, t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
+  select t.name as target, t.revision, t.concurrency, t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
     t.defined_rate_count as "definedCount", t.defined_rate_ms as "definedPerMs", t.set_at as "setAt", t.set_by as "setBy",
     (select coalesce(sum(least(p.slots, cardinality(p.occurrences))), 0)::int from carillon.parcels p
       where p.target_id = t.id and p.slots is not null and p.lease_until is not null) as running,
@@ -124,9 +162,10 @@ const limitRows = (tx: Tx) => tx`
   from carillon.targets t`;
 
 function limitsOf(row: LimitsRow): LimitsRead {
-  const { target, concurrency, setAt, setBy, running, waiting } = row;
+  const { target, revision, concurrency, setAt, setBy, running, waiting } = row;
   return {
     target,
+    revision,
     concurrency,
     rate: rateOf(row.count, row.perMs),
     defined: { concurrency: row.definedConcurrency, rate: rateOf(row.definedCount, row.definedPerMs) },

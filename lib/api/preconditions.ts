@@ -1,0 +1,46 @@
+import { Problem } from "./problem.ts";
+import type { ApiRequest } from "./request.ts";
+import type { Route } from "./route.ts";
+
+const replaces: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+
+/**
+ * A deployment may demand that nobody overwrites what he has not seen: what reads If-Match and replaces, patches, restores or deletes then
+ * takes it; a PUT of what is new says so by If-None-Match. A pause, a resume or a job that is enqueued overwrites nothing.
+ */
+export function conditionalRoutes(
+  routes: readonly Route[],
+  { requireIfMatch }: { requireIfMatch: boolean },
+): Route[] {
+  return routes.map((route) => {
+    if (!isLosing(route)) return route;
+    const { doc, run } = route;
+    return {
+      ...route,
+      doc: doc === undefined ? undefined : { ...doc, problems: [...(doc.problems ?? []), 428] },
+      run: requireIfMatch ? demanding(route) : run,
+    };
+  });
+}
+
+function isLosing({ method, path, doc }: Route): boolean {
+  const reads = doc?.headers?.includes("if-match") === true;
+  return reads && (replaces.has(method) || path.endsWith("/restore"));
+}
+
+function demanding({ doc, run }: Route): Route["run"] {
+  const mayCreate = doc?.headers?.includes("if-none-match") === true;
+  return async (request, parameters, token) => {
+    refuseUnconditional(request, mayCreate);
+    return run(request, parameters, token);
+  };
+}
+
+function refuseUnconditional({ header }: ApiRequest, mayCreate: boolean): void {
+  if (header("if-match") !== undefined) return;
+  if (mayCreate && header("if-none-match") !== undefined) return;
+  throw new Problem(
+    "precondition-required",
+    `Send If-Match with the ETag that you have read${mayCreate ? ", or `If-None-Match: *` for what is new" : ""}: here nobody overwrites what he has not seen.`,
+  );
+}
