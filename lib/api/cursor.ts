@@ -3,6 +3,8 @@ import { Refusal } from "../refusal.ts";
 /** Where a list goes on, opaque to callers. It names its list, so that a cursor of one is not taken by another. */
 export type ListName =
   | "schedules"
+  | "schedule-search"
+  | "job-search"
   | "jobs"
   | "versions"
   | "calendars"

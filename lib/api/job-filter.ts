@@ -5,6 +5,7 @@ import { instantShape } from "../schedule/instant-shape.ts";
 import { keyShape } from "../schedule/schedule-key.ts";
 import { storableText } from "../schedule/text.ts";
 import { pageQuery } from "./query.ts";
+import { targetFilter } from "./schedule-query.ts";
 
 export const bulkMax = 10_000;
 const bulkByDefault = 1_000;
@@ -14,13 +15,7 @@ const ownerShapes = {
   prefix: storableText({ max: 255 }).optional(),
   group: keyShape.optional(),
   tag: keyShape.optional(),
-  target: z
-    .string()
-    .regex(
-      /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,300})?$/u,
-      "takes a kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`",
-    )
-    .optional(),
+  target: targetFilter.optional(),
 };
 
 const foundShapes = {

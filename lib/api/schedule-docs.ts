@@ -1,3 +1,4 @@
+import * as z from "zod";
 import {
   keyedScheduleShape,
   pauseShape,
@@ -105,7 +106,8 @@ const get: RouteDoc = {
 
 const list: RouteDoc = {
   summary: "Search schedules",
-  description: "In the order of keys, without payloads.",
+  description:
+    "Without payloads. In the order of keys; with `nextFrom` or `nextTo`, the next to run first; with `failing`, unless a group, a tag or one target is named, in the order in which they were created. A page may be short, even empty, while it has a `cursor`: each looks at so many schedules at most.",
   tag,
   answers: {
     200: {
@@ -116,4 +118,20 @@ const list: RouteDoc = {
   },
 };
 
-export const scheduleDocs = { create, put, patch, remove, pause, resume, get, list };
+const count: RouteDoc = {
+  summary: "Count schedules",
+  description: "What a search with the same filter finds.",
+  tag,
+  answers: {
+    200: {
+      what: "How many there are, as far as they were counted.",
+      schema: z.strictObject({
+        count: z.int().min(0),
+        more: z.boolean().describe("There may be more than were counted."),
+      }),
+      example: { count: 10_000, more: true },
+    },
+  },
+};
+
+export const scheduleDocs = { create, put, patch, remove, pause, resume, get, list, count };

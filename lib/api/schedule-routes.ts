@@ -7,9 +7,8 @@ import {
   readSchedulePatch,
   resumeShape,
 } from "../command/schedule-input.ts";
+import { isSearchPlace } from "../plan/search-schedules.ts";
 import { Refusal } from "../refusal.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";
 import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
@@ -17,8 +16,9 @@ import type { Operations } from "./operations.ts";
 import { narrowed, refuseForeignKey } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 import { scheduleDocs } from "./schedule-docs.ts";
-import { listQuery } from "./schedule-query.ts";
+import { countQuery, listQuery } from "./schedule-query.ts";
 import { scheduleListView, scheduleView } from "./schedule-view.ts";
+import { readSearchCursor, writeSearchCursor } from "./search-cursor.ts";
 
 export function scheduleRoutes(operations: Operations): Route[] {
   return [...editRoutes(operations), ...holdRoutes(operations), ...readRoutes(operations)];
@@ -147,24 +147,36 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: listQuery,
       doc: scheduleDocs.list,
-      answer: async ({ query: { cursor, limit, ...filter }, token }) => {
-        const after =
-          cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
-        const within = narrowed(token, filter.prefix);
+      answer: async ({ query: { cursor, limit, ...asked }, token }) => {
+        const within = narrowed(token, asked.prefix);
         if (within === null) return { status: 200, body: { items: [] } };
-        const { items, next } = await operations.listSchedules({
-          ...filter,
-          ...within,
-          after,
-          limit,
-        });
+        const filter = { ...asked, ...within };
+        const after = readSearchCursor(cursor, "schedule-search", filter, (place) =>
+          isSearchPlace(filter, place),
+        );
+        const { items, next } = await operations.listSchedules({ ...filter, after, limit });
         return {
           status: 200,
           body: {
             items: items.map(scheduleListView),
-            ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
+            ...(next === undefined ? {} : { cursor: writeSearchCursor("schedule-search", filter, next) }),
           },
         };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/schedules:count",
+      scope: "read",
+      query: countQuery,
+      doc: scheduleDocs.count,
+      answer: async ({ query, token }) => {
+        const within = narrowed(token, query.prefix);
+        const body =
+          within === null
+            ? { count: 0, more: false }
+            : await operations.countSchedules({ ...query, ...within });
+        return { status: 200, body };
       },
     }),
     route({

@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { fits, type HeadFilter } from "../schedule/search-schedules.ts";
 import type { ScheduleState } from "./read-schedule.ts";
+import { failingIn } from "./search-failing.ts";
 import type { Looked, Walk } from "./search-page.ts";
 import { shardCount } from "./shard.ts";
 
@@ -52,10 +53,11 @@ export function comingWalk(
       return look(tx, { ...filter, held: false }, { from, to: nextTo, after }, most);
     },
     judge: async (reads, places) => {
-      const isNext = reads.map(
-        ({ nextAt }, index) => nextAt?.getTime() === places[index]?.occurrence?.getTime() && nextAt !== null,
-      );
-      return isNext;
+      const dead = failing === true ? await failingIn(tx, reads) : null;
+      return reads.map(({ id, nextAt }, index) => {
+        const isNext = nextAt !== null && nextAt.getTime() === places[index]?.occurrence?.getTime();
+        return isNext && (dead === null || dead.has(id));
+      });
     },
   };
 }

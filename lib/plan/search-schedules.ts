@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
 import {
   type Access,
   accessFor,
@@ -10,7 +11,7 @@ import {
 } from "../schedule/search-schedules.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { comingPlaceText, comingWalk, readComingPlace } from "./search-coming.ts";
-import { failingIn, failingWalk, hasDied } from "./search-failing.ts";
+import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
 import { type Count, countOf, type Looked, pageOf, type Walk } from "./search-page.ts";
 
 export interface ScheduleFilter extends Omit<HeadFilter, "held"> {
@@ -37,6 +38,18 @@ export function orderOf({ nextFrom, nextTo, failing, group, tag, target }: Sched
   // Who is named by more than a prefix is looked for among those.
   const named = group ?? tag ?? (target?.includes("/") ? target : undefined);
   return failing === true && named === undefined ? "age" : "key";
+}
+
+/** Whether a list may go on there. */
+export function isSearchPlace(filter: ScheduleFilter, text: string): boolean {
+  switch (orderOf(filter)) {
+    case "key":
+      return keyFault(text) === null;
+    case "age":
+      return isFailingPlace(text);
+    case "next":
+      return readComingPlace(text) !== null;
+  }
 }
 
 export async function listSchedules(
