@@ -37,26 +37,21 @@ function oneLine(text: string): string {
 }
 
 function messageOf(error: Error): string {
-  if (error.name === "PostgresError") return `${codeOf(error)}${withoutQuoted(error)}`;
+  if (error.name === "PostgresError") return databaseMessage(error);
   if (error instanceof SyntaxError || error.name === "ZodError") return "the text is not understood";
   return error.message;
-}
-
-function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? `${error.code} ` : "";
 }
 
 /** Classes of SQLSTATE whose messages quote names of the schema and no values: broken constraints, and what is wrong with a statement. */
 const namesAlone = /^(23|42)/;
 
-/** Names of the schema are quoted as values are; those that the server names beside its message are told. */
-function withoutQuoted(error: Error): string {
-  if (namesAlone.test(codeOf(error))) return error.message;
-  const names = ["constraint_name", "table_name", "column_name"].flatMap((field) => {
-    const name: unknown = Reflect.get(error, field);
-    return typeof name === "string" ? [name] : [];
-  });
-  return error.message.replace(/"([^"]*(?:"|$))/g, (whole: string, quoted: string) =>
-    names.includes(quoted.slice(0, -1)) ? whole : '"…"',
-  );
+/** What functions raise may say anything. */
+const raised = /^P0/;
+
+/** A value may hold quotation marks itself: from the first to the last nothing is told. */
+function databaseMessage(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (namesAlone.test(code)) return `${code} ${error.message}`;
+  if (raised.test(code)) return `${code} raised by a function or a trigger`;
+  return `${code} ${error.message.replace(/".*("|$)/s, '"…"')}`;
 }
