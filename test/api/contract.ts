@@ -49,12 +49,15 @@ const documentShape = z.looseObject({
 });
 
 export type Operation = z.output<typeof operationShape>;
+type Response = z.output<typeof responseShape>;
 
 /** No operation is called to tell what there is. */
 const noOperations: Operations = Object.create(null);
 
+export const routes = apiRoutes(noOperations);
+
 export const document: z.output<typeof documentShape> = documentShape.parse(
-  JSON.parse(JSON.stringify(openApiDocument(apiRoutes(noOperations)))),
+  JSON.parse(JSON.stringify(openApiDocument(routes))),
 );
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -118,10 +121,12 @@ function decoded(segment: string): string {
   }
 }
 
-export function responseOf(operation: Operation, status: number): z.output<typeof responseShape> | null {
-  const response = operation.responses[String(status)];
-  const name = response?.$ref?.split("/").at(-1);
-  return (name === undefined ? response : document.components.responses[name]) ?? null;
+/** A response itself, where it stands among those that operations share. */
+export function responseOf(response: Response): Response {
+  const name = response.$ref?.split("/").at(-1);
+  const shared = name === undefined ? response : document.components.responses[name];
+  if (shared === undefined) throw new Error(`The document has no response ${name}.`);
+  return shared;
 }
 
 /** What answers may carry without a word, and what comes where no operation is. */
@@ -151,8 +156,9 @@ export function checkExchange(exchange: Exchange): string | null {
 }
 
 function answerFaults(operation: Operation, answer: Exchange["answer"]): string[] {
-  const response = responseOf(operation, answer.status);
-  if (response === null) return ["the status is not documented"];
+  const said = operation.responses[String(answer.status)];
+  if (said === undefined) return ["the status is not documented"];
+  const response = responseOf(said);
   const documented = new Set(Object.keys(response.headers).map((name) => name.toLowerCase()));
   const headers = Object.keys(answer.headers)
     .filter((header) => !unspoken.has(header) && !documented.has(header))

@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { operationName } from "../../lib/api/openapi-names.ts";
+import { makeSchemas } from "../../lib/api/openapi-schemas.ts";
+import { keyFault, keyShape } from "../../lib/schedule/schedule-key.ts";
+import { document, type Operation, responseOf, routes, schemaFault } from "./contract.ts";
+
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+);
+
+describe("the OpenAPI document", () => {
+  test("is one, by the official schema of OpenAPI 3.1", async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result).toMatchObject({ valid: true });
+  });
+
+  test("has the version of the package", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(document.info.version).toBe(version);
+  });
+
+  test("tells of every route there is, and of the health probe", () => {
+    const told = routes.map(({ method, path }) => `${method} ${path.replace("+}", "}")}`);
+    expect(operations.map(({ name }) => name).sort()).toEqual([...told, "GET /health"].sort());
+    expect(routes.filter(({ doc }) => doc === undefined)).toEqual([]);
+  });
+
+  test("names every operation once, as people would say it", () => {
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    expect(names.filter((name) => !/^[a-z]+([A-Z][a-z]+)*$/.test(name))).toEqual([]);
+  });
+
+  test("names every shared schema for what it is", () => {
+    const named = Object.keys(document.components.schemas);
+    expect(named.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  });
+
+  test.each(operations)("has examples that fit: $name", ({ operation }) => {
+    expect(exampleFaults(operation)).toEqual([]);
+  });
+});
+
+function exampleFaults({ requestBody, responses, parameters }: Operation): string[] {
+  const bodies = Object.values(requestBody?.content ?? {});
+  const answers = Object.keys(responses).flatMap((status) => {
+    const response = responses[status];
+    return response === undefined ? [] : Object.values(responseOf(response).content);
+  });
+  const examples = [...bodies, ...answers].map(({ schema, example }) => ({ schema, example }));
+  const named = parameters.flatMap(({ schema, example }) =>
+    typeof example === "string"
+      ? [{ schema, example: schema["type"] === "integer" ? Number(example) : example }]
+      : [],
+  );
+  return [...examples, ...named].flatMap(({ schema, example }) => {
+    const fault = example === undefined ? " is missing" : schemaFault(schema, example);
+    return fault === null ? [] : [`the example ${JSON.stringify(example)}${fault}`];
+  });
+}
+
+describe("an operation is named by its method and path", () => {
+  test.each([
+    ["GET", "/v1/schedules", "listSchedules"],
+    ["POST", "/v1/schedules", "createSchedule"],
+    ["PUT", "/v1/schedules/{key}", "putSchedule"],
+    ["DELETE", "/v1/tokens/{id}", "deleteToken"],
+    ["GET", "/v1/schedules/{key}/jobs", "listScheduleJobs"],
+    ["POST", "/v1/schedules/{key}/pause", "pauseSchedule"],
+    ["POST", "/v1/schedules:batch", "batchSchedules"],
+    ["GET", "/v1/zone-data/{version}/moves", "listZoneDataMoves"],
+    ["GET", "/v1/zone-data", "getZoneData"],
+    ["GET", "/v1/entries/{id}", "getEntry"],
+  ])("%s %s", (method, path, name) => {
+    expect(operationName(method, path)).toBe(name);
+  });
+});
+
+describe("a schema that says less or more than the code", () => {
+  const key = makeSchemas();
+  const reference = key.of(keyShape, "input");
+  const keySchema = key.components()["Key"] ?? {};
+
+  test("is none of keys: what is taken fits", () => {
+    expect(reference).toEqual({ $ref: "#/components/schemas/Key" });
+    const texts = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
+    fc.assert(
+      fc.property(texts, (text) => {
+        fc.pre(keyFault(text) === null);
+        expect(schemaFault(keySchema, text)).toBeNull();
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.each([
+    "",
+    " a",
+    "a ",
+    ".",
+    "..",
+    "a/b",
+    "a?b",
+    "a#b",
+    "a%b",
+    "a\\b",
+    "a\nb",
+    "\u0000",
+    "a\u200bb",
+    "a".repeat(256),
+  ])("refuses the key %j as the code does", (text) => {
+    expect(keyFault(text)).not.toBeNull();
+    expect(schemaFault(keySchema, text)).not.toBeNull();
+  });
+
+  test("is not made where two shapes have one name", () => {
+    const schemas = makeSchemas();
+    schemas.of(z.string().meta({ id: "Twice" }), "input");
+    expect(() => schemas.of(z.number().meta({ id: "Twice" }), "input")).toThrow("the name Twice");
+  });
+});
