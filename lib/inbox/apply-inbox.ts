@@ -1,5 +1,6 @@
 import type { Acceptance } from "../command/acceptance.ts";
 import { belowVerb } from "../command/command-shape.ts";
+import { withoutCredentials } from "../command/without-credentials.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { lockInbox } from "../db/locks.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
@@ -17,7 +18,6 @@ import {
   stillThere,
 } from "./inbox-rows.ts";
 import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
-import { withoutCredentials } from "./without-credentials.ts";
 
 export interface InboxDeps extends EditDeps {
   acceptance: Acceptance;
