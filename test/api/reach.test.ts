@@ -1,0 +1,376 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { type ApiAnswer, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
+
+let api: OwnApi;
+let ours: Team;
+let theirs: Team;
+
+/** What a team has; both have the same, and share the names of a group and of a tag. */
+interface Team {
+  prefix: string;
+  secret: string;
+  tokenId: string;
+  /** A job that is dead, and one that waits. */
+  dead: string;
+  waiting: string;
+}
+
+beforeAll(async () => {
+  api = await ownApi();
+  await api.tick();
+  await api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
+  ours = await team("ours:");
+  theirs = await team("theirs:");
+});
+
+afterAll(() => api.stop());
+
+const by = (secret: string, parts: SendParts = {}): SendParts => ({
+  ...parts,
+  headers: { ...parts.headers, authorization: `Bearer ${secret}` },
+});
+const asOurs = (method: string, path: string, parts: SendParts = {}) =>
+  api.send(method, path, by(ours.secret, parts));
+
+const body = { when: "every 1d", target: { queue: "demo" }, group: "shared", tags: ["shared"] };
+
+async function team(prefix: string): Promise<Team> {
+  const made = await api.send("POST", "/v1/tokens", {
+    body: { name: `${prefix}admin`, scope: "admin", prefix },
+  });
+  const { token: secret, id: tokenId } = made.json as { token: string; id: string };
+  const put = await api.send("PUT", `/v1/schedules/${prefix}a`, by(secret, { body }));
+  expect(put.status).toBe(201);
+  const dead = await fired(prefix, secret);
+  const [row] = await api.sql<{ id: string }[]>`
+    select p.id from carillon.parcels p join carillon.schedules s on s.id = any(p.schedule_ids) where s.key = ${`${prefix}a`}`;
+  const parcel = await claimParcel(api.sql, row?.id ?? "0", 30_000);
+  if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+  await settleParcel(api.sql, parcel, [
+    { kind: "dead", error: "Error: no", errorClass: "Error", stack: "Error: no" },
+  ]);
+  return { prefix, secret, tokenId, dead, waiting: await fired(prefix, secret) };
+}
+
+async function fired(prefix: string, secret: string): Promise<string> {
+  const { json } = await api.send("POST", `/v1/schedules/${prefix}a/fire`, by(secret));
+  return (json as { id: string }).id;
+}
+
+/** All that a team has, as it stands. */
+async function standing(prefix: string) {
+  const [row] = await api.sql`
+    with own as (select * from carillon.schedules where starts_with(key, ${prefix}))
+    select
+      (select json_agg(json_build_array(key, version, held_since, deleted_at) order by id) from own) as schedules,
+      (select json_agg(json_build_array(j.n, j.state, j.cancel_asked, j.attempt) order by j.occurrence, j.n)
+        from carillon.jobs j join own on own.id = j.schedule_id) as jobs,
+      (select json_agg(h) from carillon.holds h join own on own.id = h.schedule_id) as holds,
+      (select json_agg(h) from carillon.shared_holds h where h.prefix = ${prefix}) as shared,
+      (select json_agg(json_build_array(t.id, t.hash, t.name)) from carillon.tokens t where t.prefix = ${prefix}) as tokens,
+      (select json_agg(a.id order by a.id) from carillon.audit a where starts_with(a.subject, ${prefix})) as audit`;
+  return row;
+}
+
+interface Attempt {
+  path: string;
+  parts?: SendParts;
+}
+
+interface RouteCase {
+  /** Whatever of the other team's could be named or met here. */
+  attempts: () => Attempt[];
+  /** How it is answered: `shows` is a page or a verb that reaches the own alone. */
+  is: "refused" | "missing" | "shows";
+}
+
+const foreign = "theirs:a";
+const refused = (...attempts: (string | [string, SendParts])[]): RouteCase => ({
+  is: "refused",
+  attempts: () =>
+    attempts.map((each) => (typeof each === "string" ? { path: each } : { path: each[0], parts: each[1] })),
+});
+/** A key that is there and one that is not are refused alike. */
+const byKey = (suffix: string, parts: SendParts = {}): RouteCase =>
+  refused([`/v1/schedules/${foreign}${suffix}`, parts], [`/v1/schedules/theirs:nothing${suffix}`, parts]);
+const shows = (...attempts: (string | [string, SendParts])[]): RouteCase => ({
+  ...refused(...attempts),
+  is: "shows",
+});
+const missingJob = (suffix: string): RouteCase => ({
+  is: "missing",
+  attempts: () => [theirs.dead, theirs.waiting, "7-1-c0"].map((id) => ({ path: `/v1/jobs/${id}${suffix}` })),
+});
+const missingToken = (suffix: string): RouteCase => ({
+  is: "missing",
+  attempts: () => [{ path: `/v1/tokens/${theirs.tokenId}${suffix}` }],
+});
+const label = (scope: string): Record<string, RouteCase> => ({
+  [`GET /v1/${scope}s/{name}`]: shows(`/v1/${scope}s/shared`),
+  [`POST /v1/${scope}s/{name}/pause`]: shows([`/v1/${scope}s/shared/pause`, { body: { reason: "ours" } }]),
+  [`POST /v1/${scope}s/{name}/resume`]: shows(`/v1/${scope}s/shared/resume`, [
+    `/v1/${scope}s/shared/resume`,
+    { body: { owner: "theirs:admin" } },
+  ]),
+  [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/only-theirs/cancel`),
+});
+
+/** Every route there is; one that is missing here fails the test below. */
+const cases: Record<string, RouteCase> = {
+  "GET /health": shows("/health"),
+  "GET /v1/openapi.json": shows("/v1/openapi.json"),
+  "POST /v1/schedules": refused(["/v1/schedules", { body: { ...body, key: "theirs:new" } }]),
+  "GET /v1/schedules": shows(
+    "/v1/schedules",
+    ["/v1/schedules", { query: "prefix=theirs" }],
+    ["/v1/schedules", { query: "group=shared" }],
+    ["/v1/schedules", { query: "tag=shared" }],
+    ["/v1/schedules", { query: "target=queue" }],
+    ["/v1/schedules", { query: "createdBy=theirs:admin" }],
+    ["/v1/schedules", { query: "failing=true" }],
+    ["/v1/schedules", { query: "nextFrom=2026-01-01T00:00:00Z" }],
+  ),
+  "GET /v1/schedules:count": shows(
+    "/v1/schedules:count",
+    ["/v1/schedules:count", { query: "prefix=theirs:" }],
+    ["/v1/schedules:count", { query: "group=shared" }],
+  ),
+  "PUT /v1/schedules/{key}": byKey("", { body }),
+  "PATCH /v1/schedules/{key}": byKey("", { body: { tags: [] } }),
+  "DELETE /v1/schedules/{key}": byKey(""),
+  "GET /v1/schedules/{key}": byKey(""),
+  "POST /v1/schedules/{key}/pause": byKey("/pause"),
+  "POST /v1/schedules/{key}/resume": byKey("/resume"),
+  "GET /v1/schedules/{key}/next": byKey("/next"),
+  "GET /v1/schedules/{key}/explain": byKey("/explain", { query: "at=2026-01-01T00:00:00Z" }),
+  "GET /v1/schedules/{key}/versions": byKey("/versions"),
+  "POST /v1/schedules/{key}/versions/{n}/restore": byKey("/versions/1/restore"),
+  "POST /v1/schedules/{key}/fire": byKey("/fire"),
+  "POST /v1/schedules/{key}/backfill": byKey("/backfill", {
+    body: { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" },
+  }),
+  "GET /v1/schedules/{key}/jobs": byKey("/jobs"),
+  "POST /v1/schedules:batch": shows([
+    "/v1/schedules:batch",
+    {
+      body: {
+        operations: [
+          { put: { ...body, key: foreign } },
+          { patch: { key: foreign, tags: [] } },
+          { delete: foreign },
+          { pause: foreign },
+          { resume: { key: foreign, owner: "theirs:admin" } },
+          { job: { key: "theirs:job", target: { queue: "demo" } } },
+        ],
+      },
+    },
+  ]),
+  "POST /v1/preview": shows(["/v1/preview", { body: { key: foreign, when: "H * * * *" } }]),
+  "POST /v1/jobs": refused(["/v1/jobs", { body: { key: "theirs:job", target: { queue: "demo" } } }]),
+  "GET /v1/jobs": shows(
+    ["/v1/jobs", { query: "state=dead" }],
+    ["/v1/jobs", { query: "state=dead&prefix=theirs:" }],
+    ["/v1/jobs", { query: "state=dead&group=shared" }],
+    ["/v1/jobs", { query: "state=dead&tag=shared" }],
+    ["/v1/jobs", { query: "state=dead&target=queue" }],
+  ),
+  "GET /v1/jobs/{id}": missingJob(""),
+  "POST /v1/jobs/{id}/cancel": missingJob("/cancel"),
+  "POST /v1/jobs/{id}/retry": missingJob("/retry"),
+  "POST /v1/jobs:retry": refused(
+    ["/v1/jobs:retry", { body: { filter: { key: foreign } } }],
+    ["/v1/jobs:retry", { body: { filter: { key: foreign, state: "cancelled" } } }],
+    ["/v1/jobs:retry", { body: { filter: { prefix: "theirs:" } } }],
+  ),
+  "POST /v1/jobs:cancel": refused(
+    ["/v1/jobs:cancel", { body: { filter: { key: foreign } } }],
+    ["/v1/jobs:cancel", { body: { filter: { prefix: "theirs:" } } }],
+  ),
+  "PUT /v1/calendars/{name}": refused(["/v1/calendars/days", { body: { weekly: ["sat"] } }]),
+  "DELETE /v1/calendars/{name}": refused("/v1/calendars/days"),
+  "GET /v1/calendars/{name}": shows("/v1/calendars/days"),
+  "GET /v1/calendars": shows("/v1/calendars"),
+  ...label("group"),
+  ...label("tag"),
+  "GET /v1/limits": refused("/v1/limits"),
+  "GET /v1/limits/{target}": refused("/v1/limits/queue/demo"),
+  "PUT /v1/limits/{target}": refused(["/v1/limits/queue/demo", { body: { concurrency: 1 } }]),
+  "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
+  "GET /v1/zone-data": shows("/v1/zone-data"),
+  "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
+  "GET /v1/stats": refused("/v1/stats"),
+  "GET /v1/forecast": refused("/v1/forecast"),
+  "GET /v1/tokens": shows("/v1/tokens"),
+  "POST /v1/tokens": refused(["/v1/tokens", { body: { name: "spy", scope: "read", prefix: "theirs:" } }]),
+  "GET /v1/tokens/{id}": missingToken(""),
+  "DELETE /v1/tokens/{id}": missingToken(""),
+  "POST /v1/tokens/{id}/rotate": missingToken("/rotate"),
+  "POST /v1/inbox:apply": refused("/v1/inbox:apply"),
+  "GET /v1/inbox/errors": shows("/v1/inbox/errors", ["/v1/inbox/errors", { query: "prefix=theirs:" }]),
+};
+
+/** What a caller has named himself may come back; what he has not, may not. */
+function saysNothingOfTheirs({ body: text }: ApiAnswer, { path, parts = {} }: Attempt) {
+  const named = JSON.stringify([path, parts]).includes("theirs");
+  expect(named ? "" : text).not.toContain("theirs");
+  for (const secret of [theirs.dead, theirs.waiting, theirs.tokenId])
+    if (!path.includes(secret)) expect(text).not.toContain(secret);
+}
+
+describe("a token with a prefix, on every route,", () => {
+  test("is looked at here: no route is left out, and none is gone", async () => {
+    const { json } = await api.send("GET", "/v1/openapi.json");
+    const { paths } = json as { paths: Record<string, object> };
+    const routes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(routes.toSorted()).toEqual(Object.keys(cases).toSorted());
+  });
+
+  test.each(Object.entries(cases))("%s", async (route, { is, attempts }) => {
+    const before = await standing("theirs:");
+    const answers: string[] = [];
+    for (const attempt of attempts()) {
+      const answer = await asOurs(route.split(" ")[0] ?? "", attempt.path, attempt.parts);
+      expect(answer.status).toBeLessThan(500);
+      if (is === "shows") expect(answer.status).toBeLessThan(300);
+      else expect(answer.status).toBe(is === "refused" ? 403 : 404);
+      saysNothingOfTheirs(answer, attempt);
+      answers.push(answer.body.replaceAll(/[\w:-]*(theirs:\w+|\d+-\d+-\w+)/g, "…"));
+    }
+    // Whether it is there or not, the answer is the same.
+    if (is !== "shows" && !route.includes("jobs:")) expect(new Set(answers).size).toBe(1);
+    expect(await standing("theirs:")).toEqual(before);
+  });
+
+  test("each operation of a batch is refused by itself", async () => {
+    const [batch] = cases["POST /v1/schedules:batch"]?.attempts() ?? [];
+    const { json } = await asOurs("POST", "/v1/schedules:batch", batch?.parts);
+    const { results } = json as { results: { status: number }[] };
+    expect(results.map(({ status }) => status)).toEqual([
+      403,
+      403,
+      403,
+      403,
+      403,
+      expect.toBeOneOf([400, 403]),
+    ]);
+  });
+});
+
+describe("its own", () => {
+  test("are reached as by any other token", async () => {
+    expect((await asOurs("GET", "/v1/schedules/ours:a")).status).toBe(200);
+    expect((await asOurs("GET", `/v1/jobs/${ours.dead}`)).status).toBe(200);
+    const { json } = await asOurs("GET", "/v1/jobs", { query: "state=dead" });
+    expect((json as { items: { id: string }[] }).items.map(({ id }) => id)).toEqual([ours.dead]);
+  });
+
+  test("begin with the prefix also where a key is made", async () => {
+    const schedule = await asOurs("POST", "/v1/schedules", { body: { ...body, when: "every 2d" } });
+    expect(schedule.json).toMatchObject({ key: expect.stringMatching(/^ours:[0-9a-f-]{36}$/) });
+    const job = await asOurs("POST", "/v1/jobs", { body: { target: { queue: "demo" } } });
+    expect(job.json).toMatchObject({ key: expect.stringMatching(/^ours:/) });
+  });
+
+  test("alone are tried again or cancelled where many are", async () => {
+    const before = await standing("theirs:");
+    const retry = await asOurs("POST", "/v1/jobs:retry", { body: { filter: { group: "shared" } } });
+    expect(retry.json).toMatchObject({ done: 1 });
+    const cancel = await asOurs("POST", "/v1/jobs:cancel", { body: { filter: { tag: "shared" } } });
+    expect((cancel.json as { done: number }).done).toBeGreaterThan(0);
+    expect(await standing("theirs:")).toEqual(before);
+  });
+});
+
+describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
+  const name = `split-${scope}`;
+  const path = `/v1/${scope}s/${name}`;
+  const member = (key: string, secret: string) =>
+    api.send(
+      "PUT",
+      `/v1/schedules/${key}`,
+      by(secret, {
+        body: { ...body, group: null, tags: [], ...(scope === "group" ? { group: name } : { tags: [name] }) },
+      }),
+    );
+  const stateOf = async (key: string) =>
+    ((await api.send("GET", `/v1/schedules/${key}`)).json as { state: string }).state;
+  const resume = (secret: string, parts: SendParts = {}) =>
+    api.send("POST", `${path}/resume`, by(secret, parts));
+
+  test("is held for each by itself, for members to come as well", async () => {
+    await member(`ours:${scope}-1`, ours.secret);
+    await member(`theirs:${scope}-1`, theirs.secret);
+    const paused = await asOurs("POST", `${path}/pause`, { body: { reason: "stocktaking" } });
+    expect(paused.json).toMatchObject({
+      done: 1,
+      hold: { owner: "ours:admin", prefix: "ours:", members: 1 },
+    });
+    await member(`ours:${scope}-2`, ours.secret);
+    await member(`theirs:${scope}-2`, theirs.secret);
+    const states = ["ours:", "theirs:"].flatMap((team) => [1, 2].map((n) => stateOf(`${team}${scope}-${n}`)));
+    expect(await Promise.all(states)).toEqual(["paused", "paused", "active", "active"]);
+    expect((await api.send("GET", path, by(theirs.secret))).json).toMatchObject({
+      holds: [],
+      schedules: [{ key: `theirs:${scope}-1` }, { key: `theirs:${scope}-2` }],
+    });
+    expect((await asOurs("GET", path)).json).toMatchObject({
+      holds: [{ owner: "ours:admin" }],
+      schedules: [{ key: `ours:${scope}-1` }, { key: `ours:${scope}-2` }],
+    });
+  });
+
+  test("is not let go by another team, nor by its name", async () => {
+    expect((await resume(theirs.secret)).json).toEqual({ done: 0, hold: null });
+    expect((await resume(theirs.secret, { body: { owner: "ours:admin" } })).json).toEqual({
+      done: 0,
+      hold: null,
+    });
+    expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
+  });
+
+  test("may be held for each under one owner's name", async () => {
+    const owner = { body: { owner: "night" } };
+    await api.send("POST", `${path}/pause`, by(ours.secret, owner));
+    await api.send("POST", `${path}/pause`, by(theirs.secret, owner));
+    expect(await stateOf(`theirs:${scope}-1`)).toBe("paused");
+    expect((await resume(ours.secret, owner)).json).toMatchObject({ done: 2 });
+    expect(await stateOf(`theirs:${scope}-1`)).toBe("paused");
+    expect((await resume(theirs.secret, owner)).json).toMatchObject({ done: 2 });
+    expect(await stateOf(`theirs:${scope}-1`)).toBe("active");
+  });
+
+  test("is held by one owner for all keys or for some, and not for both", async () => {
+    const owner = { body: { owner: "ours:admin" } };
+    expect((await api.send("POST", `${path}/pause`, owner)).status).toBe(409);
+    expect((await api.send("POST", `${path}/pause`, { body: { reason: "all" } })).json).toMatchObject({
+      hold: { prefix: null, members: 4 },
+    });
+    expect((await asOurs("GET", path)).json).toMatchObject({
+      holds: [{ owner: "ours:admin" }, { owner: "adminer", prefix: null }],
+    });
+    // A team cannot let go of what was set for everybody.
+    expect((await resume(ours.secret, { body: { owner: "adminer" } })).json).toEqual({ done: 0, hold: null });
+    expect((await api.send("POST", `${path}/resume`)).json).toMatchObject({ done: 4, hold: null });
+  });
+
+  test("is let go for a team by whoever reaches everything", async () => {
+    expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
+    expect((await api.send("POST", `${path}/resume`, { body: { owner: "ours:admin" } })).json).toMatchObject({
+      done: 2,
+      hold: null,
+    });
+    expect(await stateOf(`ours:${scope}-1`)).toBe("active");
+  });
+
+  test("is cancelled for the team alone", async () => {
+    expect((await asOurs("POST", `${path}/cancel`)).json).toMatchObject({ done: 2 });
+    expect((await asOurs("GET", path)).status).toBe(404);
+    expect((await api.send("GET", path)).json).toMatchObject({
+      schedules: [{ key: `theirs:${scope}-1` }, { key: `theirs:${scope}-2` }],
+    });
+  });
+});
