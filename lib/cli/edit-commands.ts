@@ -5,6 +5,7 @@ import { UsageFault } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { scheduleColumns, showEdit } from "./shown-schedule.ts";
 import { printable } from "./style.ts";
+import { counted } from "./table.ts";
 
 const ownerOption = { owner: { value: "owner", about: "In this owner's name (takes an admin)" } } as const;
 const labelOptions = {
@@ -71,12 +72,12 @@ async function hold(
     last = await labels[verb](subject.name, wish, { cursor, signal });
     done += last.done;
     if (last.cursor === undefined) break;
-    out.note(`${done} schedules so far`);
+    out.note(`${counted(done, "schedule")} so far`);
   }
   if (out.isJson) out.json({ ...last, done });
   else
     out.line(
-      `${verb === "pause" ? "Held" : "Let go of"} the ${subject.label} ${printable(subject.name)}: ${done} ${done === 1 ? "schedule" : "schedules"} changed.`,
+      `${verb === "pause" ? "Held" : "Let go of"} the ${subject.label} ${printable(subject.name)}: ${counted(done, "schedule")} changed.`,
     );
 }
 
@@ -132,7 +133,7 @@ const rm = command({
       return;
     }
     await call.confirm(
-      `Delete ${keys.length} schedules that begin with ${JSON.stringify(prefix)}?`,
+      `Delete ${counted(keys.length, "schedule")} under ${JSON.stringify(prefix)}?`,
       given.flag("yes"),
     );
     await removeMany(call, keys);
@@ -183,7 +184,7 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
     out.note(`${printable(key ?? "?")}: ${printable(error?.detail ?? "refused")}`);
   const done = results.filter(({ status }) => status === 204).length;
   if (out.isJson) out.json({ done, failed: failed.length });
-  else out.line(`Deleted ${done} schedules.`);
+  else out.line(`Deleted ${counted(done, "schedule")}.`);
   if (failed.length > 0) throw new Error(`${failed.length} could not be deleted.`);
 }
 
@@ -200,10 +201,13 @@ async function removeGroup(call: Call<"yes">, group: string): Promise<void> {
     total.running += part.running;
     cursor = part.cursor;
     if (cursor === undefined) break;
-    out.note(`${total.done} schedules so far`);
+    out.note(`${counted(total.done, "schedule")} so far`);
   }
   if (out.isJson) out.json(total);
-  else out.line(`Deleted ${total.done} schedules; ${total.running} jobs that run have been asked to stop.`);
+  else
+    out.line(
+      `Deleted ${counted(total.done, "schedule")}; ${counted(total.running, "job")} under way asked to stop.`,
+    );
 }
 
 export const editCommands: readonly Command[] = [pause, resume, rm];

@@ -15,6 +15,7 @@ import { pageSize, someOf } from "./listed.ts";
 import { oneOf } from "./schedule-filter.ts";
 import { jobColumns, showJob } from "./shown-job.ts";
 import { printable } from "./style.ts";
+import { counted } from "./table.ts";
 
 const whyOption = { why: { value: "text", about: "Why you do it, for the audit" } } as const;
 
@@ -119,7 +120,7 @@ const retry = command({
     if (out.isJson) out.json(total);
     else
       out.line(
-        `${total.done} jobs are tried again${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
+        `Tried again: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
       );
   },
 });
@@ -157,7 +158,10 @@ const cancel = command({
       out.note(`${total.done} so far`);
     }
     if (out.isJson) out.json(total);
-    else out.line(`${total.done} jobs cancelled; ${total.running} of them run and have been asked to stop.`);
+    else
+      out.line(
+        `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} of them under way asked to stop`}.`,
+      );
   },
 });
 

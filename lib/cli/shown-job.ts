@@ -9,7 +9,7 @@ export function jobColumns({ times }: Output): Column<JobSummary>[] {
     { title: "ID", text: ({ id }) => id, whole: true },
     { title: "KEY", text: ({ key }) => key },
     { title: "STATE", text: ({ state }) => state, colour: ({ state }) => stateColour(state), whole: true },
-    { title: `DUE (${times.zone})`, text: ({ dueAt }) => times.both(dueAt), whole: true },
+    { title: `DUE (${times.zone})`, text: ({ dueAt }) => times.both(dueAt), narrowest: 19 },
     { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
     { title: "TRIES", text: ({ attempt }) => String(attempt), align: "right", whole: true },
     { title: "WHY", text: whyOf },
@@ -39,7 +39,7 @@ export function showJob(out: Output, job: Job, done?: string): void {
     ["key", printable(job.key)],
     ["state", out.paint(job.state, stateColour(job.state))],
     ["why", printable(whyOf(job))],
-    ["due", times.both(job.dueAt)],
+    [`due (${times.zone})`, times.both(job.dueAt)],
     ["ready", job.readyAt === null || job.readyAt === job.dueAt ? null : times.both(job.readyAt)],
     [
       "started",

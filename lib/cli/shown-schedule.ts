@@ -8,7 +8,7 @@ import { measuredText } from "./times.ts";
 export function targetText(target: ScheduleSummary["target"]): string {
   if (target.handler !== undefined) return `handler/${target.handler}`;
   if (target.queue !== undefined) return `queue/${target.queue.split(/[/:]/).at(-1)}`;
-  if (target.event !== undefined) return `event/${target.event.bus ?? "default"}`;
+  if (target.event !== undefined) return `event/${target.event.bus}`;
   if (target.webhook !== undefined)
     return `webhook/${URL.canParse(target.webhook.url) ? new URL(target.webhook.url).host : target.webhook.url}`;
   return `lambda/${target.lambda.split(":function:").at(-1)}`;
@@ -18,7 +18,7 @@ export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
   return [
     { title: "KEY", text: ({ key }) => key },
     { title: "STATE", text: ({ state }) => state, colour: ({ state }) => stateColour(state), whole: true },
-    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), whole: true },
+    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: 19 },
     { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
     { title: "TARGET", text: ({ target }) => targetText(target) },
   ];
@@ -34,7 +34,7 @@ export function showSchedule(out: Output, schedule: Schedule): void {
   out.facts([
     ["key", printable(schedule.key)],
     ["state", out.paint(schedule.state, stateColour(schedule.state))],
-    ["next", schedule.nextAt === null ? "-" : times.both(schedule.nextAt)],
+    [`next (${times.zone})`, times.both(schedule.nextAt)],
     ["when", printable([schedule.when].flat().join(" + "))],
     ["in words", `${schedule.cadenceText} (${schedule.timezone})`],
     ["target", printable(JSON.stringify(schedule.target))],

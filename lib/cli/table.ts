@@ -7,10 +7,12 @@ export interface Column<Row> {
   align?: "left" | "right";
   /** It keeps its whole width while others give way. */
   whole?: boolean;
+  /** It gives way down to so many characters. */
+  narrowest?: number;
 }
 
 const gap = "  ";
-const narrowest = 8;
+const narrowestByDefault = 8;
 
 /** Aligned columns, cut to `width` where the terminal has one. */
 export function tableLines<Row>(
@@ -52,7 +54,8 @@ function fitted<Row>(
   for (; over > 0; over--) {
     let widest = -1;
     for (const [index, each] of widths.entries()) {
-      if (columns[index]?.whole === true || each <= narrowest) continue;
+      const column = columns[index];
+      if (column?.whole === true || each <= (column?.narrowest ?? narrowestByDefault)) continue;
       if (widest === -1 || each > (widths[widest] ?? 0)) widest = index;
     }
     if (widest === -1) break;
@@ -85,3 +88,8 @@ export function widthOf(text: string): number {
 
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** `1 schedule`, `2 schedules`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -56,6 +56,7 @@ export type {
   HandlerTarget,
   LambdaTarget,
   QueueTarget,
+  ShownTarget,
   Target,
   TargetKind,
   WebhookTarget,

@@ -1,6 +1,6 @@
 import type { JobSummary } from "./job.ts";
 import type { DurationText, Instant, InstantText, Json } from "./json.ts";
-import type { Target, TargetKind } from "./target.ts";
+import type { ShownTarget, Target, TargetKind } from "./target.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
 
@@ -107,7 +107,7 @@ export interface ScheduleSummary {
   cadenceText: string;
   /** The next occurrence that has not started. */
   nextAt: InstantText | null;
-  target: Target;
+  target: ShownTarget;
   group: string | null;
   serial: boolean;
   priority: "high" | "normal" | "low";

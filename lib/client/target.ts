@@ -47,3 +47,17 @@ export type Target =
 type Without<Others> = { [Name in keyof Others]?: never };
 
 export type TargetKind = "handler" | "queue" | "event" | "webhook" | "lambda";
+
+/** A target as it is read back, with what was left out filled in. What is secret reads `***`. */
+export type ShownTarget =
+  | (HandlerTarget & Without<QueueTarget & EventTarget & WebhookTarget & LambdaTarget>)
+  | (QueueTarget & Without<HandlerTarget & EventTarget & WebhookTarget & LambdaTarget>)
+  | ({ event: { bus: string; source: string; detailType: string } } & Without<
+      HandlerTarget & QueueTarget & WebhookTarget & LambdaTarget
+    >)
+  | ({
+      webhook: { url: string; method: "POST" | "PUT"; headers: Record<string, string>; secret?: "***" };
+    } & Without<HandlerTarget & QueueTarget & EventTarget & LambdaTarget>)
+  | ({ lambda: string; invocation: "async" | "sync" } & Without<
+      HandlerTarget & QueueTarget & EventTarget & WebhookTarget
+    >);

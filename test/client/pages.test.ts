@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { type Page, Pages } from "../../lib/client/main.ts";
+
+/** Some pages of a list are short, one is empty. */
+const stored: Record<string, Page<number>> = {
+  "": { items: [1, 2], cursor: "a" },
+  a: { items: [], cursor: "b" },
+  b: { items: [3], cursor: "c" },
+  c: { items: [4, 5] },
+};
+
+function setup(begin?: string) {
+  const read: string[] = [];
+  const pages = new Pages(async (cursor = "") => {
+    read.push(cursor);
+    return stored[cursor] ?? { items: [] };
+  }, begin);
+  return { pages, read };
+}
+
+test("a list is walked through to its last page, over pages that are empty", async () => {
+  const { pages, read } = setup();
+  expect(await Array.fromAsync(pages)).toEqual([1, 2, 3, 4, 5]);
+  expect(read).toEqual(["", "a", "b", "c"]);
+});
+
+test("no page is read that nobody needs", async () => {
+  const { pages, read } = setup();
+  expect(await pages.take(2)).toEqual([1, 2]);
+  expect(await pages.take(0)).toEqual([]);
+  expect(read).toEqual([""]);
+});
+
+test("a list can be read page by page, and begun in its middle", async () => {
+  const { pages } = setup("b");
+  expect(await pages.page()).toEqual({ items: [3], cursor: "c" });
+  expect(await pages.page("c")).toEqual({ items: [4, 5] });
+  expect(await Array.fromAsync(pages)).toEqual([3, 4, 5]);
+});
