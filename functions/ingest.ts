@@ -7,6 +7,7 @@ import { connect } from "../lib/db/connect.ts";
 import { ingestMessages } from "../lib/ingest/ingest.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
+import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { handlers } from "./handlers.ts";
 
@@ -16,6 +17,7 @@ const reserveMs = 15_000;
 /** SQS → schedules. */
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const log = logFrom(env, "ingest");
+  const metrics = metricsFrom(env, "ingest");
   const sql = connect(env, { max: 2, applicationName: "carillon-ingest" });
   const queue = parcelQueueFrom(env, log);
   const prefix = env["INGEST_PREFIX"] ?? "";
@@ -23,6 +25,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     sql,
     queue,
     log,
+    metrics,
     acceptance: acceptanceOf({ handlers, targets: allowedTargetsFrom(env) }),
     prefix: prefix === "" ? null : prefix,
     queues: { url: required(env, "INGEST_QUEUE_URL"), deadUrl: required(env, "INGEST_DEAD_QUEUE_URL") },

@@ -86,7 +86,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     },
   );
   for (const { kept, key, refusal } of told.lost)
-    deps.log.warn("ingest.not-again", { key, command: kept.id, error: refusal.message });
+    deps.log.warn("ingest.not-again", { key, command: kept.id, kind: refusal.kind });
   return told.outcomes;
 }
 

@@ -75,6 +75,8 @@ export async function ingestMessages(
     for (const { messageId } of records) stay.add(messageId);
     deps.log.error("ingest.failed", { messages: records.length, error: errorText(error) });
   }
+  if (count.commands > 0)
+    deps.metrics?.write({ IngestedCommands: count.applied, RefusedCommands: count.refused });
   deps.log.info("ingest.done", { messages: records.length, ...count, stay: stay.size });
   return [...stay];
 }

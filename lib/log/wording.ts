@@ -19,7 +19,7 @@ export const wording = {
     "{commands} commands in {messages} messages: {applied} applied, {passedOver} passed over, {refused} refused, {early} early; {stay} messages stay",
   "ingest.failed": "{messages} messages stay on the queue of commands: {error}",
   "ingest.not-again":
-    "command {command} for {key} is not taken any more after an older one that came late: {error}",
+    "command {command} for {key} is not taken any more after an older one that came late: {kind}",
   "ingest.not-soon": "{messages} messages whose schedule is not there yet come again later: {error}",
   "ingest.refused": "command {command} of message {message} for {key} is dead: {kind}",
   "ingest.untold":
