@@ -17,7 +17,8 @@ export type ListName =
   | "group-cancels"
   | "tokens"
   | "audit"
-  | "inbox-errors";
+  | "inbox-errors"
+  | "dead-commands";
 
 export function writeCursor(list: ListName, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString("base64url");

@@ -9,6 +9,7 @@ import { type HttpResponse, toHttp } from "./answer.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
+import { commandRoutes } from "./command-routes.ts";
 import { enqueueRoutes } from "./enqueue-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
@@ -77,6 +78,7 @@ export function apiRoutes(
     ...statsRoutes(operations),
     ...tokenRoutes(operations),
     ...inboxRoutes(operations),
+    ...commandRoutes(operations),
   ];
   const routes = conditionalRoutes(all, { requireIfMatch });
   return [...routes, openApiRoute(routes)];

@@ -77,6 +77,7 @@ import type { Label } from "../schedule/shared-holds.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import { type Forecast, readForecast } from "../stats/forecast.ts";
 import { readStats, type Stats } from "../stats/stats.ts";
+import { type CommandOperations, commandOperations } from "./command-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
@@ -163,6 +164,7 @@ export interface Operations {
   applyInbox(): Promise<InboxApplied>;
   /** Newest first; a page may be short of its limit and still have a `next`. */
   listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
+  commands: CommandOperations;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
@@ -244,6 +246,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     tokens: tokenOperations(sql),
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
+    commands: commandOperations({ ...deps, acceptance: accept }),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {

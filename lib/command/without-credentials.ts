@@ -9,8 +9,8 @@ const hidden = "***";
  */
 export function withoutCredentials(command: Json): Json {
   if (!isRecord(command)) return command;
-  return mapped(command, (value) => {
-    if (!isRecord(value)) return value;
+  return mapped(command, (value, name) => {
+    if (!isRecord(value)) return name === "key" ? value : shown(value, name);
     return mapped(value, (member, name) => {
       if (name === "key" || name === "payload") return member;
       return shown(member, name);

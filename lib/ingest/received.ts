@@ -115,6 +115,22 @@ function readOne(
   };
 }
 
+/** A command that was kept, as its message brought it. */
+export function commandWith(kept: {
+  messageId: string;
+  place: number;
+  commandId: string | null;
+  at: Date | null;
+  refusedAt: Date;
+  command: unknown;
+}): Received {
+  const { messageId, place, commandId, refusedAt, command } = kept;
+  const sentAt = kept.at ?? refusedAt;
+  const read = readOne(command, { messageId, place, sentAt, alone: false, isAgain: true });
+  if ("refusal" in read) throw new Refusal(read.refusal.kind, read.refusal.message, read.refusal.faults);
+  return commandId === null ? read : { ...read, id: commandId };
+}
+
 /** What is no object is left to those who read operations: they know what one takes. */
 function split(command: unknown): { id?: unknown; at?: unknown; rest: unknown } {
   if (typeof command !== "object" || command === null || Array.isArray(command)) return { rest: command };

@@ -14,6 +14,9 @@ export interface Understood extends Stamped {
   received: Received;
 }
 
+/** What is taken: keys that begin with the queue's prefix, or what `refuseKey` says in its place. */
+type Understanding = Pick<IngestDeps, "acceptance" | "prefix"> & { refuseKey?: (key: string) => void };
+
 export interface Refusing {
   received: Received;
   key: string | null;
@@ -28,7 +31,7 @@ const aheadMaxMs = 5 * minuteMs;
 
 /** In the order in which they were given. */
 export function understand(
-  deps: Pick<IngestDeps, "acceptance" | "prefix">,
+  deps: Understanding,
   received: readonly Received[],
   now: Date,
   as: Caller = { name: queueName, origin: { via: "queue" } },
@@ -50,7 +53,7 @@ function stamped({ place, id, at, input }: Received, operation: Operation): Stam
 
 /** One that was applied before, and is again where an older one comes after it. */
 export function operationAgain(
-  deps: Pick<IngestDeps, "acceptance" | "prefix">,
+  deps: Understanding,
   kept: Pick<Kept, "id" | "at" | "input">,
   now: Date,
   as: Caller = { name: queueName, origin: { via: "queue" } },
@@ -61,14 +64,14 @@ export function operationAgain(
 }
 
 function operationOf(
-  { acceptance, prefix }: Pick<IngestDeps, "acceptance" | "prefix">,
+  { acceptance, prefix, refuseKey }: Understanding,
   { id, at, input, sentAt }: Pick<Received, "id" | "at" | "input" | "sentAt">,
   now: Date,
   as: Caller,
 ): { operation: Operation } | { key: string | null; refusal: Refused } {
   const caller: Caller = { ...as, origin: { via: "queue", ...as.origin, request: id } };
   const [read] = readCommands(
-    [{ input, caller, countFrom: at, refuseKey: (key) => refuseForeign(prefix, key) }],
+    [{ input, caller, countFrom: at, refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)) }],
     acceptance,
   );
   if (read === undefined) throw new Error("A command was read as none.");

@@ -1,0 +1,57 @@
+import { databaseClock } from "../db/database-clock.ts";
+import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import { applyChunk, type Outcome } from "./apply-chunk.ts";
+import { deleteDeadCommand, readDeadCommand } from "./dead-commands.ts";
+import type { IngestDeps } from "./ingest-deps.ts";
+import { commandWith } from "./received.ts";
+import { queueName } from "./standing.ts";
+import { understand } from "./understand.ts";
+
+export interface DeadRetried {
+  key: string;
+  became: "created" | "changed" | "unchanged" | "deleted" | "passed-over";
+}
+
+/**
+ * Has a dead command tried again as the one it is, with its own time: where something newer has come since, it is passed over. It is dead
+ * no more when the transaction ends that has applied it; refused again, it stays, and what refused it is thrown.
+ */
+export async function retryDead(
+  deps: IngestDeps,
+  { id, caller, refuseKey }: { id: string; caller: Caller; refuseKey: (key: string) => void },
+): Promise<DeadRetried | null> {
+  const dead = await readDeadCommand(deps.sql, id);
+  if (dead === null) return null;
+  if (dead.command === null)
+    throw new Refusal(
+      "impossible",
+      "The command could not be kept; send it again from the dead-letter queue.",
+    );
+  const now = await databaseClock(deps.sql);
+  const received = commandWith(dead);
+  const origin = { ...caller.origin, via: "queue" } as const;
+  const { understood, refused } = understand({ ...deps, refuseKey }, [received], now, {
+    name: queueName,
+    origin,
+  });
+  for (const { refusal } of refused) throw new Refusal(refusal.kind, refusal.message, refusal.faults);
+  const outcomes = await applyChunk(deps, {
+    commands: understood,
+    dead: [],
+    mayWait: () => false,
+    after: async (tx, all) => {
+      if ([...all.values()].every(({ became }) => became !== "refused")) await deleteDeadCommand(tx, id);
+    },
+  });
+  const [[command, outcome] = []] = [...outcomes];
+  if (command === undefined || outcome === undefined) throw new Error("A command came to nothing.");
+  return { key: command.operation.key, became: changeOf(outcome) };
+}
+
+function changeOf(outcome: Outcome): DeadRetried["became"] {
+  if (outcome.became === "applied") return outcome.change;
+  if (outcome.became === "passed-over") return "passed-over";
+  const { kind, message, faults } = outcome.refusal;
+  throw new Refusal(kind, message, faults);
+}
