@@ -101,42 +101,43 @@ describe("a caller", () => {
   });
 
   test("does not bring its own functions or tables into those that run with the owner's rights", async () => {
-    await ann.sql.begin(async (tx) => {
-      await tx.unsafe(
-        `create temp table inbox (id bigint, at timestamptz, caller text, command jsonb, bytes int) on commit drop`,
-      );
-      await tx.unsafe(
-        `create function pg_temp.clock() returns timestamptz language sql as $$ select '1999-01-01'::timestamptz $$`,
-      );
-      await tx.unsafe(
-        `create function pg_temp.starts_with(text, text) returns boolean language sql as 'select true'`,
-      );
-      await tx.unsafe("set local search_path = pg_temp, carillon, pg_catalog");
-      await tx.unsafe(putting("own"));
-      expect(await tx`select from pg_temp.inbox`).toEqual([]);
-    });
-    expect(await owner`select caller from carillon.inbox where at > '2020-01-01'`).toEqual([
-      { caller: ann.role },
-    ]);
+    const evil = `evil_${ann.role}`;
+    await owner.unsafe(`create schema ${evil} authorization ${ann.role}`);
+    await owner`select carillon.restrict_caller(${ann.role}, 'orders:')`;
+    const tricks = [
+      `create temp table inbox (id bigint, at timestamptz, caller text, command jsonb, bytes int) on commit drop`,
+      `create function ${evil}.starts_with(text, text) returns boolean language sql as 'select true'`,
+      `create function ${evil}.pg_has_role(name, oid, text) returns boolean language sql as 'select false'`,
+      `create function ${evil}.jsonb_typeof(jsonb) returns text language plpgsql as $$ begin raise exception 'as %', current_user; end $$`,
+      `set local search_path = ${evil}, pg_temp, carillon, pg_catalog`,
+    ];
+    const tricked = (key: string) =>
+      ann.sql.begin(async (tx) => {
+        for (const trick of tricks) await tx.unsafe(trick);
+        // Not by put_schedule, whose own path would be in the way.
+        await tx.unsafe(`select carillon.send_command('{"delete": "${key}"}')`);
+        return tx`select from pg_temp.inbox`;
+      });
+    await expect(tricked("billing:1")).rejects.toMatchObject(denied);
+    expect(await tricked("orders:1")).toEqual([]);
+    expect(await owner`select caller from carillon.inbox`).toEqual([{ caller: ann.role }]);
     await owner`delete from carillon.inbox`;
+    await owner`select carillon.restrict_caller(${ann.role}, null)`;
   });
 
   test("sees errors of its own and of nobody else, whatever it tries", async () => {
-    for (const { role } of [ann, bob])
+    for (const [id, { role }] of [bob, ann].entries())
       await owner`
         insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
-        select coalesce(max(id), 0) + 1, now(), now(), ${role}, ${role}, '{}', 'It is not understood.', '[]' from carillon.inbox_refusals`;
+        values (${id}, now(), now(), ${role}, ${role}, '{}', 'It is not understood.', '[]')`;
     expect(await ann.sql`select caller from carillon.inbox_errors`).toEqual([{ caller: ann.role }]);
-    await ann.sql
-      .begin(async (tx) => {
-        await tx.unsafe(`
+    const looking = ann.sql.begin(async (tx) => {
+      await tx.unsafe(`
         create function pg_temp.leak(text) returns boolean language plpgsql cost 0.0000001
         as $$ begin raise exception 'saw %', $1; return true; end $$`);
-        await expect(
-          tx`select from carillon.inbox_errors where pg_temp.leak(key)`.then((rows) => rows),
-        ).rejects.toThrow(`saw ${ann.role}`);
-      })
-      .catch(() => {});
+      await tx`select from carillon.inbox_errors where pg_temp.leak(key)`;
+    });
+    await expect(looking).rejects.toThrow(`saw ${ann.role}`);
     await owner`delete from carillon.inbox_refusals`;
   });
 });
