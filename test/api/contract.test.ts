@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeCursor } from "../../lib/api/cursor.ts";
+import { bodyBytesMax } from "../../lib/api/json-body.ts";
+import type { Route } from "../../lib/api/route.ts";
+import { findOperation, routes } from "./contract.ts";
+import type { SendParts } from "./own-api.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+  await api.tick();
+  await answers("PUT", "/v1/schedules/walk", 201, { body: schedule });
+  await answers("PUT", "/v1/calendars/walk", 201, { body: { dates: ["12-25"] } });
+});
+
+afterAll(() => api.stop());
+
+const schedule = { when: "every 1d", target: { queue: "demo" }, group: "walk", tags: ["walk"] };
+const pulse = { ...schedule, delivery: "pulse" };
+
+/** `api.send` has compared the exchange with the document; here it must be the one that was meant. */
+async function answers(
+  method: string,
+  path: string,
+  status: number,
+  parts: SendParts = {},
+): Promise<unknown> {
+  const answer = await api.send(method, path, parts);
+  expect(`${method} ${path} ${answer.status}`, answer.body.slice(0, 500)).toBe(`${method} ${path} ${status}`);
+  return answer.json;
+}
+
+const named = (route: Route) => ({ name: `${route.method} ${route.path}`, route });
+
+/** The path with what its documentation gives as an example, which is nowhere to be found; or with what there is. */
+function pathOf({ path }: Route, found: Readonly<Record<string, string>> = {}): string {
+  const { parameters } = operationOf(path);
+  return path.replace(/\{(\w+)\+?\}/g, (_, name: string) => {
+    const example = parameters.find((each) => each.in === "path" && each.name === name)?.["example"];
+    return encodeURIComponent(found[name] ?? String(example));
+  });
+}
+
+function operationOf(path: string) {
+  const route = routes.find((each) => each.path === path);
+  const operation = findOperation(route?.method ?? "", path.replaceAll("+}", "}"))?.operation;
+  if (operation === undefined) throw new Error(`The document does not tell of ${path}.`);
+  return operation;
+}
+
+function partsOf({ doc, path }: Route): SendParts {
+  const required = operationOf(path).parameters.filter((each) => each.in === "query" && each.required);
+  const query = required.map(({ name }) => `${name}=2026-12-01T09:00:00Z`).join("&");
+  return { ...(doc?.body === undefined ? {} : { body: doc.body.example }), query };
+}
+
+const withBody = routes.filter(({ doc }) => doc?.body !== undefined);
+const answering = (status: number) =>
+  routes.filter(({ doc }) => doc?.problems?.some((problem) => problem === status) === true);
+
+describe("every route", () => {
+  test.each(routes.map(named))("$name answers 401 without a token", async ({ route }) => {
+    await answers(route.method, pathOf(route), 401, { ...partsOf(route), as: "" });
+  });
+
+  test.each(routes.map(named))("$name answers 400 to a query that it does not know", async ({ route }) => {
+    await answers(route.method, pathOf(route), 400, { ...partsOf(route), query: "nonsense=1" });
+  });
+
+  test.each(routes.filter(({ scope }) => scope !== "read").map(named))(
+    "$name answers 403 to a token that may only read",
+    async ({ route }) => {
+      await answers(route.method, pathOf(route), 403, { ...partsOf(route), as: "read" });
+    },
+  );
+
+  test.each(withBody.map(named))(
+    "$name answers 415 and 413 to what is no JSON or too large",
+    async ({ route }) => {
+      const found = { key: "walk", name: "walk" };
+      const text = { ...partsOf(route), body: "when: now", headers: { "content-type": "text/yaml" } };
+      await answers(route.method, pathOf(route, found), 415, text);
+      const large = { ...partsOf(route), body: `"${"x".repeat(bodyBytesMax)}"` };
+      await answers(route.method, pathOf(route, found), 413, large);
+    },
+  );
+
+  test.each(answering(404).map(named))("$name answers 404 where there is nothing", async ({ route }) => {
+    const query = route.path === "/v1/jobs" ? "key=no-such" : partsOf(route).query;
+    await answers(route.method, pathOf(route), 404, {
+      ...partsOf(route),
+      ...(query === undefined ? {} : { query }),
+    });
+  });
+
+  test.each(answering(412).map(named))("$name answers 412 to another version", async ({ route }) => {
+    const found = { key: "walk", name: "walk", target: "queue/demo", n: "1" };
+    await answers(route.method, pathOf(route, found), 412, {
+      ...partsOf(route),
+      headers: { "if-match": '"999"' },
+    });
+  });
+});
+
+describe("each other status that is documented comes up", () => {
+  test("in the edits of schedules", async () => {
+    await answers("POST", "/v1/schedules", 201, { body: { key: "posted", ...schedule } });
+    await answers("POST", "/v1/schedules", 409, { body: { key: "posted", ...schedule } });
+    await answers("POST", "/v1/schedules", 422, { body: pulse });
+    await answers("PUT", "/v1/schedules/posted", 200, { body: { ...schedule, when: "every 2d" } });
+    await answers("PUT", "/v1/schedules/posted", 422, { body: pulse });
+    await answers("PATCH", "/v1/schedules/posted", 200, { body: { tags: null } });
+    await answers("PATCH", "/v1/schedules/posted", 422, { body: { delivery: "pulse" } });
+    await answers("POST", "/v1/schedules/posted/pause", 200, { body: { reason: "walk" } });
+    await answers("POST", "/v1/schedules/posted/resume", 200);
+    await answers("GET", "/v1/schedules/posted", 200);
+    await answers("GET", "/v1/schedules", 200);
+    await answers("GET", "/v1/schedules/posted/versions", 200);
+    await answers("POST", "/v1/schedules/posted/versions/1/restore", 200);
+    await api.sql`
+      update carillon.schedule_versions set target = '{"handler": "gone"}'
+      where version = 2 and schedule_id = (select id from carillon.schedules where key = 'posted')`;
+    await answers("POST", "/v1/schedules/posted/versions/2/restore", 422);
+    await answers("DELETE", "/v1/schedules/posted", 204);
+  });
+
+  test("in what tells times", async () => {
+    await answers("GET", "/v1/schedules/walk/next", 200, { query: "n=3" });
+    await answers("POST", "/v1/preview", 200, { body: { when: "0 9 * * *", n: 2 } });
+    await answers("POST", "/v1/preview", 422, { body: { when: "0 9 * * *", delivery: "pulse" } });
+    await answers("GET", "/v1/schedules/walk/explain", 200, { query: "at=2026-12-01T09:00:00Z" });
+    await answers("GET", "/v1/zone-data", 200);
+    await answers("GET", `/v1/zone-data/${process.versions["tz"]}/moves`, 200);
+  });
+
+  test("in what fires", async () => {
+    const body = { when: "every 1d", target: { handler: "greet" }, payload: { name: "Ann" } };
+    await answers("PUT", "/v1/schedules/greeted", 201, { body });
+    await answers("POST", "/v1/schedules/greeted/fire", 202);
+    await answers("POST", "/v1/schedules/greeted/fire", 422, { body: { payload: { name: 1 } } });
+    const past = { from: "2020-01-01T00:00:00Z", to: "2020-01-02T00:00:00Z" };
+    await answers("POST", "/v1/schedules/greeted/backfill", 422, { body: past });
+    const to = new Date(Date.now() + 1_000).toISOString();
+    await answers("POST", "/v1/schedules/greeted/backfill", 202, {
+      body: { from: new Date().toISOString(), to },
+    });
+  });
+
+  test("in what jobs go through", async () => {
+    const fired = await answers("POST", "/v1/schedules/walk/fire", 202);
+    const path = `/v1/jobs/${idOf(fired)}`;
+    await answers("GET", path, 200);
+    await answers("GET", "/v1/jobs", 200, { query: "key=walk" });
+    await answers("GET", "/v1/schedules/walk/jobs", 200);
+    await answers("POST", `${path}/retry`, 409);
+    await answers("POST", `${path}/cancel`, 200, { body: { reason: "walk" } });
+    await answers("POST", `${path}/cancel`, 409);
+    await answers("POST", `${path}/retry`, 202);
+    await api.sql`
+      update carillon.parcels set lease_until = carillon.clock() + interval '1 hour', claimed_at = carillon.clock(), fence = fence + 1`;
+    await answers("POST", `${path}/cancel`, 202);
+    await answers("POST", "/v1/jobs:retry", 202, { body: { filter: { key: "walk" } } });
+    await answers("POST", "/v1/jobs:retry", 422, { body: { filter: { state: "cancelled" } } });
+    await answers("POST", "/v1/jobs:cancel", 202, { body: { filter: { key: "no-such" } } });
+  });
+
+  test("in groups and tags", async () => {
+    const stale = `cursor=${writeCursor("holds", "1")}`;
+    for (const path of ["/v1/groups/walk", "/v1/tags/walk"]) {
+      await answers("GET", path, 200);
+      await answers("POST", `${path}/resume`, 409, { query: stale });
+      await answers("POST", `${path}/pause`, 200, { body: { reason: "walk" } });
+      await answers("POST", `${path}/pause`, 409, {
+        query: stale.replace(/=.*/, `=${writeCursor("holds", "999")}`),
+      });
+      await answers("GET", path, 200);
+      await answers("POST", `${path}/resume`, 200);
+      await answers("POST", `${path}/cancel`, 200);
+    }
+  });
+
+  test("in calendars", async () => {
+    await answers("PUT", "/v1/calendars/walk", 200, { body: { dates: ["12-25"] } });
+    await answers("GET", "/v1/calendars/walk", 200);
+    await answers("GET", "/v1/calendars", 200);
+    await answers("PUT", "/v1/schedules/by-calendar", 201, {
+      body: { ...schedule, calendar: { name: "walk" } },
+    });
+    await answers("DELETE", "/v1/calendars/walk", 409);
+    await answers("DELETE", "/v1/schedules/by-calendar", 204);
+    await answers("DELETE", "/v1/calendars/walk", 204);
+  });
+
+  test("in limits", async () => {
+    await answers("PUT", "/v1/limits/queue/demo", 200, { body: { concurrency: 3, rate: "10/s" } });
+    await answers("GET", "/v1/limits/queue%2Fdemo", 200);
+    await answers("GET", "/v1/limits", 200);
+    await answers("DELETE", "/v1/limits/queue/demo", 204);
+  });
+
+  test("in what tells of the service", async () => {
+    await answers("GET", "/health", 200, { as: "" });
+    await answers("GET", "/v1/openapi.json", 200, { as: "read" });
+  });
+});
+
+test("no status of a route is documented that nothing has shown", () => {
+  const documented = routes.flatMap(({ method, path, scope, doc }) => {
+    const of = [
+      ...Object.keys(doc?.answers ?? {}),
+      ...(doc?.problems ?? []),
+      ...(doc?.body === undefined ? [] : [413, 415]),
+      ...(scope === "read" ? [] : [403]),
+      400,
+      401,
+    ];
+    return of.map((status) => `${method} ${path.replace("+}", "}")} ${status}`);
+  });
+  expect([...new Set(documented)].filter((each) => !api.seen.has(each))).toEqual([]);
+});
+
+function idOf(job: unknown): string {
+  if (typeof job === "object" && job !== null && "id" in job) return String(job.id);
+  throw new Error("There is no id in the answer.");
+}
