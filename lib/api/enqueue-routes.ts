@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import { enqueueShape, readEnqueue } from "../command/job-shape.ts";
+import { jobShape, readJob } from "../command/job-shape.ts";
 import { Refusal } from "../refusal.ts";
 import { jobSchema, jobView } from "./job-view.ts";
 import { examples } from "./openapi-examples.ts";
@@ -17,7 +17,7 @@ const doc: RouteDoc = {
     "One run without a lasting schedule: now, or `at` an instant or after a time such as `in 5m`. Of one `key` one job waits at a time: another one replaces it, unless `ifExists` says `keep` or `refuse`; one that runs goes on, and the other follows. Without a key one is made.",
   tag: "Jobs",
   body: {
-    schema: enqueueShape,
+    schema: jobShape,
     example: {
       target: { queue: "orders" },
       payload: { orderId: 1234 },
@@ -53,7 +53,7 @@ export function enqueueRoutes(operations: Operations): Route[] {
       doc,
       answer: async ({ body, token, caller }) => {
         const newKey = () => `${token.prefix ?? ""}job:${uuidv7()}`;
-        const wish = readEnqueue(body(), { newKey });
+        const wish = readJob(body(), { newKey });
         refuseForeignKey(token, wish.key);
         const { change, job } = await asJob(() => operations.enqueueJob({ ...wish, caller }));
         return {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { readDuration } from "../cadence/duration.ts";
+import type { IfExists } from "../plan/enqueue-job.ts";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
@@ -26,10 +27,6 @@ const atShape = storableText({ max: 100 })
     return z.NEVER;
   });
 
-/** What becomes of a job whose key has one that is not done yet. */
-export const ifExistsShape = z.enum(["replace", "keep", "refuse"]);
-export type IfExists = z.output<typeof ifExistsShape>;
-
 const now = "in 0s";
 const { shape: scheduleFields } = scheduleShape;
 
@@ -47,43 +44,34 @@ const jobFields = {
   timeout: scheduleFields.timeout,
 };
 
-/** A job without a lasting schedule. */
+/** A job without a lasting schedule, as `POST /v1/jobs` takes it. */
 export const jobShape = z.strictObject({
-  key: keyShape.optional(),
+  key: keyShape.optional().describe("Of one key one job waits at a time. Without one a key is made."),
   at: atShape.nullish(),
+  ifExists: z
+    .enum(["replace", "keep", "refuse"])
+    .default("replace")
+    .describe("What becomes of a job of this key that is not done yet."),
   ...jobFields,
 });
-
-/** As `POST /v1/jobs` takes it, where one can say what becomes of the one that is there. */
-export const enqueueShape = jobShape.extend({ ifExists: ifExistsShape.default("replace") });
 
 export interface JobInput {
   /** The schedule's: given, or made. */
   key: string;
   /** A schedule that runs once and goes by itself. */
   body: ScheduleBody;
+  ifExists: IfExists;
 }
 
 /** Reads a job as JSON gave it; throws a Refusal that names every fault in it. */
 export function readJob(input: unknown, { newKey }: { newKey: () => string }): JobInput {
-  return jobInput(shaped(jobShape, input), newKey);
-}
-
-export function readEnqueue(
-  input: unknown,
-  { newKey }: { newKey: () => string },
-): JobInput & { ifExists: IfExists } {
-  const { ifExists, ...job } = shaped(enqueueShape, input);
-  return { ...jobInput(job, newKey), ifExists };
+  const { key, at, ifExists, ...fields } = shaped(jobShape, input);
+  const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });
+  return { key: key ?? newKey(), body, ifExists };
 }
 
 function shaped<Shape>(schema: z.ZodType<Shape>, input: unknown): Shape {
   const read = schema.safeParse(input, { reportInput: true });
   if (read.success) return read.data;
   throw new Refusal("invalid", "The job is not understood.", shapeFaults(read.error));
-}
-
-function jobInput({ key, at, ...fields }: z.output<typeof jobShape>, newKey: () => string): JobInput {
-  const body = parseScheduleBody({ ...fields, when: at ?? now, deleteOnEnd: true });
-  return { key: key ?? newKey(), body };
 }

@@ -5,6 +5,7 @@ import type { Label } from "../schedule/shared-holds.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import type { EditSteps } from "./edit-transaction.ts";
+import { enqueueSteps } from "./enqueue-job.ts";
 import { askedTogether, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { makeSchedules, type Prepared, prepareSchedule } from "./make-schedules.ts";
@@ -53,6 +54,7 @@ export async function applyWave(
   const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
   const plain = changes.filter(isPlainEdit);
   const parcels = [...(await makeSchedules(tx, made)), ...(await applyPlainEdits(tx, plain))];
+  parcels.push(...changes.flatMap(({ freed = [] }) => freed));
   for (const { current, state, edit, holdsAfter, caller } of changes.filter((each) => !isPlainEdit(each)))
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
   return { results, parcels };
@@ -143,7 +145,9 @@ function stateOf(states: ReadonlyMap<number, ShardState>, shard: number): ShardS
 function stepsOf(operation: Operation): EditSteps {
   switch (operation.kind) {
     case "put":
-      return putSteps(operation);
+      return operation.ifExists === undefined
+        ? putSteps(operation)
+        : enqueueSteps({ ...operation, ifExists: operation.ifExists });
     case "patch":
       return patchSteps(operation, operation.accept);
     case "delete":

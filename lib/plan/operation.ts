@@ -3,6 +3,7 @@ import type { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { IfMatch } from "./edit-transaction.ts";
+import type { IfExists } from "./enqueue-job.ts";
 
 /** One edit of one schedule among many. */
 export type Operation = {
@@ -16,6 +17,8 @@ export type Operation = {
       ifNoneMatch?: boolean | undefined;
       /** From when a `when` such as `in 3h` counts; from now where it is left out. What is past by then runs at once. */
       countFrom?: Date | undefined;
+      /** Of a job without a lasting schedule: what becomes of one that is not done yet. */
+      ifExists?: IfExists | undefined;
     }
   | {
       kind: "patch";

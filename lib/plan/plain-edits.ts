@@ -18,6 +18,8 @@ import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** An edit of one schedule among many, as it was decided. */
 export interface DecidedEdit {
+  /** By deciding. */
+  freed?: readonly OutgoingParcel[];
   current: StoredSchedule;
   state: ShardState;
   edit: Edit;
