@@ -6,6 +6,7 @@ import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { PresentedToken, Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
+import { auditRoutes } from "./audit-routes.ts";
 import { authenticate, type FindToken } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
@@ -23,7 +24,7 @@ import { conditionalRoutes } from "./preconditions.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { readRequest } from "./request.ts";
 import type { Route } from "./route.ts";
-import { makeRouter } from "./router.ts";
+import { makeRouter, notAllowed } from "./router.ts";
 import { scheduleRoutes } from "./schedule-routes.ts";
 import { statsRoutes } from "./stats-routes.ts";
 import { timeRoutes } from "./time-routes.ts";
@@ -77,6 +78,7 @@ export function apiRoutes(
     ...zoneRoutes(operations),
     ...statsRoutes(operations),
     ...tokenRoutes(operations),
+    ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
   ];
@@ -92,9 +94,9 @@ export function makeApi(
   const router = makeRouter(apiRoutes(operations, parts));
   const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
-    return parts.answerOnce({ event, requestId, token }, async () =>
-      toHttp(await router(readRequest(event, requestId), token)),
-    );
+    if (event.rawPath === "/health") throw notAllowed(["GET"]);
+    const answer = router(readRequest(event, requestId), token);
+    return parts.answerOnce({ event, requestId, token }, async () => toHttp(await answer()));
   })
     .use(requestLog(parts))
     .use(problems())

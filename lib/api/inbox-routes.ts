@@ -46,7 +46,7 @@ const errorSchema = z.strictObject({
   refusedAt: instantText,
   caller: z.string().describe("The role that had logged in."),
   key: z.string().nullable(),
-  command: z.json().describe("As it was written, credentials hidden."),
+  command: z.unknown().describe("As it was written, credentials hidden."),
   problem: z.string(),
   errors: z.array(z.strictObject({ path: z.string(), message: z.string() })),
 });

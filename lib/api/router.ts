@@ -6,10 +6,12 @@ import { Problem } from "./problem.ts";
 import type { ApiRequest } from "./request.ts";
 import type { Route } from "./route.ts";
 
-/** Finds the route of a request and runs it; says 404, 405 or 403 where there is none for this method or this token. */
-export function makeRouter(routes: readonly Route[]): (request: ApiRequest, token: Token) => Promise<Answer> {
+/** Finds the route of a request, to be run; says 404, 405 or 403 where there is none for this method or this token. */
+export function makeRouter(
+  routes: readonly Route[],
+): (request: ApiRequest, token: Token) => () => Promise<Answer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
-  return async (request, token) => {
+  return (request, token) => {
     const here = table.flatMap(({ route, pattern }) => {
       const parameters = matched(pattern, request.segments);
       return parameters === null ? [] : [{ route, parameters }];
@@ -20,7 +22,7 @@ export function makeRouter(routes: readonly Route[]): (request: ApiRequest, toke
     const { route, parameters } = found;
     if (!allows(token, route.scope))
       throw forbidden(`This takes a token of scope ${route.scope}; yours has ${token.scope}.`);
-    return route.run(request, parameters, token);
+    return () => route.run(request, parameters, token);
   };
 }
 
@@ -28,7 +30,7 @@ export function forbidden(detail: string): Refusal {
   return new Refusal("forbidden", detail);
 }
 
-function notAllowed(methods: readonly string[]): Problem {
+export function notAllowed(methods: readonly string[]): Problem {
   const allow = [...methods].sort().join(", ");
   return new Problem("method-not-allowed", `This path takes ${allow}.`, { allow });
 }

@@ -10,6 +10,8 @@ export const targetFilter = z
     /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,300})?$/u,
     "takes a kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`",
   )
+  // As tools read it that do not know classes of characters.
+  .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,300})?$" })
   .describe("A kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`.");
 
 const filterQuery = {

@@ -19,12 +19,15 @@ export interface LoopbackServer {
   close(graceMs: number): Promise<void>;
 }
 
+/** More than a query may have, percent-encoded: what is too long is refused by the API, with a problem, and not by the server. */
+const headerBytesMax = 64 * 1024;
+
 /** Listens on the loopback interface only; port 0 takes any free one. */
 export async function listenOnLoopback(
   port: number,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<LoopbackServer> {
-  const server = createServer(answer);
+  const server = createServer({ maxHeaderSize: headerBytesMax }, answer);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(isTaken(error) ? new PortTaken(port) : error));
     server.listen(port, "127.0.0.1", resolve);

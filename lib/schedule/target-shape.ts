@@ -31,10 +31,9 @@ const attributes = z
         /^(?!aws\.|amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/i,
         "is not a name that SQS takes for an attribute",
       ),
-    storableText({ max: 1_000 }).regex(
-      /^[^\p{Cc}\uFFFE\uFFFF]*$/u,
-      "holds a character that SQS does not take",
-    ),
+    storableText({ max: 1_000 })
+      .regex(/^[^\p{Cc}\uFFFE\uFFFF]*$/u, "holds a character that SQS does not take")
+      .meta({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffe\\uffff]*$" }),
   )
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
   .meta({ maxProperties: attributesMax });
