@@ -41,7 +41,7 @@ export interface ScheduleRead {
 
 export async function readScheduleById(tx: Tx, id: string): Promise<ScheduleRead> {
   const stored = await findScheduleById(tx, id);
-  const [read] = stored === null ? [] : await readStored(tx, [stored]);
+  const [read] = stored === null ? [] : await readStored(tx, [stored], backlogLookedAt);
   if (read === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
   return read;
 }
@@ -50,18 +50,22 @@ export async function readScheduleById(tx: Tx, id: string): Promise<ScheduleRead
 export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | null> {
   const stored = await findSchedule(tx, key);
   if (stored === null) return null;
-  const [read] = await readStored(tx, [stored]);
+  const [read] = await readStored(tx, [stored], backlogLookedAt);
   const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, started: true })).items;
   return read === undefined ? null : { ...read, lastJob };
 }
 
-export async function readStored(tx: Tx, stored: readonly StoredSchedule[]): Promise<ScheduleRead[]> {
+/** `depth`: of how many due occurrences the oldest that waits is told. */
+export async function readStored(
+  tx: Tx,
+  stored: readonly StoredSchedule[],
+  depth = 1,
+): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
   const now = await databaseClock(tx);
   const ids = stored.map(({ id }) => id);
   const holds = await holdsOf(tx, ids);
   const shards = await shardsAt(tx);
-  const depth = stored.length === 1 ? backlogLookedAt : 1;
   const probes = stored.map((schedule) =>
     probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard)),
   );

@@ -90,7 +90,7 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
   const byReading = failing || state === "active" || state === "ended";
   return {
     covered: isCovered(access, named),
-    lookedMax: failing ? 2_000 : access.by === "targets" ? 20_000 / Math.max(1, access.ids.length) : 15_000,
+    lookedMax: failing ? 2_000 : lookedThrough(access),
     look: (after, most) => look(tx, { access, named, state, failing }, after, most),
     judge: byReading
       ? async (reads) => {
@@ -101,6 +101,12 @@ async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFi
         }
       : null,
   };
+}
+
+/** A walk that merges those of several targets looks at as many of each. */
+function lookedThrough(access: Access): number {
+  const walks = access.by === "targets" ? Math.max(1, access.ids.length) : 1;
+  return Math.min(15_000, Math.floor(20_000 / walks));
 }
 
 interface Look {
