@@ -21,8 +21,8 @@ export type Outcome =
 export interface Chunk {
   /** In the order in which they were given. */
   commands: readonly Understood[];
-  /** Refused before, to be noted in the same transaction. */
-  dead: readonly DeadCommand[];
+  /** Refused before, to be noted in the same transaction. Null where what is refused is dead already. */
+  dead: readonly DeadCommand[] | null;
   /** Whether one that is for a schedule which is not there may wait for it. */
   mayWait(command: Understood): boolean;
   /** Last of all in the transaction. */
@@ -66,14 +66,15 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     );
     const lost = new Set(told.lost.map(({ kept }) => kept));
     await writeMarks(tx, remembered(taken, markOf, lost));
-    await noteDead(tx, [...dead, ...deadAmong(told.outcomes)]);
+    if (dead !== null) await noteDead(tx, [...dead, ...deadAmong(told.outcomes)]);
     await forgetDead(
       tx,
       taken.flatMap(({ received }) => (received.isAgain ? [received] : [])),
     );
     await after?.(tx, told.outcomes);
   };
-  if (marks.size + dead.length === 0 && after === undefined) return tell(plan, [], mayWait).outcomes;
+  if (marks.size === 0 && (dead ?? []).length === 0 && after === undefined)
+    return tell(plan, [], mayWait).outcomes;
   await applyOperations(
     deps,
     plan.steps.map(({ operation }) => operation),

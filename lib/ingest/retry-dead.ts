@@ -38,7 +38,7 @@ export async function retryDead(
   for (const { refusal } of refused) throw new Refusal(refusal.kind, refusal.message, refusal.faults);
   const outcomes = await applyChunk(deps, {
     commands: understood,
-    dead: [],
+    dead: null,
     mayWait: () => false,
     after: async (tx, all) => {
       if ([...all.values()].every(({ became }) => became !== "refused")) await deleteDeadCommand(tx, id);

@@ -1,3 +1,4 @@
+import { v5 as uuidv5 } from "uuid";
 import { parseWhen } from "../cadence/parse-when.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import type { Operation, Refused } from "../plan/operation.ts";
@@ -71,7 +72,14 @@ function operationOf(
 ): { operation: Operation } | { key: string | null; refusal: Refused } {
   const caller: Caller = { ...as, origin: { via: "queue", ...as.origin, request: id } };
   const [read] = readCommands(
-    [{ input, caller, countFrom: at, refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)) }],
+    [
+      {
+        input: withKey(input, id),
+        caller,
+        countFrom: at,
+        refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)),
+      },
+    ],
     acceptance,
   );
   if (read === undefined) throw new Error("A command was read as none.");
@@ -87,6 +95,16 @@ function operationOf(
       },
     };
   return { operation: countedFrom(read.operation, at, now) };
+}
+
+const jobKeys = "6c1a3f0e-52a8-4d19-9a55-1f0f0a3c2d77";
+
+/** A job that names no key has one made of its command's id: come twice, the command is still one job. */
+function withKey(input: unknown, id: string): unknown {
+  if (typeof input !== "object" || input === null || !("job" in input)) return input;
+  const { job } = input;
+  if (typeof job !== "object" || job === null || "key" in job) return input;
+  return { ...input, job: { key: uuidv5(id, jobKeys), ...job } };
 }
 
 function refuseForeign(prefix: string | null, key: string): void {

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
+import { acceptanceOf } from "../../lib/command/acceptance.ts";
+import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
+import { applyChunk, deadOf } from "../../lib/ingest/apply-chunk.ts";
+import { readMessage } from "../../lib/ingest/received.ts";
+import { understand } from "../../lib/ingest/understand.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { type OwnApi, ownApi } from "../api/own-api.ts";
+import { memoryQueue } from "../support/memory-queue.ts";
+
+let api: OwnApi;
+beforeAll(async () => {
+  api = await ownApi();
+});
+afterAll(() => api.stop());
+beforeEach(() => api.sql`delete from carillon.dead_commands`);
+
+/** As the function does it, but for the dead-letter queue. */
+async function send(commands: unknown): Promise<void> {
+  const clock = { now: () => new Date(), sleep: async () => {} };
+  const deps = {
+    sql: api.sql,
+    queue: memoryQueue(clock, silentLog),
+    log: silentLog,
+    prefix: null,
+    acceptance: acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: "us-east-1" }) }),
+  };
+  const now = new Date();
+  const attributes = {
+    SentTimestamp: String(now.getTime()),
+    ApproximateReceiveCount: "1",
+    SenderId: "",
+    ApproximateFirstReceiveTimestamp: "0",
+  };
+  const read = readMessage({ messageId: randomUUID(), body: JSON.stringify(commands), attributes });
+  const received = read.flatMap((each) => ("refusal" in each ? [] : [each]));
+  const { understood, refused } = understand(deps, received, now);
+  const dead = refused.map((each) => deadOf(each.received, each.key, each.refusal));
+  await applyChunk(deps, { commands: understood, dead, mayWait: () => false });
+}
+
+const page = z.object({
+  items: z.array(z.looseObject({ id: z.string(), key: z.string() })),
+  cursor: z.string().optional(),
+});
+
+async function list(query = "") {
+  const { status, json } = await api.send("GET", "/v1/commands/dead", { query });
+  expect(status).toBe(200);
+  return page.parse(json);
+}
+
+const target = { queue: "demo" };
+
+test("dead commands are listed newest first, in pages, with the reason, and without payloads and secrets", async () => {
+  const webhook = {
+    url: "https://user:pass@example.com/",
+    secret: "hush",
+    headers: { authorization: "hush" },
+  };
+  await send([
+    { put: { key: "a", when: 7, target } },
+    { put: { key: "b", when: "every 1h", target: { webhook }, payload: { n: 1 }, colour: "red" } },
+    { pause: "c" },
+  ]);
+  const first = await list("limit=2");
+  expect(first.items.map(({ key }) => key)).toEqual(["c", "b"]);
+  const second = await list(`limit=2&cursor=${first.cursor}`);
+  expect(second.items.map(({ key }) => key)).toEqual(["a"]);
+  expect(second.cursor).toBeUndefined();
+  const [missing, unknown] = first.items;
+  expect(missing).toMatchObject({ error: { status: 404 }, command: { pause: "c" } });
+  expect(unknown).toMatchObject({
+    error: { status: 400, errors: expect.arrayContaining([expect.objectContaining({ path: "put.colour" })]) },
+  });
+  expect(JSON.stringify(first)).not.toMatch(/hush|user:pass|"payload"/);
+  const alone = await api.send("GET", `/v1/commands/dead/${unknown?.id}`);
+  expect(alone.json).toMatchObject({ command: { put: { key: "b", payload: { n: 1 } } } });
+  expect(alone.body).not.toMatch(/hush|user:pass/);
+  expect((await list("prefix=b")).items.map(({ key }) => key)).toEqual(["b"]);
+});
+
+test("one that is mended is tried again, as the command that it is", async () => {
+  await send([
+    { put: { key: "mended", when: "every 1h", target, calendar: { name: "free" } } },
+    { pause: "mended" },
+  ]);
+  const [pause, put] = (await list()).items;
+  const retry = (id: string | undefined) => api.send("POST", `/v1/commands/dead/${id}/retry`);
+  expect(await retry(put?.id)).toMatchObject({ status: 422 });
+  expect((await list()).items).toHaveLength(2);
+  await api.send("PUT", "/v1/calendars/free", { body: { dates: ["12-25"] } });
+  expect(await retry(put?.id)).toMatchObject({ status: 200, json: { key: "mended", change: "created" } });
+  expect(await retry(put?.id)).toMatchObject({ status: 404 });
+  expect(await retry(pause?.id)).toMatchObject({ status: 200, json: { change: "changed" } });
+  expect((await list()).items).toEqual([]);
+  expect((await api.send("GET", "/v1/schedules/mended")).json).toMatchObject({ state: "paused" });
+  const [audit] =
+    await api.sql`select origin from carillon.audit where subject = 'mended' order by id limit 1`;
+  expect(audit).toMatchObject({
+    origin: { via: "queue", token: expect.any(String), ip: expect.any(String) },
+  });
+});
+
+test("one whose key something newer has come for is passed over, and gone", async () => {
+  await send({ put: { key: "old", when: "every 1h", target, calendar: { name: "none" } } });
+  await api.send("PUT", "/v1/schedules/old", { body: { when: "every 2h", target } });
+  await api.send("PUT", "/v1/calendars/none", { body: { dates: ["12-25"] } });
+  const [dead] = (await list()).items;
+  expect(await api.send("POST", `/v1/commands/dead/${dead?.id}/retry`)).toMatchObject({
+    status: 200,
+    json: { change: "passed-over" },
+  });
+  expect((await api.send("GET", "/v1/schedules/old")).json).toMatchObject({ when: "every 2h" });
+});
+
+test("a token sees, tries and forgets what it reaches", async () => {
+  await send([{ pause: "team:a" }, { pause: "other" }]);
+  const [other, own] = (await list()).items;
+  await api.sql`update carillon.tokens set prefix = 'team:' where name = 'adminer'`;
+  try {
+    expect((await list()).items.map(({ key }) => key)).toEqual(["team:a"]);
+    for (const [method, path] of [
+      ["GET", ""],
+      ["POST", "/retry"],
+      ["DELETE", ""],
+    ] as const)
+      expect(await api.send(method, `/v1/commands/dead/${other?.id}${path}`)).toMatchObject({ status: 404 });
+    expect(await api.send("DELETE", `/v1/commands/dead/${own?.id}`)).toMatchObject({ status: 204 });
+  } finally {
+    await api.sql`update carillon.tokens set prefix = null`;
+  }
+  expect(await api.send("DELETE", "/v1/commands/dead/x")).toMatchObject({ status: 404 });
+  expect(await api.send("GET", "/v1/commands/dead", { as: "write" })).toMatchObject({ status: 403 });
+});
