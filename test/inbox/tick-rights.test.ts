@@ -49,7 +49,7 @@ const living = keys.filter((key) => key !== "counted");
 
 test("the tick has every right that edits take, whatever a schedule is and whatever stands", async () => {
   const { queue, as } = world;
-  const read = readCalendarRules({ weekly: ["SAT", "SUN"] });
+  const read = readCalendarRules({ weekly: ["sat", "sun"] });
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
   await putCalendar(
     { sql: as.api, queue },
