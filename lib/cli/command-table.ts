@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { editCommands } from "./edit-commands.ts";
 import { groupCommands } from "./group-command.ts";
 import { jobCommands } from "./job-commands.ts";
+import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
 import { statsCommands } from "./stats-commands.ts";
@@ -23,5 +24,6 @@ export const commandTable: readonly Command[] = [
   ...statsCommands,
   ...auditCommands,
   ...tailCommands,
+  ...queueCommands,
   ...tokenCommands,
 ];

@@ -85,14 +85,26 @@ const ls = command({
   summary: "List schedules",
   usage: "[prefix]",
   words: { min: 0, max: 1 },
-  options: { ...scheduleFilterOptions, ...listOptions },
+  options: {
+    ...scheduleFilterOptions,
+    ...listOptions,
+    count: { about: "Only how many there are" },
+  },
   examples: [
     "carillon ls order:",
     "carillon ls --group order:1 --state paused",
     "carillon ls --tag reports --all --json",
+    `carillon ls --next-from now --next-to "in 1h"`,
+    "carillon ls --failing --count",
   ],
   run: async (call) => {
-    const { client, out, signal } = call;
+    const { given, client, out, signal } = call;
+    if (given.flag("count")) {
+      const { count, more } = await client.schedules.count({ ...scheduleFilterFrom(call), signal });
+      if (out.isJson) out.json({ count, more });
+      else out.line(`${count}${more ? " or more" : ""}`);
+      return;
+    }
     const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
     out.table(scheduleColumns(out), await someOf(call, list), "There is no such schedule.");
   },

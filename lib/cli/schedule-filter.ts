@@ -1,25 +1,32 @@
 import type { ScheduleFilter, ScheduleState } from "../client/main.ts";
 import type { Call, OptionSpec } from "./command.ts";
 import { UsageFault } from "./fault.ts";
+import { instantFrom } from "./input.ts";
 
 export const scheduleFilterOptions = {
   prefix: { value: "prefix", about: "Keys that begin with this" },
   group: { value: "group", about: "Of this group" },
   tag: { value: "tag", about: "With this tag" },
   state: { value: "state", about: "active, paused or ended" },
-  target: { value: "target", about: "A kind of target, such as webhook" },
+  target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
+  "created-by": { value: "token", about: "Made with this token, by its name" },
+  failing: { about: "A job of it is dead, and none has succeeded since" },
+  "next-from": { value: "instant", about: "That run next from this on, such as now" },
+  "next-to": { value: "instant", about: "That run next before this, such as `in 1h`" },
 } as const satisfies Record<string, OptionSpec>;
 
-export function scheduleFilterFrom({
-  given,
-  words,
-}: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
+export function scheduleFilterFrom(call: Call<keyof typeof scheduleFilterOptions>): ScheduleFilter {
+  const { given, words } = call;
   return {
     prefix: given.text("prefix") ?? words[0],
     group: given.text("group"),
     tag: given.text("tag"),
     state: oneOf(given.text("state"), ["active", "paused", "ended"] satisfies ScheduleState[], "--state"),
     target: given.text("target"),
+    createdBy: given.text("created-by"),
+    failing: given.flag("failing") ? true : undefined,
+    nextFrom: instantFrom(call, given.text("next-from"), "--next-from"),
+    nextTo: instantFrom(call, given.text("next-to"), "--next-to"),
   };
 }
 

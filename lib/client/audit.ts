@@ -1,16 +1,32 @@
 import type { Instant, InstantText, Json } from "./json.ts";
 import type { Change } from "./time.ts";
 
-/** Who did what, and from where. */
+/** From where something was asked for. */
+export interface Origin {
+  via: "api" | "queue" | "sql" | "handler";
+  token?: string;
+  request?: string;
+  ip?: string;
+  agent?: string;
+}
+
+/** One thing that was done. */
 export interface AuditEntry {
   id: string;
   at: InstantText;
   actor: string;
+  /** Such as `schedule.replaced`. */
   action: string;
   subject: string;
+  /** Of the schedule or the calendar, after the change. */
+  version: number | null;
+  /** Of what is not one schedule: the keys that are concerned begin with it. */
+  prefix: string | null;
+  /** Null for what Carillon does by itself. */
+  origin: Origin | null;
+  /** Of a schedule: what differs. */
+  changes: Change[];
   detail: Json;
-  changes?: Change[];
-  origin?: { [name: string]: Json } | null;
 }
 
 export interface AuditFilter {

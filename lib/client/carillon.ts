@@ -2,6 +2,7 @@ import type { AuditEntry, AuditFilter } from "./audit.ts";
 import { pause } from "./backoff.ts";
 import { type BatchOptions, type Operation, type OperationResult, sendBatch } from "./batch.ts";
 import { Calendars } from "./calendars.ts";
+import { Commands, Inbox } from "./commands.ts";
 import { LabelledSchedules } from "./groups.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
@@ -38,6 +39,8 @@ export class Carillon {
   readonly limits: TargetLimits;
   readonly zoneData: ZoneData;
   readonly tokens: Tokens;
+  readonly commands: Commands;
+  readonly inbox: Inbox;
   readonly #send: Send;
 
   constructor(options: CarillonOptions) {
@@ -71,6 +74,8 @@ export class Carillon {
     this.limits = new TargetLimits(send);
     this.zoneData = new ZoneData(send);
     this.tokens = new Tokens(send);
+    this.commands = new Commands(send);
+    this.inbox = new Inbox(send);
   }
 
   /** Any request of the API: what this version of the client has no method for, and bodies that come as JSON from elsewhere. */

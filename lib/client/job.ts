@@ -37,7 +37,7 @@ export interface Attempt {
   startedAt: InstantText;
   finishedAt: InstantText;
   durationMs: number;
-  outcome: string;
+  outcome: "succeeded" | "failed" | "crashed" | "cancelled";
   error: string | null;
   errorClass: string | null;
   stack: string | null;

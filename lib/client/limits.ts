@@ -1,7 +1,7 @@
 import type { InstantText } from "./json.ts";
 import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
-import type { CallOptions, EditOptions, Send } from "./transport.ts";
+import type { Answered, CallOptions, EditOptions, PutOptions, Send } from "./transport.ts";
 
 export interface LimitsBody {
   /** So many at once. */
@@ -23,6 +23,11 @@ export interface Limits {
   waiting: number;
 }
 
+/** With their version, for `ifMatch`. */
+export interface VersionedLimits extends Limits {
+  version: number;
+}
+
 /** How much each target is asked to bear. */
 export class TargetLimits {
   readonly #send: Send;
@@ -31,12 +36,12 @@ export class TargetLimits {
     this.#send = send;
   }
 
-  async get(target: string, options?: CallOptions): Promise<Limits> {
-    return (await this.#send<Limits>({ method: "GET", path: at(target), options })).body;
+  async get(target: string, options?: CallOptions): Promise<VersionedLimits> {
+    return versioned(await this.#send<Limits>({ method: "GET", path: at(target), options }));
   }
 
-  async put(target: string, body: LimitsBody, options?: EditOptions): Promise<Limits> {
-    return (await this.#send<Limits>({ method: "PUT", path: at(target), body, options })).body;
+  async put(target: string, body: LimitsBody, options?: PutOptions): Promise<VersionedLimits> {
+    return versioned(await this.#send<Limits>({ method: "PUT", path: at(target), body, options }));
   }
 
   async delete(target: string, options?: EditOptions): Promise<void> {
@@ -47,6 +52,10 @@ export class TargetLimits {
   list(wish?: ListOptions): Pages<Limits> {
     return listOf(this.#send, ["v1", "limits"], wish);
   }
+}
+
+function versioned({ body, version = 0 }: Answered<Limits>): VersionedLimits {
+  return { ...body, version };
 }
 
 function at(target: string): string[] {

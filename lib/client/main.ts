@@ -1,7 +1,8 @@
-export type { AuditEntry, AuditFilter } from "./audit.ts";
+export type { AuditEntry, AuditFilter, Origin } from "./audit.ts";
 export { BatchInterrupted, type BatchOptions, type Operation, type OperationResult } from "./batch.ts";
 export type { Calendar, CalendarBody, CalendarSummary, PutCalendar, Weekday } from "./calendars.ts";
 export { Carillon, type CarillonOptions } from "./carillon.ts";
+export type { DeadCommand, InboxApplied, InboxError, RetriedCommand } from "./commands.ts";
 export type { CancelDone, HoldDone, Members, SharedHold } from "./groups.ts";
 export type {
   Attempt,
@@ -22,12 +23,13 @@ export type {
 } from "./job.ts";
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
-export type { Limits, LimitsBody } from "./limits.ts";
+export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
 export { type ListOptions, type Page, Pages } from "./pages.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
   type Fault,
+  type ProblemDocument,
   isConflict,
   isDenied,
   isInvalid,
@@ -49,6 +51,7 @@ export type {
   SchedulePatch,
   ScheduleState,
   ScheduleSummary,
+  Spec,
 } from "./schedule.ts";
 export type { Forecast, Stats } from "./stats.ts";
 export type {

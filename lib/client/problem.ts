@@ -10,7 +10,7 @@ export interface ProblemDocument {
   title: string;
   status: number;
   detail: string;
-  errors?: readonly Fault[];
+  errors?: Fault[];
   requestId?: string;
 }
 

@@ -94,19 +94,10 @@ export interface Hold {
   tag?: string;
 }
 
-/** A schedule as it stands in a list: without its payload. */
-export interface ScheduleSummary {
-  id: string;
-  key: string;
-  state: ScheduleState;
-  version: number;
+/** What was asked for, every default filled in, without the payload. */
+export interface Spec {
   when: string | string[];
   timezone: string;
-  /** The `when` in its normal form, and in English. */
-  cadence: string;
-  cadenceText: string;
-  /** The next occurrence that has not started. */
-  nextAt: InstantText | null;
   target: ShownTarget;
   group: string | null;
   serial: boolean;
@@ -128,6 +119,19 @@ export interface ScheduleSummary {
   holdAfter: number | null;
   delivery: "ledger";
   deleteOnEnd: boolean;
+}
+
+/** A schedule as it stands in a list: without its payload. */
+export interface ScheduleSummary extends Spec {
+  id: string;
+  key: string;
+  state: ScheduleState;
+  version: number;
+  /** The `when` in its normal form, and in English. */
+  cadence: string;
+  cadenceText: string;
+  /** The next occurrence that has not started. */
+  nextAt: InstantText | null;
   holds: Hold[];
   checks: number;
   warnings: string[];
@@ -139,12 +143,13 @@ export interface ScheduleSummary {
 
 export interface Schedule extends ScheduleSummary {
   payload: Json;
-  /** Null where none has started yet; stands only in the answer to a read. */
-  lastJob?: JobSummary | null;
+  /** Null where none has started yet. */
+  lastJob: JobSummary | null;
 }
 
 /** The schedule as it is after an edit, and what the edit has changed in what is to come. */
-export interface Edited extends Schedule {
+export interface Edited extends ScheduleSummary {
+  payload: Json;
   changes: { before: InstantText[]; after: InstantText[] };
 }
 
@@ -154,7 +159,16 @@ export interface ScheduleFilter {
   group?: string | undefined;
   tag?: string | undefined;
   state?: ScheduleState | undefined;
+  /** A kind, or one by its name, such as `webhook/api.example.com`. */
   target?: TargetKind | (string & {}) | undefined;
+  /** The token that created it, by its name. */
+  createdBy?: string | undefined;
+  /** A job of it is dead, and the newest that was due has not succeeded since. */
+  failing?: true | undefined;
+  /** Its next occurrence is not before this … */
+  nextFrom?: Instant | undefined;
+  /** … and before this. */
+  nextTo?: Instant | undefined;
 }
 
 /** A pause: for how long, why, and in whose name. */

@@ -85,6 +85,19 @@ export class Schedules {
     return listOf(this.#send, ["v1", "schedules"], wish);
   }
 
+  /** How many a list would have; `more` where counting stopped. */
+  async count({
+    signal,
+    timeout,
+    ...filter
+  }: ScheduleFilter & CallOptions = {}): Promise<{ count: number; more: boolean }> {
+    const path = ["v1", "schedules:count"];
+    const options = { signal, timeout };
+    return (
+      await this.#send<{ count: number; more: boolean }>({ method: "GET", path, query: filter, options })
+    ).body;
+  }
+
   /** Newest first. */
   jobs(key: string, wish?: ListOptions): Pages<JobSummary> {
     return listOf(this.#send, at(key, "jobs"), wish);

@@ -1,6 +1,6 @@
 import type { JobSummary } from "./job.ts";
 import type { Instant, InstantText, Json } from "./json.ts";
-import type { Hold, ScheduleBody } from "./schedule.ts";
+import type { Hold, ScheduleBody, Spec } from "./schedule.ts";
 
 export interface Occurrence {
   at: InstantText;
@@ -137,7 +137,7 @@ export interface Version {
   at: InstantText;
   by: string;
   /** What was asked, without the payload; missing where only the state was changed. */
-  spec?: Omit<ScheduleBody, "payload" | "target"> & { target: object };
+  spec?: Spec;
   changes: Change[];
   detail: Json;
 }

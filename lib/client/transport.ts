@@ -57,6 +57,8 @@ export interface TransportParts {
 export interface Answered<Body> {
   status: number;
   body: Body;
+  /** As its ETag has it, for `ifMatch`; undefined where there is none. */
+  version?: number;
 }
 
 /** Sends a request until it is answered for good. The body of the answer is what the contract says of this request. */
@@ -141,10 +143,12 @@ function read<Body>(response: Response, text: string, retryAfter: number | undef
     return { error: new CarillonProblem({ ...elsewhere, detail }) };
   }
   if (!response.ok) return { error: new CarillonProblem(problemOf(response, text), retryAfter) };
+  const [, version] = /^"(\d{1,9})"$/.exec(response.headers.get("etag") ?? "") ?? [];
+  const head = { status: response.status, ...(version === undefined ? {} : { version: Number(version) }) };
   // What a success holds is the contract's word; a test compares both.
-  if (text === "") return { answer: { status: response.status, body: undefined as Body } };
+  if (text === "") return { answer: { ...head, body: undefined as Body } };
   try {
-    return { answer: { status: response.status, body: JSON.parse(text) as Body } };
+    return { answer: { ...head, body: JSON.parse(text) as Body } };
   } catch {
     const detail = `What answers at ${response.url} is not Carillon: its answer is not JSON.`;
     return { error: new CarillonProblem({ ...elsewhere, detail }) };

@@ -1,0 +1,96 @@
+import type { InstantText, Json } from "./json.ts";
+import { listOf } from "./list.ts";
+import type { ListOptions, Pages } from "./pages.ts";
+import type { Fault, ProblemDocument } from "./problem.ts";
+import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
+
+/** A command that came through the queue and was not applied. */
+export interface DeadCommand {
+  id: string;
+  messageId: string;
+  /** Where in its message it stood, from 0. */
+  place: number;
+  commandId: string | null;
+  at: InstantText | null;
+  key: string | null;
+  refusedAt: InstantText;
+  error: ProblemDocument;
+  /** As it came, credentials hidden; in lists without payloads. */
+  command: Json;
+}
+
+export interface RetriedCommand {
+  key: string;
+  change: "created" | "changed" | "unchanged" | "deleted" | "passed-over";
+}
+
+/** What came through the queue of commands and was not applied. */
+export class Commands {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Newest first. */
+  dead(wish?: ListOptions & { prefix?: string | undefined }): Pages<DeadCommand> {
+    return listOf(this.#send, at(), wish);
+  }
+
+  async get(id: string, options?: CallOptions): Promise<DeadCommand> {
+    return (await this.#send<DeadCommand>({ method: "GET", path: at(id), options })).body;
+  }
+
+  async retry(id: string, options?: WriteOptions): Promise<RetriedCommand> {
+    const request: Request = { method: "POST", path: at(id, "retry"), options };
+    return (await this.#send<RetriedCommand>(request)).body;
+  }
+
+  async delete(id: string, options?: WriteOptions): Promise<void> {
+    await this.#send({ method: "DELETE", path: at(id), options });
+  }
+}
+
+function at(...rest: string[]): string[] {
+  return ["v1", "commands", "dead", ...rest];
+}
+
+/** A command of the SQL inbox that could not be applied. */
+export interface InboxError {
+  id: string;
+  at: InstantText;
+  refusedAt: InstantText;
+  /** The role that had logged in. */
+  caller: string;
+  key: string | null;
+  command: Json;
+  problem: string;
+  errors: Fault[];
+}
+
+export interface InboxApplied {
+  applied: number;
+  refused: number;
+  failed: number;
+  /** There was more than one request does. */
+  more: boolean;
+}
+
+/** What callers write in SQL. */
+export class Inbox {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** At once, instead of with the next tick. */
+  async apply(options?: WriteOptions): Promise<InboxApplied> {
+    return (await this.#send<InboxApplied>({ method: "POST", path: ["v1", "inbox:apply"], options })).body;
+  }
+
+  /** Newest first. */
+  errors(wish?: ListOptions & { prefix?: string | undefined }): Pages<InboxError> {
+    return listOf(this.#send, ["v1", "inbox", "errors"], wish);
+  }
+}

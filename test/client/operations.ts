@@ -1,0 +1,141 @@
+import type { Carillon, Pages } from "../../lib/client/main.ts";
+
+/** How the client reaches an operation of the API: with everything that can be said along with it, and what its types call what is sent and answered. */
+export interface Reached {
+  call(carillon: Carillon): Promise<unknown>;
+  /** In the client's types; left out where there is none. */
+  answer?: string;
+  body?: string;
+}
+
+const at = new Date("2026-12-01T09:00:00Z");
+const schedule = { when: "in 3h", target: { queue: "q" } } as const;
+const edit = { ifMatch: 1 } as const;
+const put = { ifMatch: 1, ifNoneMatch: "*" } as const;
+const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
+const found = { reason: "r", from: at, to: at };
+const searched = {
+  prefix: "k",
+  group: "g",
+  tag: "t",
+  state: "active",
+  target: "queue",
+  createdBy: "ann",
+  failing: true,
+  nextFrom: at,
+  nextTo: at,
+} as const;
+
+const page = (list: Pages<unknown>) => list.page("c");
+const listed = { limit: 10 };
+
+export const operations: Readonly<Record<string, Reached>> = {
+  health: { call: (c) => c.health(), answer: '{ status: "ok" }' },
+  openApi: { call: (c) => c.openapi(), answer: "{ [name: string]: Json }" },
+
+  putSchedule: { call: (c) => c.schedules.put("k", schedule, put), answer: "Edited", body: "KeyedScheduleBody" },
+  createSchedule: { call: (c) => c.schedules.create(schedule), answer: "Edited", body: "KeyedScheduleBody" },
+  patchSchedule: { call: (c) => c.schedules.patch("k", { tags: null }, edit), answer: "Edited" },
+  getSchedule: { call: (c) => c.schedules.get("k"), answer: "Schedule" },
+  deleteSchedule: { call: (c) => c.schedules.delete("k", edit) },
+  pauseSchedule: { call: (c) => c.schedules.pause("k", { until: at }, edit), answer: "Edited", body: "PauseWish" },
+  resumeSchedule: { call: (c) => c.schedules.resume("k", {}, edit), answer: "Edited", body: "ResumeWish" },
+  listSchedules: {
+    call: (c) => page(c.schedules.list({ ...searched, ...listed })),
+    answer: "Page<ScheduleSummary>",
+  },
+  countSchedules: { call: (c) => c.schedules.count(searched), answer: "{ count: number; more: boolean }" },
+  batchSchedules: {
+    call: (c) => c.batch([{ put: { key: "k", ...schedule } }], { atomic: true }),
+    answer: "{ results: OperationResult[] }",
+  },
+  nextOccurrences: { call: (c) => c.schedules.next("k", { n: 3, from: at }), answer: "NextOccurrences" },
+  preview: { call: (c) => c.schedules.preview({ when: "in 3h" }), answer: "Preview", body: "PreviewBody" },
+  explain: { call: (c) => c.schedules.explain("k", at), answer: "Explanation" },
+  listScheduleVersions: { call: (c) => page(c.schedules.versions("k", listed)), answer: "Page<Version>" },
+  restoreVersion: { call: (c) => c.schedules.restore("k", 1, edit), answer: "Edited" },
+  fireSchedule: { call: (c) => c.schedules.fire("k", { payload: 1 }), answer: "Job", body: "{ payload?: Json }" },
+  backfillSchedule: {
+    call: (c) => c.schedules.backfill("k", { from: at, to: at }),
+    answer: "BackfillDone",
+    body: "BackfillWish",
+  },
+  listScheduleJobs: { call: (c) => page(c.schedules.jobs("k", listed)), answer: "Page<JobSummary>" },
+
+  enqueueJob: { call: (c) => c.jobs.enqueue({ target: { queue: "q" } }), answer: "Job", body: "EnqueueBody" },
+  listJobs: {
+    call: (c) => page(c.jobs.list({ state: "dead", ...owners, ...found, ...listed })),
+    answer: "Page<JobSummary>",
+  },
+  getJob: { call: (c) => c.jobs.get("1"), answer: "Job" },
+  cancelJob: { call: (c) => c.jobs.cancel("1"), answer: "Job", body: "{ reason?: string }" },
+  retryJob: { call: (c) => c.jobs.retry("1"), answer: "Job", body: "{ reason?: string }" },
+  retryJobs: {
+    call: (c) => c.jobs.retryMany({ state: "dead", ...owners, ...found }, { cursor: "c" }),
+    answer: "RetriedMany",
+    body: "{ filter: RetryFilter; limit?: number; reason?: string }",
+  },
+  cancelJobs: {
+    call: (c) => c.jobs.cancelMany(owners, { cursor: "c" }),
+    answer: "CancelledMany",
+    body: "{ filter: CancelFilter; limit?: number; reason?: string }",
+  },
+
+  getGroup: { call: (c) => c.groups.get("g", { ...listed, cursor: "c" }), answer: "Members & { group: string }" },
+  pauseGroup: { call: (c) => c.groups.pause("g", {}, { cursor: "c" }), answer: "HoldDone", body: "PauseWish" },
+  resumeGroup: { call: (c) => c.groups.resume("g", {}, { cursor: "c" }), answer: "HoldDone", body: "ResumeWish" },
+  cancelGroup: {
+    call: (c) => c.groups.cancel("g", {}, { cursor: "c" }),
+    answer: "CancelDone",
+    body: "{ reason?: string | null }",
+  },
+  getTag: { call: (c) => c.tags.get("t", { ...listed, cursor: "c" }), answer: "Members & { tag: string }" },
+  pauseTag: { call: (c) => c.tags.pause("t", {}, { cursor: "c" }), answer: "HoldDone", body: "PauseWish" },
+  resumeTag: { call: (c) => c.tags.resume("t", {}, { cursor: "c" }), answer: "HoldDone", body: "ResumeWish" },
+  cancelTag: {
+    call: (c) => c.tags.cancel("t", {}, { cursor: "c" }),
+    answer: "CancelDone",
+    body: "{ reason?: string | null }",
+  },
+
+  putCalendar: {
+    call: (c) => c.calendars.put("n", { dates: ["12-25"] }, put),
+    answer: "PutCalendar",
+    body: "CalendarBody & { name?: string }",
+  },
+  getCalendar: { call: (c) => c.calendars.get("n"), answer: "Calendar" },
+  deleteCalendar: { call: (c) => c.calendars.delete("n", edit) },
+  listCalendars: { call: (c) => page(c.calendars.list(listed)), answer: "Page<CalendarSummary>" },
+
+  putLimits: { call: (c) => c.limits.put("queue/q", { concurrency: 1 }, put), answer: "Limits", body: "LimitsBody" },
+  getLimits: { call: (c) => c.limits.get("queue/q"), answer: "Limits" },
+  deleteLimits: { call: (c) => c.limits.delete("queue/q", edit) },
+  listLimits: { call: (c) => page(c.limits.list(listed)), answer: "Page<Limits>" },
+
+  getZoneData: { call: (c) => c.zoneData.get(), answer: "ZoneRelease" },
+  listZoneDataMoves: {
+    call: (c) => page(c.zoneData.moves("2026a", listed)),
+    answer: "Page<ZoneMove> & { kept: number }",
+  },
+
+  listStats: { call: (c) => c.stats(), answer: "Stats" },
+  getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
+
+  createToken: { call: (c) => c.tokens.create({ name: "ci", scope: "read" }), answer: "NewToken", body: "TokenBody" },
+  getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
+  listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
+  rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },
+  deleteToken: { call: (c) => c.tokens.delete("1") },
+  getAudit: {
+    call: (c) =>
+      page(c.audit({ subject: "k", prefix: "k", actor: "ann", action: "created", from: at, to: at, ...listed })),
+    answer: "Page<AuditEntry>",
+  },
+
+  applyInbox: { call: (c) => c.inbox.apply(), answer: "InboxApplied" },
+  listInboxErrors: { call: (c) => page(c.inbox.errors({ prefix: "k", ...listed })), answer: "Page<InboxError>" },
+  listDeadCommands: { call: (c) => page(c.commands.dead({ prefix: "k", ...listed })), answer: "Page<DeadCommand>" },
+  getDeadCommand: { call: (c) => c.commands.get("1"), answer: "DeadCommand" },
+  retryDeadCommand: { call: (c) => c.commands.retry("1"), answer: "RetriedCommand" },
+  deleteDeadCommand: { call: (c) => c.commands.delete("1") },
+};
