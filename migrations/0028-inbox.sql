@@ -230,4 +230,4 @@ grant select, insert on carillon.inbox_refusals to carillon_tick, carillon_api;
 grant delete on carillon.inbox_refusals to carillon_tick;
 -- What edits take beside what the tick has had for its own.
 grant insert on carillon.schedules to carillon_tick;
-grant execute on function carillon.note_grouped(text[], boolean[]), carillon.join_parcel(bigint) to carillon_tick;
+grant execute on function carillon.join_parcel(bigint) to carillon_tick;
