@@ -11,7 +11,6 @@ export type ListName =
   | "holds"
   | "limits"
   | "zone-moves"
-  | "dead-jobs"
   | "retries"
   | "cancels"
   | "group-cancels"

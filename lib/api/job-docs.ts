@@ -41,7 +41,8 @@ export const jobDocs = {
   },
   search: {
     summary: "Search jobs",
-    description: "Newest first, without payloads.",
+    description:
+      "Without payloads, the newest occurrence first; with `state=dead` what died last, `from` and `to` being when. A page may be short, even empty, while it has a `cursor`: each looks at so many jobs at most. A `key` takes none of `prefix`, `group`, `tag` and `target` beside it, but for dead jobs.",
     tag,
     answers: { 200: page },
     problems: [404, 422],

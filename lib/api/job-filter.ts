@@ -63,18 +63,19 @@ export const cancelManyShape = z.strictObject({
 type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
 
 /**
- * The filter of a search through one schedule's history, which is how all but the dead are found. `path` is where the filter stands in
+ * The filter of a search through one schedule's history, which is how all but the dead are retried. `path` is where the filter stands in
  * the request.
  */
 export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
   const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined ? [] : [{ path: `${path}${name}`, message: "finds dead jobs only" }],
+    value === undefined
+      ? []
+      : [{ path: `${path}${name}`, message: "is not taken where a `key` tells the schedule" }],
   );
   if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
-  const what = state === undefined ? "Jobs of every state" : `Jobs that are ${state}`;
   throw new Refusal(
     "impossible",
-    `${what} are found by the \`key\` of their schedule, with \`reason\`, \`from\` and \`to\` (of occurrences); dead ones by everything else too: set \`state\` to \`dead\`.`,
+    "The jobs of one schedule are found by its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
     key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
   );
 }

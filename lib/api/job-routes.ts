@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
+import { jobId, parseJobId } from "../job/job-id.ts";
 import { placeText, readPlace } from "../job/job-place.ts";
+import type { JobRead } from "../job/read-job.ts";
 import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
 import { isRetryPlace } from "../plan/retry-many.ts";
 import { Refusal } from "../refusal.ts";
@@ -21,6 +23,7 @@ import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { narrowed, narrowedOrRefused, reaches, refuseForeignKey } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
+import { readSearchCursor, writeSearchCursor } from "./search-cursor.ts";
 
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
 
@@ -50,22 +53,9 @@ function readRoutes(operations: Operations): Route[] {
       doc: jobDocs.search,
       answer: async ({ query: { limit, cursor, ...asked }, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
-        if (asked.state !== "dead") {
-          const search = { filter: historyFilter(asked), limit, before: readJobPlace(cursor) };
-          const { items, next } = await operations.searchHistory(search);
-          return pageOf(items.map(jobListView), "jobs", next === undefined ? undefined : placeText(next));
-        }
         const within = narrowed(token, asked.prefix);
         if (within === null) return { status: 200, body: { items: [] } };
-        const filter = { ...asked, ...within };
-        const isPlace = (text: string) => readDeadPlace(text) !== null;
-        const after =
-          cursor === undefined
-            ? undefined
-            : (readDeadPlace(readCursor(cursor, "dead-jobs", isPlace)) ?? undefined);
-        const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
-        const place = next === undefined ? undefined : deadPlaceText(next);
-        return pageOf(items.map(jobListView), "dead-jobs", place);
+        return searchPage(operations, { ...asked, ...within }, asked, { limit, cursor });
       },
     }),
     route({
@@ -82,6 +72,40 @@ function readRoutes(operations: Operations): Route[] {
       },
     }),
   ];
+}
+
+type Asked = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
+
+/** Dead jobs have a list of their own, and a schedule its history; others are looked for among all. */
+async function searchPage(
+  operations: Operations,
+  filter: Asked,
+  asked: Asked,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<Answer> {
+  const placed = (isPlace: (text: string) => boolean) =>
+    readSearchCursor(cursor, "job-search", filter, isPlace);
+  const answer = (items: JobRead[], next: string | undefined): Answer => {
+    const more = next === undefined ? {} : { cursor: writeSearchCursor("job-search", filter, next) };
+    return { status: 200, body: { items: items.map(jobListView), ...more } };
+  };
+  const { key, state, ...others } = filter;
+  if (state === "dead") {
+    const place = placed((text) => readDeadPlace(text) !== null);
+    const after = place === undefined ? undefined : (readDeadPlace(place) ?? undefined);
+    const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
+    return answer(items, next === undefined ? undefined : deadPlaceText(next));
+  }
+  if (key !== undefined) {
+    const place = placed((text) => readPlace(text) !== null);
+    const before = place === undefined ? undefined : (readPlace(place) ?? undefined);
+    const { items, next } = await operations.searchHistory({ filter: historyFilter(asked), limit, before });
+    return answer(items, next === undefined ? undefined : placeText(next));
+  }
+  const place = placed((text) => parseJobId(text) !== null);
+  const before = place === undefined ? undefined : (parseJobId(place) ?? undefined);
+  const { items, next } = await operations.searchJobs({ filter: { ...others, state }, limit, before });
+  return answer(items, next === undefined ? undefined : jobId(next));
 }
 
 function controlRoutes(operations: Operations): Route[] {

@@ -1,3 +1,6 @@
+import type { AuditPlace } from "../audit/audit-place.ts";
+import type { EntrySearch } from "../audit/find-entries.ts";
+import { type AuditEntry, readAudit } from "../audit/read-audit.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
 import { applyCommands, type Command, type CommandResult, readCommands } from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
@@ -9,6 +12,7 @@ import {
   type RefusedPlace,
   type RefusedSearch,
 } from "../inbox/refusals.ts";
+import type { JobKey } from "../job/job-id.ts";
 import type { JobPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
 import {
@@ -53,6 +57,7 @@ import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-m
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
 import { type HistorySearch, searchHistory } from "../plan/search-history.ts";
+import { type JobSearch, searchJobs } from "../plan/search-jobs.ts";
 import type { Count } from "../plan/search-page.ts";
 import {
   countSchedules,
@@ -130,6 +135,7 @@ export interface Operations {
   /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
   searchHistory(search: HistorySearch): Promise<Page<JobRead, JobPlace>>;
+  searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
   /** `asked`: it runs, and whoever works it has been told to stop. */
   cancelJob(wish: JobWish): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(wish: JobWish): Promise<JobRead>;
@@ -160,6 +166,8 @@ export interface Operations {
     before?: string | undefined;
   }): Promise<Page<ZoneMoveRead, string> | null>;
   tokens: TokenOperations;
+  /** Newest first. */
+  readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
   /** What callers have written in SQL, as far as one request does it. */
   applyInbox(): Promise<InboxApplied>;
   /** Newest first; a page may be short of its limit and still have a `next`. */
@@ -225,6 +233,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readJob: (id) => readAnyJob(sql, id),
     deadJobs: (search) => listDead(sql, search),
     searchHistory: (search) => searchHistory(sql, search),
+    searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (wish) => cancelAnyJob(deps, wish),
     retryJob: (wish) => retryJob(deps, wish),
     cancelMany: (wish) => cancelMany(deps, wish),
@@ -244,6 +253,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql),
+    readAudit: (search) => readAudit(sql, search),
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
     commands: commandOperations({ ...deps, acceptance: accept }),

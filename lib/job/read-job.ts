@@ -158,15 +158,23 @@ async function attemptsOf(tx: Tx, key: JobKey, job: JobRead): Promise<AttemptRea
 /** A recheck of what was asked before somebody asked for something else. */
 const isSuperseded = (tx: Tx) => tx`(j.kind = 'again' and coalesce(s.fresh_version, 1) > j.version)`;
 
-/** What waits and is not wanted any more, because its schedule is deleted or it is superseded, can only be cancelled; its claim will write it down. */
+/**
+ * What a job `j` of a schedule `s` in a parcel `p` is read as. What waits and is not wanted any more, because its schedule is deleted or it
+ * is superseded, can only be cancelled; its claim will write it down.
+ */
+export const stateOfJob = (tx: Tx) => tx`
+  case when j.state <> 'waiting' then j.state::text when p.lease_until >= (select carillon.clock()) then 'running'
+    when s.deleted_at is not null or ${isSuperseded(tx)} then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end`;
+
+export const reasonOfJob = (tx: Tx) => tx`
+  case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
+    when j.state = 'waiting' and ${isSuperseded(tx)} and coalesce(p.lease_until < (select carillon.clock()), true) then 'superseded' else j.reason end`;
+
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
   coalesce(j.checks, 0) as checks, j.cancel_asked is true as cancelling,
   j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
-  case when j.state <> 'waiting' then j.state::text when p.lease_until >= carillon.clock() then 'running'
-    when s.deleted_at is not null or ${isSuperseded(tx)} then 'cancelled' when j.attempt > 0 then 'retrying' else 'waiting' end as state,
-  case when j.state = 'waiting' and s.deleted_at is not null then 'deleted'
-    when j.state = 'waiting' and ${isSuperseded(tx)} and coalesce(p.lease_until < carillon.clock(), true) then 'superseded' else j.reason end as reason,
+  ${stateOfJob(tx)} as state, ${reasonOfJob(tx)} as reason,
   case when j.state = 'waiting'
       and (s.held_since is null or s.held_until <= greatest(carillon.clock(), coalesce(j.ready_at, j.due_at)) or j.kind = 'manual')
       and s.deleted_at is null and not ${isSuperseded(tx)} and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'

@@ -35,6 +35,18 @@ export async function fewOwners(
   return rows.length > namedMax ? null : rows.map(({ id }) => id);
 }
 
+/** Of so many schedules the histories are merged. */
+const mergedMax = 20;
+
+/** The ids of those of a group or under a prefix that are meant, deleted ones too; null where they are many, or are told by something else. */
+export async function fewSchedules(tx: Tx, owners: JobOwners): Promise<string[] | null> {
+  const few = await fewOwners(tx, owners, { deleted: true });
+  if (few === null) return null;
+  const rows = await tx<{ id: string }[]>`
+    select s.id from carillon.schedules s where s.id = any(${few}::bigint[]) and ${isOwner(tx, owners)}`;
+  return rows.length > mergedMax ? null : rows.map(({ id }) => id);
+}
+
 /** Whether a schedule `s` is one of those that are meant. */
 export function isOwner(tx: Tx, { key, ...filter }: JobOwners) {
   return tx`(${fits(tx, filter)} ${key === undefined ? tx`` : tx`and s.key = ${key}`})`;

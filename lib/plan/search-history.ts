@@ -3,17 +3,21 @@ import type { JobPlace } from "../job/job-place.ts";
 import { placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { jobsOf } from "./job-history.ts";
 
-export interface HistoryFilter {
-  key: string;
+/** What is looked for in a history. */
+export interface HistoryTimes {
   state?: JobState | undefined;
   reason?: string | undefined;
   /** Occurrences: from here … */
   from?: Date | undefined;
   /** … to before here. */
   to?: Date | undefined;
+}
+
+export interface HistoryFilter extends HistoryTimes {
+  key: string;
 }
 
 export interface HistorySearch {
@@ -33,12 +37,27 @@ export async function searchHistory(
   tx: Tx,
   { filter, before, limit }: HistorySearch,
 ): Promise<{ items: JobRead[]; next?: JobPlace }> {
-  const { key, from = new Date(0), to } = filter;
+  const { key } = filter;
   const schedule = await findSchedule(tx, key);
   if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  return historyOf(tx, schedule, { filter, before, limit });
+}
+
+/** As `searchHistory`, in fewer rounds where several are read. */
+export async function historyOf(
+  tx: Tx,
+  schedule: Pick<StoredSchedule, "id">,
+  {
+    filter,
+    before,
+    limit,
+    rounds = roundsMax,
+  }: Omit<HistorySearch, "filter"> & { filter: HistoryTimes; rounds?: number },
+): Promise<{ items: JobRead[]; next?: JobPlace }> {
+  const { from = new Date(0), to } = filter;
   const items: JobRead[] = [];
   let place = before ?? (to === undefined ? undefined : { at: to.getTime(), kind: null, n: 0 });
-  for (let round = 0; round < roundsMax; round++) {
+  for (let round = 0; round < rounds; round++) {
     const page = await jobsOf(tx, schedule, { limit: perRound, before: place });
     const inTime = page.items.filter(({ occurrence }) => occurrence >= from);
     const found = inTime.filter((job) => fits(job, filter)).slice(0, limit - items.length);
@@ -52,6 +71,6 @@ export async function searchHistory(
   return place === undefined ? { items } : { items, next: place };
 }
 
-function fits(job: JobRead, { state, reason }: HistoryFilter): boolean {
+function fits(job: JobRead, { state, reason }: HistoryTimes): boolean {
   return (state === undefined || job.state === state) && (reason === undefined || job.reason === reason);
 }

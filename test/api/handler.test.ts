@@ -45,6 +45,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     readJob: operation("readJob"),
     deadJobs: operation("deadJobs"),
     searchHistory: operation("searchHistory"),
+    searchJobs: operation("searchJobs"),
     cancelJob: operation("cancelJob"),
     retryJob: operation("retryJob"),
     cancelMany: operation("cancelMany"),
@@ -66,6 +67,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     zoneMoves: operation("zoneMoves"),
     readStats: () => operation("readStats")(undefined),
     readForecast: operation("readForecast"),
+    readAudit: operation("readAudit"),
     tokens: {
       create: operation("createToken"),
       read: operation("readToken"),
