@@ -27,7 +27,8 @@ export function connect(wish: ConnectionWish): Carillon {
     wish.note(`${url} is not encrypted: the token can be read on the way. Use https.`);
   const token = tokenFor(wish, isLocal);
   try {
-    return new Carillon({ url, token, headers: { "user-agent": `carillon-cli/${wish.version}` } });
+    // Somebody waits: what does not answer is told of sooner than a program would be.
+    return new Carillon({ url, token, retries: 2, headers: { "user-agent": `carillon-cli/${wish.version}` } });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageFault(`CARILLON_URL or --url: ${error.message}.`);
     throw error;

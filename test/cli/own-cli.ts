@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { run } from "../../lib/cli/run.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { startHttp } from "../../lib/local/lambda/start-http.ts";
+import { type OwnApi, ownApi } from "../api/own-api.ts";
+import { recordedLog } from "../support/recorded-log.ts";
+
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface CliParts {
+  env?: Record<string, string>;
+  input?: string;
+  /** What a person answers; nobody is there if left out. */
+  answer?: string;
+  tty?: { width: number };
+}
+
+/** The CLI over the real API, over HTTP. */
+export interface OwnCli {
+  api: OwnApi;
+  url: string;
+  /** In this process. */
+  carillon(args: readonly string[], parts?: CliParts): Promise<Ended>;
+  /** As a process of its own, as `npx carillon` starts it. */
+  spawned(args: readonly string[], parts?: CliParts & { cwd?: string; interruptWhen?: string }): Promise<Ended>;
+  stop(): Promise<void>;
+}
+
+const main = path.join(import.meta.dirname, "..", "..", "lib", "cli", "main.ts");
+
+export async function ownCli(): Promise<OwnCli> {
+  const api = await ownApi();
+  const log = recordedLog();
+  const http = await startHttp({
+    port: 0,
+    clock: systemClock,
+    log,
+    api: {
+      name: "api",
+      concurrency: 1,
+      close: async () => {},
+      invoke: async (event) => {
+        const headers: Record<string, string> = {};
+        for (const [name, value] of Object.entries(event.headers)) if (value !== undefined) headers[name] = value;
+        const { isBase64Encoded, body, rawQueryString: query } = event;
+        const { method } = event.requestContext.http;
+        const answer = await api.send(method, event.rawPath, { as: "", query, headers, body, isBase64Encoded });
+        return { statusCode: answer.status, headers: answer.headers, body: answer.body };
+      },
+    },
+  });
+  const environment = { CARILLON_URL: http.url, CARILLON_TOKEN: "admin-token", TZ: "UTC" };
+  return {
+    api,
+    url: http.url,
+    carillon: (args, parts = {}) => runHere(args, parts, environment),
+    spawned: (args, parts = {}) => runApart(args, parts, environment),
+    stop: async () => {
+      await http.close(100);
+      await api.stop();
+    },
+  };
+}
+
+async function runHere(
+  args: readonly string[],
+  { env = {}, input = "", answer, tty }: CliParts,
+  environment: Record<string, string>,
+): Promise<Ended> {
+  let [out, err] = ["", ""];
+  const code = await run(args, {
+    terminal: {
+      write: (text) => {
+        out += text;
+      },
+      note: (text) => {
+        err += text;
+      },
+      isTty: tty !== undefined,
+      width: tty?.width,
+    },
+    env: { ...environment, ...env },
+    version: "0.0.0",
+    signal: new AbortController().signal,
+    now: Date.now,
+    pause: async () => {},
+    read: async () => input,
+    ask: async () => answer ?? null,
+  });
+  return { code, out, err };
+}
+
+async function runApart(
+  args: readonly string[],
+  { env = {}, input = "", cwd, interruptWhen }: CliParts & { cwd?: string; interruptWhen?: string },
+  environment: Record<string, string>,
+): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env["PATH"], ...environment, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let [out, err] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+    if (interruptWhen !== undefined && out.includes(interruptWhen)) child.kill("SIGINT");
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+  });
+  child.stdin.end(input);
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, out, err };
+}
