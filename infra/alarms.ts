@@ -35,13 +35,34 @@ export class Alarms extends Construct {
   }
 
   whenNotEmpty(scope: Construct, id: string, deadLetters: Queue): void {
+    this.whenSetAside(
+      scope,
+      id,
+      deadLetters,
+      "Messages could not be worked on and were set aside. No job is lost: the tick sends its parcel again. Look at the worker's log for the cause.",
+    );
+  }
+
+  whenSetAside(scope: Construct, id: string, deadLetters: Queue, alarmDescription: string): void {
     this.notify(
       new Alarm(scope, id, {
-        alarmDescription:
-          "Messages could not be worked on and were set aside. No job is lost: the tick sends its parcel again. Look at the worker's log for the cause.",
+        alarmDescription,
         metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1) }),
         comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold: 0,
+        evaluationPeriods: 1,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+      }),
+    );
+  }
+
+  whenOld(scope: Construct, id: string, queue: Queue, oldest: Duration, alarmDescription: string): void {
+    this.notify(
+      new Alarm(scope, id, {
+        alarmDescription,
+        metric: queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(1) }),
+        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+        threshold: oldest.toSeconds(),
         evaluationPeriods: 1,
         treatMissingData: TreatMissingData.NOT_BREACHING,
       }),

@@ -10,7 +10,7 @@ import type { Network } from "./network.ts";
 
 export interface CarillonFunctionProps {
   /** The file in functions/ that holds the handler, without its ending. */
-  readonly entry: "tick" | "worker" | "api" | "migrate" | "webhook";
+  readonly entry: "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook";
   readonly description: string;
   /** Default: it stands outside, where it reaches the internet and nothing of ours. */
   readonly network?: Network;

@@ -4,6 +4,7 @@ import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/co
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Database } from "./database.ts";
+import { IngestQueue } from "./ingest-queue.ts";
 import { JobQueue } from "./job-queue.ts";
 import { LifecycleBus } from "./lifecycle-bus.ts";
 import { Migration } from "./migration.ts";
@@ -61,6 +62,14 @@ export class CarillonStack extends Stack {
       requestsPerSecond: settings.apiRequestsPerSecond,
       requestBurst: settings.apiRequestBurst,
     });
+    const ingest = new IngestQueue(this, "Ingest", {
+      ...shared,
+      targets,
+      webhooks,
+      alarms,
+      prefix: settings.ingestPrefix,
+      maxConcurrency: settings.ingestConcurrency,
+    });
     const lifecycle = new LifecycleBus(this, {
       events: settings.lifecycleEvents,
       busName: settings.lifecycleBus,
@@ -96,9 +105,18 @@ export class CarillonStack extends Stack {
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
-    for (const querying of [api, tick, fastWorker, slowWorker]) querying.node.addDependency(migration);
+    for (const querying of [api, ingest, tick, fastWorker, slowWorker])
+      querying.node.addDependency(migration);
 
     new CfnOutput(this, "ApiUrl", { value: api.url, description: "Where the API answers" });
+    new CfnOutput(this, "IngestQueueUrl", {
+      value: ingest.queue.queueUrl,
+      description: "Where commands are sent to through SQS",
+    });
+    new CfnOutput(this, "IngestQueueArn", {
+      value: ingest.queue.queueArn,
+      description: "What rules that watch events have as their target",
+    });
     new CfnOutput(this, "AdminTokenSecret", {
       value: migration.adminToken.secretArn,
       description: "The secret in Secrets Manager that holds the first admin token",

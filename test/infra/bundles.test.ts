@@ -24,7 +24,7 @@ afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 test("every function becomes one bundle, and each loads by itself, without this repository", async () => {
   // The two workers are the same code.
-  expect(bundles).toHaveLength(5);
+  expect(bundles).toHaveLength(6);
   for (const bundle of bundles) {
     const module = `
       process.chdir(${JSON.stringify(bundle)});

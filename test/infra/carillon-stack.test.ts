@@ -16,7 +16,7 @@ function numberOf(id: string, property: string): number {
 describe("time runs out in order", () => {
   test("a message is hidden for at least six times as long as its worker may take", () => {
     const mappings = stack.ofType("AWS::Lambda::EventSourceMapping");
-    expect(mappings).toHaveLength(2);
+    expect(mappings).toHaveLength(3);
     for (const [, { Properties }] of mappings) {
       const visibility = numberOf(idIn(Properties["EventSourceArn"]), "VisibilityTimeout");
       const timeout = numberOf(idIn(Properties["FunctionName"]), "Timeout");
@@ -54,8 +54,8 @@ describe("queues", () => {
   test("each job queue sets aside what cannot be worked on, for fourteen days and with an alarm", () => {
     const queues = stack.ofType("AWS::SQS::Queue");
     const jobQueues = queues.filter(([, { Properties }]) => "RedrivePolicy" in Properties);
-    expect(jobQueues).toHaveLength(2);
-    expect(queues).toHaveLength(4);
+    expect(jobQueues).toHaveLength(3);
+    expect(queues).toHaveLength(6);
     for (const [, { Properties }] of jobQueues) {
       const { deadLetterTargetArn } = Object(Properties["RedrivePolicy"]);
       expect(numberOf(idIn(deadLetterTargetArn), "MessageRetentionPeriod")).toBe(14 * 24 * 3_600);
@@ -71,7 +71,7 @@ describe("queues", () => {
   });
 
   test("workers answer message by message, and never more of them at once than is set", () => {
-    const bounded = synthesised({ fastConcurrency: "7", slowConcurrency: 3 });
+    const bounded = synthesised({ fastConcurrency: "7", slowConcurrency: 3, ingestConcurrency: 5 });
     const mappings = bounded
       .ofType("AWS::Lambda::EventSourceMapping")
       .map(([, { Properties }]) => Properties);
@@ -79,6 +79,7 @@ describe("queues", () => {
       expect(properties["FunctionResponseTypes"]).toEqual(["ReportBatchItemFailures"]);
     }
     expect(mappings.map((properties) => properties["ScalingConfig"])).toEqual([
+      { MaximumConcurrency: 5 },
       { MaximumConcurrency: 7 },
       { MaximumConcurrency: 3 },
     ]);
@@ -181,8 +182,8 @@ describe("order", () => {
     const functions = stack
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => !id.startsWith("Migration") && !id.startsWith("WebhookSender"));
-    expect(waiting).toHaveLength(5);
-    expect(functions).toHaveLength(4);
+    expect(waiting).toHaveLength(6);
+    expect(functions).toHaveLength(5);
     for (const [, { DependsOn }] of [...waiting, ...functions]) expect(DependsOn).toContain(migration);
   });
 

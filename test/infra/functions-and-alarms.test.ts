@@ -26,7 +26,7 @@ describe("alarms", () => {
   test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
-    expect(alarms).toHaveLength(4);
+    expect(alarms).toHaveLength(6);
     for (const [, { Properties }] of alarms) {
       expect(Properties["AlarmActions"]).toEqual([topic]);
       expect(Properties["OKActions"]).toEqual([topic]);
@@ -41,7 +41,7 @@ describe("functions", () => {
     const functions = own
       .ofType("AWS::Lambda::Function")
       .filter(([id]) => !id.startsWith("MigrationProvider"));
-    expect(functions).toHaveLength(6);
+    expect(functions).toHaveLength(7);
     const outside: string[] = [];
     for (const [id, { Properties }] of functions) {
       expect(Properties).toMatchObject({
@@ -75,6 +75,8 @@ describe("functions", () => {
     const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
     expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList].sort());
+    const ofIngest = ["INGEST_DEAD_QUEUE_URL", "INGEST_QUEUE_URL"];
+    expect(variablesOf("IngestFunction").sort()).toEqual([...querying, ...allowList, ...ofIngest].sort());
     const telling = [...querying, "CARILLON_EVENTS_BUS", "LIFECYCLE_EVENTS"];
     expect(variablesOf("SlowWorkerFunction").sort()).toEqual(
       [...telling, "TARGET_WINDOW", "WEBHOOK_FUNCTION"].sort(),

@@ -69,6 +69,7 @@ test("each function enters the database as its own user and as no other", () => 
   expect(users).toEqual([
     ["Api", "carillon_api"],
     ["FastWorker", "carillon_worker"],
+    ["Ingest", "carillon_ingest"],
     ["SlowWorker", "carillon_handler"],
     ["Tick", "carillon_tick"],
   ]);
@@ -86,6 +87,7 @@ test("the migration alone reads secrets, and these two only", () => {
 test("each worker receives from its own queue only", () => {
   expect(holders(stack, "sqs:ReceiveMessage")).toEqual([
     ["FastWorker", expect.stringMatching(/^\[\{"Fn::GetAtt":\["FastQueue\w+","Arn"\]\}\]$/)],
+    ["Ingest", expect.stringMatching(/^\[\{"Fn::GetAtt":\["IngestQueue\w+","Arn"\]\}\]$/)],
     ["SlowWorker", expect.stringMatching(/^\[\{"Fn::GetAtt":\["SlowQueue\w+","Arn"\]\}\]$/)],
   ]);
 });

@@ -91,7 +91,12 @@ test("networks that webhooks may not reach are told to whoever sends them and to
   const functions = synthesised({ webhookDenyNetworks: networks })
     .ofType("AWS::Lambda::Function")
     .filter(([, { Properties }]) => JSON.stringify(Properties).includes("CARILLON_WEBHOOK_DENY"));
-  expect(functions.map(([id]) => id.replace(/Function.*/, "")).sort()).toEqual(["Api", "WebhookSender"]);
+  expect(functions.map(([id]) => id.replace(/Function.*/, "")).sort()).toEqual([
+    "Api",
+    "Ingest",
+    "Tick",
+    "WebhookSender",
+  ]);
   for (const [, { Properties }] of functions)
     expect(Properties["Environment"]).toMatchObject({ Variables: told });
   for (const wrong of ["203.0.113.0", "203.0.113.0/33", "example.com/24"])

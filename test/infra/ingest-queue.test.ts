@@ -1,0 +1,80 @@
+import { App, Stack } from "aws-cdk-lib";
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { EventField } from "aws-cdk-lib/aws-events";
+import { Queue } from "aws-cdk-lib/aws-sqs";
+import { expect, test } from "vitest";
+import { Watch } from "../../infra/watch.ts";
+import { synthesised } from "./synthesised.ts";
+
+test("commands are kept for as long as SQS keeps anything, and drained many together", () => {
+  const { template } = synthesised();
+  template.hasResource("AWS::SQS::Queue", {
+    DeletionPolicy: "Retain",
+    Properties: {
+      MessageRetentionPeriod: 14 * 86_400,
+      VisibilityTimeout: 361,
+      RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 100 },
+    },
+  });
+  template.hasResourceProperties("AWS::Lambda::EventSourceMapping", {
+    BatchSize: 1_000,
+    MaximumBatchingWindowInSeconds: 1,
+    FunctionResponseTypes: ["ReportBatchItemFailures"],
+  });
+});
+
+test("an alarm says that commands wait", () => {
+  synthesised().template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    MetricName: "ApproximateAgeOfOldestMessage",
+    Dimensions: [
+      { Name: "QueueName", Value: { "Fn::GetAtt": [Match.stringLikeRegexp("^IngestQueue"), "QueueName"] } },
+    ],
+    Threshold: 900,
+  });
+});
+
+test("a team's queue reaches its keys", () => {
+  synthesised({ ingestPrefix: "team:" }).template.hasResourceProperties("AWS::Lambda::Function", {
+    Environment: { Variables: Match.objectLike({ INGEST_PREFIX: "team:" }) },
+  });
+});
+
+test("a watch makes a command of an event, with its id and time, and is the only rule that may send it", () => {
+  const stack = new Stack(new App(), "Shop");
+  const queue = new Queue(stack, "Commands");
+  const orderId = EventField.fromPath("$.detail.orderId");
+  new Watch(stack, "Unshipped", {
+    queue,
+    when: { source: ["shop"], detailType: ["order.created"] },
+    command: {
+      put: {
+        key: `order:${orderId}:unshipped`,
+        when: "in 3h",
+        target: { handler: "order-unshipped" },
+        payload: { orderId },
+      },
+    },
+  });
+  const template = Template.fromStack(stack);
+  const [rule = ""] = Object.keys(template.findResources("AWS::Events::Rule"));
+  template.hasResourceProperties("AWS::Events::Rule", {
+    EventPattern: { source: ["shop"], "detail-type": ["order.created"] },
+    Targets: [
+      Match.objectLike({
+        InputTransformer: {
+          InputPathsMap: { id: "$.id", time: "$.time", "detail-orderId": "$.detail.orderId" },
+          InputTemplate:
+            '{"id":<id>,"at":<time>,"put":{"key":"order:<detail-orderId>:unshipped","when":"in 3h","target":{"handler":"order-unshipped"},"payload":{"orderId":<detail-orderId>}}}',
+        },
+      }),
+    ],
+  });
+  const [policy] = Object.values(template.findResources("AWS::SQS::QueuePolicy"));
+  expect(policy?.["Properties"].PolicyDocument.Statement).toEqual([
+    expect.objectContaining({
+      Effect: "Allow",
+      Principal: { Service: "events.amazonaws.com" },
+      Condition: { ArnEquals: { "aws:SourceArn": { "Fn::GetAtt": [rule, "Arn"] } } },
+    }),
+  ]);
+});
