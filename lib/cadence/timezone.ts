@@ -37,9 +37,23 @@ export function canonicalTimezone(name: string): string | null {
   if (name.length > LENGTH_MAX || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return null;
   if (name.length === 3 && !threeLetterNames.has(name.toUpperCase())) return null;
   if (/^systemv\//i.test(name)) return null;
-  const known = resolvedByIntl(name);
+  const known = resolvedOnce(name);
   return known === null ? null : (newName.get(known) ?? known);
 }
+
+/** Making a formatter only to hear a name takes longer than all the rest of reading a schedule. */
+function resolvedOnce(name: string): string | null {
+  const known = resolved.get(name);
+  if (known !== undefined) return known;
+  const canonical = resolvedByIntl(name);
+  // There are some 600 names, but their spellings in capitals and small letters are without number.
+  if (resolved.size >= resolvedMax) resolved.clear();
+  resolved.set(name, canonical);
+  return canonical;
+}
+
+const resolvedMax = 2_000;
+const resolved = new Map<string, string | null>();
 
 function resolvedByIntl(name: string): string | null {
   try {

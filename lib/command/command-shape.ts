@@ -17,7 +17,7 @@ const verbs = ["put", "patch", "delete", "pause", "resume"] as const;
 type Verb = (typeof verbs)[number];
 
 /** Beside the verb. */
-const conditionsShape = z.object({
+const conditionsShape = z.strictObject({
   /** The version that the schedule must have. */
   ifMatch: z.int().min(1).max(999_999_999).optional(),
   /** Only where there is no such schedule yet; beside `put` alone. */
@@ -88,7 +88,7 @@ function verbOf(input: unknown) {
     throw notUnderstood([{ path: "", message: `takes one of ${verbs.join(", ")}, and one alone` }]);
   const value = members.get(verb);
   members.delete(verb);
-  const shaped = conditionsShape.strict().safeParse(Object.fromEntries(members), { reportInput: true });
+  const shaped = conditionsShape.safeParse(Object.fromEntries(members), { reportInput: true });
   if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
   if (shaped.data.ifNoneMatch !== undefined && verb !== "put")
     throw notUnderstood([{ path: "ifNoneMatch", message: "stands beside `put` alone" }]);

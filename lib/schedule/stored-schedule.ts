@@ -51,12 +51,13 @@ interface StoredRow extends Omit<StoredSchedule, "cadence" | "body" | "calendar"
 /** What a schedule gets that names nothing but when and where to. */
 export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
 
+const defaultValues: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
+
 /** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
 export function sparseBody(body: ScheduleBody): SparseBody {
   const { target: _target, payload: _payload, paused: _paused, ...rest } = body;
   const named = Object.entries(rest).filter(
-    ([name, value]) =>
-      !isDeepStrictEqual(value, Object.entries(defaults).find(([known]) => known === name)?.[1]),
+    ([name, value]) => !isDeepStrictEqual(value, defaultValues.get(name)),
   );
   return { when: body.when, ...Object.fromEntries(named) };
 }

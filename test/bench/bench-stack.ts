@@ -25,6 +25,8 @@ export interface BenchStack extends AsyncDisposable {
   sql: Sql;
   queue: ParcelQueue;
   settings: string;
+  /** What a function of this stack is configured by. */
+  env: Readonly<Record<string, string>>;
   walBytes(): Promise<number>;
 }
 
@@ -47,6 +49,8 @@ export async function benchStack(dataDir: string | undefined, connections: numbe
     AWS_ENDPOINT_URL_SQS: queues.url,
     AWS_ACCESS_KEY_ID: "local",
     AWS_SECRET_ACCESS_KEY: "local",
+    DATABASE_URL: postgres.url,
+    CARILLON_LOG: "silent",
     FAST_QUEUE_URL: queues.queueUrl("bench-fast"),
     SLOW_QUEUE_URL: queues.queueUrl("bench-slow"),
   };
@@ -54,6 +58,7 @@ export async function benchStack(dataDir: string | undefined, connections: numbe
   return {
     sql,
     queue,
+    env,
     settings: Object.entries(settings)
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),

@@ -1,14 +1,16 @@
 import { parseArgs } from "node:util";
+import { bench as api } from "./api.ts";
 import { bench as cron } from "./cron.ts";
 import { bench as drain } from "./drain.ts";
 import { bench as fire } from "./fire.ts";
 import { bench as growth } from "./growth.ts";
 import type { Bench } from "./report.ts";
 
-const benches: Readonly<Record<string, Bench>> = { fire, drain, growth, cron };
+const benches: Readonly<Record<string, Bench>> = { api, fire, drain, growth, cron };
 
 const help = `npm run bench -- <name> [--json] [options]
 
+  api     requests to the API's handler: one by one, and in batches of 1,000  --schedules 300000 --singles 2000 --batches 20 --runs 3
   fire    plan rows due at one instant → durable jobs and parcels, sent      --schedules 3000000 --due 100000 --runs 3
   drain   parcels in SQS → claimed, delivered to a no-op, settled            --jobs 100000 --workers 2
   growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
@@ -25,6 +27,8 @@ const { values, positionals } = parseArgs({
     due: { type: "string" },
     jobs: { type: "string" },
     runs: { type: "string" },
+    singles: { type: "string" },
+    batches: { type: "string" },
     lanes: { type: "string" },
     batch: { type: "string" },
     workers: { type: "string" },

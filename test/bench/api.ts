@@ -1,0 +1,130 @@
+import { assemble } from "../../functions/api.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { ensureAdminToken } from "../../lib/token/token.ts";
+import { httpEvent, invocation } from "../api/http-event.ts";
+import { benchStack } from "./bench-stack.ts";
+import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
+import { seedSchedules } from "./seed.ts";
+
+const bearer = "bench-token";
+
+/** The API's handler as it is deployed, over a database that holds schedules already; from the event to the answer. */
+export async function bench(options: Options, say: Say): Promise<Figures> {
+  const schedules = number(options, "schedules", 300_000);
+  const runs = number(options, "runs", 3);
+  say(machine());
+  await using stack = await benchStack(options["data-dir"], 3);
+  await seedSchedules(stack.sql, schedules, say);
+  await ensureAdminToken(stack.sql, bearer);
+  const api = assemble(stack.env);
+  const send = async (method: string, path: string, body?: unknown) => {
+    const event = httpEvent(method, path, { headers: { authorization: `Bearer ${bearer}` }, body });
+    const { statusCode, body: text } = await api.handler(event, invocation);
+    if (statusCode >= 300) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
+    return text;
+  };
+  try {
+    await singles(send, "warm", 300);
+    await stack.sql`checkpoint`;
+    const count = number(options, "singles", 2_000);
+    const single = await singles(send, "one", count);
+    say(`create: ${said(single)}; read: ${said(await reads(send, count))}`);
+    const figures: Record<string, number[]> = {};
+    for (let run = 1; run <= runs; run++) {
+      await tick({ sql: stack.sql, queue: stack.queue, log: silentLog }, tickDefaults, () => false);
+      await stack.sql`checkpoint`;
+      for (const [name, rate] of await batches(send, run, number(options, "batches", 20))) {
+        const rates = figures[name] ?? [];
+        figures[name] = [...rates, rate];
+      }
+    }
+    const batch = Object.fromEntries(
+      Object.entries(figures).map(([name, rates]) => [`${name}PerSecond`, median(rates)]),
+    );
+    say(`batches of 1,000: ${JSON.stringify(batch)}`);
+    const [row] = await stack.sql<{ count: number }[]>`
+      select count(*)::int as count from carillon.schedules where starts_with(key, 'batch:') and deleted_at is null`;
+    if (row?.count !== 0) throw new Error(`${row?.count} schedules of the batches are left.`);
+    return {
+      perSecond: batch["createPerSecond"],
+      create: single,
+      batch,
+      schedules,
+      machine: machine(),
+      settings: stack.settings,
+    };
+  } finally {
+    await api.close();
+  }
+}
+
+type Send = (method: string, path: string, body?: unknown) => Promise<string>;
+
+interface Latency {
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+}
+
+const said = ({ p50Ms, p99Ms, maxMs }: Latency) => `p50 ${p50Ms} ms, p99 ${p99Ms} ms, most ${maxMs} ms`;
+
+/** Of every form of `when` some, half of them with a group; none is due soon. */
+function body(n: number, more: object = {}) {
+  const whens = ["every 1h", `in ${10 + (n % 50)}d`, `${n % 60} ${n % 24} * * *`, "every 7d"];
+  const group = n % 2 === 0 ? { group: `group:${Math.floor(n / 10)}`, tags: ["bench"] } : {};
+  return {
+    when: whens[n % 4],
+    target: { queue: "bench" },
+    payload: { order: n, note: "as it was put" },
+    ...group,
+    ...more,
+  };
+}
+
+async function singles(send: Send, prefix: string, count: number): Promise<Latency> {
+  return latencies(count, (n) => send("PUT", `/v1/schedules/${prefix}:${n}`, body(n)));
+}
+
+async function reads(send: Send, count: number): Promise<Latency> {
+  return latencies(count, (n) => send("GET", `/v1/schedules/one:${n}`));
+}
+
+async function latencies(count: number, act: (n: number) => Promise<unknown>): Promise<Latency> {
+  const taken: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const startedAt = performance.now();
+    await act(n);
+    taken.push(performance.now() - startedAt);
+  }
+  taken.sort((a, b) => a - b);
+  const at = (share: number) => Math.round((taken[Math.floor(taken.length * share)] ?? 0) * 100) / 100;
+  return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1 - 1 / taken.length) };
+}
+
+/** The same thousands of schedules made, put again unchanged, changed and deleted. */
+async function batches(send: Send, run: number, count: number): Promise<[string, number][]> {
+  const keys = Array.from({ length: count }, (_, batch) =>
+    Array.from({ length: 1_000 }, (_, n) => ({ key: `batch:${run}:${batch}:${n}`, n: batch * 1_000 + n })),
+  );
+  const each = async (
+    name: string,
+    operation: (key: string, n: number) => object,
+  ): Promise<[string, number]> => {
+    const startedAt = performance.now();
+    for (const batch of keys) {
+      const operations = batch.map(({ key, n }) => operation(key, n));
+      const answer = await send("POST", "/v1/schedules:batch", { operations });
+      if (answer.includes('"error"')) throw new Error(`A ${name} was refused: ${answer.slice(0, 500)}`);
+    }
+    return [name, perSecond(count * 1_000, performance.now() - startedAt)];
+  };
+  return [
+    await each("create", (key, n) => ({ put: { key, ...body(n) } })),
+    await each("unchanged", (key, n) =>
+      n % 4 === 1 ? { patch: { key, tags: body(n).tags ?? [] } } : { put: { key, ...body(n) } },
+    ),
+    await each("change", (key, n) => ({ put: { key, ...body(n, { payload: { changed: n } }) } })),
+    await each("delete", (key) => ({ delete: key })),
+  ];
+}
