@@ -49,9 +49,9 @@ const idempotencyKey = {
 
 export function parametersOf({ method, path, query, doc }: Route, schemas: Schemas): Parameter[] {
   const named = [...path.matchAll(/\{(\w+)\+?\}/g)].map(([, name = ""]) =>
-    pathParameter(name, doc?.parameters?.[name] ?? known[name], schemas),
+    pathParameter(name, doc.parameters?.[name] ?? known[name], schemas),
   );
-  const read = (doc?.headers ?? []).map((name) => headerParameter(name, schemas));
+  const read = (doc.headers ?? []).map((name) => headerParameter(name, schemas));
   const keyed =
     method === "GET" ? [] : [{ ...idempotencyKey, schema: schemas.of(idempotencyKey.schema, "input") }];
   return [...named, ...queryParameters(query, schemas), ...read, ...keyed];

@@ -80,8 +80,8 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
 export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">): number[] {
   const statuses = [
     ...everywhere,
-    ...(doc?.problems ?? []),
-    ...(doc?.body === undefined ? [] : ofBodies),
+    ...(doc.problems ?? []),
+    ...(doc.body === undefined ? [] : ofBodies),
     ...(method === "GET" ? [] : ofWrites),
   ];
   return [...new Set(statuses)].sort((a, b) => a - b);

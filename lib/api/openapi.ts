@@ -33,10 +33,8 @@ export function openApiDocument(routes: readonly Route[]): object {
   const schemas = makeSchemas();
   const paths = new Map<string, Record<string, object>>([["/health", { get: health(schemas) }]]);
   for (const each of routes) {
-    const { doc } = each;
-    if (doc === undefined) continue;
     const path = each.path.replace("+}", "}");
-    paths.set(path, { ...paths.get(path), [each.method.toLowerCase()]: operationOf(each, doc, schemas) });
+    paths.set(path, { ...paths.get(path), [each.method.toLowerCase()]: operationOf(each, schemas) });
   }
   const responses = problemResponses(schemas);
   return {
@@ -65,8 +63,8 @@ export function openApiDocument(routes: readonly Route[]): object {
   };
 }
 
-function operationOf(each: Route, doc: RouteDoc, schemas: Schemas): object {
-  const { method, path, scope } = each;
+function operationOf(each: Route, schemas: Schemas): object {
+  const { method, path, scope, doc } = each;
   const needs = `Takes a token of scope \`${scope}\`.`;
   const problems = problemStatuses(each).map((status) => [status, problemReference(status)]);
   const answers = Object.entries(doc.answers).map(([status, answer]) => [

@@ -17,19 +17,19 @@ export function conditionalRoutes(
     const { doc, run } = route;
     return {
       ...route,
-      doc: doc === undefined ? undefined : { ...doc, problems: [...(doc.problems ?? []), 428] },
+      doc: { ...doc, problems: [...(doc.problems ?? []), 428] },
       run: requireIfMatch ? demanding(route) : run,
     };
   });
 }
 
 function isLosing({ method, path, doc }: Route): boolean {
-  const reads = doc?.headers?.includes("if-match") === true;
+  const reads = doc.headers?.includes("if-match") === true;
   return reads && (replaces.has(method) || path.endsWith("/restore"));
 }
 
 function demanding({ doc, run }: Route): Route["run"] {
-  const mayCreate = doc?.headers?.includes("if-none-match") === true;
+  const mayCreate = doc.headers?.includes("if-none-match") === true;
   return async (request, parameters, token) => {
     refuseUnconditional(request, mayCreate);
     return run(request, parameters, token);

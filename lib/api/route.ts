@@ -35,7 +35,7 @@ export interface RouteSpec<Path extends string, Query> {
   path: Path;
   scope: Scope;
   query: z.ZodType<Query>;
-  doc?: RouteDoc;
+  doc: RouteDoc;
   answer(call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
 }
 
@@ -45,7 +45,7 @@ export interface Route {
   path: string;
   scope: Scope;
   query: z.ZodType;
-  doc?: RouteDoc | undefined;
+  doc: RouteDoc;
   run(request: ApiRequest, parameters: ReadonlyMap<string, string>, token: Token): Promise<Answer>;
 }
 

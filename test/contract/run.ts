@@ -61,6 +61,8 @@ async function tried(program: string, api: string, folder: string): Promise<numb
   ];
   // It keeps what it found in its working directory.
   const child = spawn(program, options, { stdio: "inherit", cwd: folder });
+  // The stack is stopped by whoever awaits this: it outlives nobody who ends the run.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => child.kill(signal));
   const [code] = await once(child, "exit");
   return code === 0 ? 0 : 1;
 }
