@@ -61,4 +61,6 @@ grant select, insert, update on carillon.command_marks to carillon_ingest, caril
 grant select, insert, update, delete on carillon.dead_commands to carillon_ingest;
 -- The API has dead commands tried again.
 grant select, delete on carillon.dead_commands to carillon_api;
-grant select, delete on carillon.command_marks, carillon.dead_commands to carillon_tick;
+-- To lock a mark before it is forgotten takes the right to change it.
+grant select, update, delete on carillon.command_marks to carillon_tick;
+grant select, delete on carillon.dead_commands to carillon_tick;

@@ -21,6 +21,7 @@ import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
+import { forgetCommands } from "./forget-commands.ts";
 import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
@@ -112,6 +113,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await finishSharedHolds(run, run).catch(run.note);
   await followHandlers(run, run).catch(run.note);
   await nameTargets(run.sql, run.timeIsUp).catch(run.note);
+  await forgetCommands(run.sql, run.settings.retentionDays, run.timeIsUp).catch(run.note);
   await forgetAnswers(run.sql, run.timeIsUp).catch(run.note);
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
