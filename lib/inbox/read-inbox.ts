@@ -7,6 +7,7 @@ import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { countedFromCall } from "./counted-from-call.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
 /** A command of the inbox as it was understood, or why it was not. `key` and `command` are there in any case. */
@@ -16,12 +17,12 @@ export type ReadRow = { row: InboxRow; key: string | null; command: Json } & (
 );
 
 /** Reads a command in the name of the role that wrote it; its relative times count from when it was called. */
-export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
+export function readInboxRow(row: InboxRow, acceptance: Acceptance, now: Date): ReadRow {
   const command: Json = JSON.parse(row.command);
   const named = { row, command, key: keyIn(command) };
   try {
     refuseInexactNumbers(row.command);
-    return { ...named, ...readInput(row, command, acceptance) };
+    return { ...named, ...readInput(row, command, { acceptance, now }) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { kind, message, faults } = error;
@@ -32,14 +33,15 @@ export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
 function readInput(
   { id, caller: role, at }: InboxRow,
   input: Json,
-  acceptance: Acceptance,
+  { acceptance, now }: { acceptance: Acceptance; now: Date },
 ): { operation: Operation; verb: string } | { refusal: Refused } {
   const caller: Caller = { name: `sql:${role}`, origin: { via: "sql", request: id } };
   const job = jobIn(input);
   if (job !== undefined) return { operation: readInboxJob(job, { caller, at }, acceptance), verb: "job" };
   const [read] = readCommands([{ input, caller, countFrom: at }], acceptance);
   if (read === undefined) throw new Error(`Command ${id} of the inbox was not read.`);
-  return "operation" in read ? read : { refusal: read.refusal };
+  if ("refusal" in read) return { refusal: read.refusal };
+  return { operation: countedFromCall(read.operation, { at, now }), verb: read.verb };
 }
 
 function readInboxJob(
@@ -48,9 +50,9 @@ function readInboxJob(
   acceptance: Acceptance,
 ): Operation {
   try {
-    const { key, body } = readJob(job, { newKey: withoutKey });
+    const { key, body, ifExists } = readJob(job, { newKey: withoutKey });
     acceptance.body(body);
-    return { kind: "put", key, body, caller, countFrom: at };
+    return { kind: "put", key, body, ifExists, caller, countFrom: at };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new Refusal(error.kind, error.message, belowVerb("job", error.faults));

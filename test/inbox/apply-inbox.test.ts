@@ -111,6 +111,27 @@ describe("each verb", () => {
     expect(await read("edited")).toMatchObject({ state: "active" });
   });
 
+  test("a patch of a relative when counts from the call, and runs at once where that is past", async () => {
+    const { sql } = world.caller;
+    await put(sql, { key: "counted", when: "in 2h", target });
+    await put(sql, { key: "counted-late", when: "in 2h", target });
+    await sql`select carillon.patch_schedule('{"key": "counted", "when": "in 10m"}')`;
+    await sql`select carillon.patch_schedule('{"key": "counted-late", "when": "in 10s"}')`;
+    const called = world.clock.now().getTime();
+    await world.clock.advance(5 * minute);
+    await world.tick();
+    expect(await read("counted")).toMatchObject({ nextAt: new Date(called + 10 * minute) });
+    expect(await world.jobs("counted-late")).toMatchObject([{ dueAt: world.clock.now() }]);
+  });
+
+  test("a job replaces one of its key that waits, unless it is to be kept", async () => {
+    const { sql } = world.caller;
+    for (const job of [{ payload: 1 }, { payload: 2 }, { payload: 3, ifExists: "keep" }])
+      await sql`select carillon.enqueue_job(${JSON.stringify({ key: "only", target, at: "in 20m", ...job })}::text::jsonb)`;
+    await world.tick();
+    expect(await read("only")).toMatchObject({ body: { payload: 2 } });
+  });
+
   test("a job without a lasting schedule runs once, at once where its time is past by then", async () => {
     const { sql } = world.caller;
     await sql`select carillon.enqueue_job('{"target": {"queue": "demo"}, "at": "in 10s", "key": "job-1", "payload": [1]}')`;
