@@ -13,5 +13,8 @@ export const instantShape = z.iso
   })
   .meta({
     id: "InstantInput",
+    // Without the days of months, which the format knows of.
+    pattern:
+      "^(19[7-9][0-9]|2[01][0-9]{2}|2200)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
     description: `An instant as RFC 3339 writes it, with \`Z\` or an offset, from ${yearMin} to ${yearMax}.`,
   });
