@@ -49,7 +49,7 @@ export async function cancelLabel(
   wish: CancelLabelWish,
   bounds: CancelBounds = boundsOfCall(),
 ): Promise<LabelCancelled> {
-  if (wish.after === undefined) await noteCancel(deps.sql, wish);
+  if (wish.after === undefined) await deps.sql.begin((tx) => noteCancel(tx, wish));
   const counts = { done: 0, running: 0 };
   let after = wish.after ?? "";
   for (;;) {
