@@ -53,7 +53,8 @@ alter table carillon.audit
   -- Of what is not one schedule: the keys that are concerned begin with this.
   add column prefix text collate "C";
 create index audit_at on carillon.audit (at, id);
-create index audit_subject on carillon.audit (subject, at, id);
+-- With the column by which a schedule is told from all else, so that a prefix is looked through in the index alone.
+create index audit_subject on carillon.audit (subject, at, id) include (schedule_id);
 create index audit_actor on carillon.audit (actor, at, id);
 create index audit_action on carillon.audit (action, at, id);
 create index audit_prefix on carillon.audit (prefix, at, id) where prefix is not null;

@@ -18,7 +18,7 @@ const order = [
   ["plan"],
   ["target"],
   ["lifecycle"],
-  ["client", "command", "stats"],
+  ["audit", "client", "command", "stats"],
   ["ingest", "inbox"],
   ["tick", "worker", "api"],
   ["functions"],

@@ -59,8 +59,7 @@ export async function setLimits(
   wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean | undefined },
 ): Promise<LimitsRead> {
   const { concurrency, rate } = wish.limits;
-  const detail = { concurrency, rate: rate === null ? null : rateText(rate) };
-  await change(deps, wish, { action: "limits.set", detail }, async (tx, id) => {
+  await change(deps, wish, "limits.set", async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = ${concurrency}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
         revision = revision + 1, set_at = carillon.clock(), set_by = ${wish.caller.name} where id = ${id}`;
@@ -72,7 +71,7 @@ export async function setLimits(
 export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<void> {
   const found = await readLimits(deps.sql, wish.target);
   if (found?.set == null) throw missing(wish.target);
-  await change(deps, wish, { action: "limits.cleared", detail: null }, async (tx, id) => {
+  await change(deps, wish, "limits.cleared", async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = defined_concurrency, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
         revision = revision + 1, set_at = null, set_by = null where id = ${id}`;
@@ -82,7 +81,7 @@ export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<vo
 async function change(
   { sql, queue }: LimitDeps,
   { target, caller, ifMatch, ifNoneMatch }: LimitsWish & { ifNoneMatch?: boolean | undefined },
-  { action, detail }: { action: string; detail: { concurrency: number | null; rate: string | null } | null },
+  action: "limits.set" | "limits.cleared",
   write: (tx: Tx, id: number) => Promise<void>,
 ): Promise<void> {
   const outgoing = await sql.begin(async (tx) => {
@@ -90,16 +89,27 @@ async function change(
     if (named === undefined) throw new Error(`The target ${target} was made and is not there.`);
     await lockTarget(tx, named.id);
     refuseOther(await standing(tx, named.id), { target, ifMatch, ifNoneMatch });
+    const before = await inForce(tx, named.id);
     await write(tx, named.id);
+    const detail = { ...(await inForce(tx, named.id)), before };
     await tx`
       insert into carillon.audit (at, actor, action, subject, detail, origin)
-      values (carillon.clock(), ${caller.name}, ${action}, ${target}, ${detail === null ? null : JSON.stringify(detail)}::text::jsonb,
+      values (carillon.clock(), ${caller.name}, ${action}, ${target}, ${JSON.stringify(detail)}::text::jsonb,
         ${originText(caller)}::text::jsonb)`;
     return tx<OutgoingParcel[]>`
       select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
       from carillon.renew_turns(${named.id}) order by ready_at, id`;
   });
   await handOver(sql, queue, outgoing);
+}
+
+/** As the audit has them. */
+async function inForce(tx: Tx, id: number): Promise<{ concurrency: number | null; rate: string | null }> {
+  const [row] = await tx<Pick<LimitsRow, "concurrency" | "count" | "perMs">[]>`
+    select concurrency, rate_count as count, rate_ms as "perMs" from carillon.targets where id = ${id}`;
+  if (row === undefined) throw new Error(`The target ${id} is gone under its lock.`);
+  const { concurrency, count, perMs } = row;
+  return { concurrency, rate: count === null || perMs === null ? null : rateText({ count, perMs }) };
 }
 
 interface Standing {

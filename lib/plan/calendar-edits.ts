@@ -17,8 +17,10 @@ import {
   type StoredCalendar,
 } from "../schedule/calendars.ts";
 import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
 import type { EditDeps, IfMatch } from "./edit-transaction.ts";
 import { replanCalendar } from "./replan-calendar.ts";
+import { changesBetween } from "./version-changes.ts";
 
 export interface CalendarWish {
   name: string;
@@ -102,7 +104,7 @@ async function decide(
   if (current === null) {
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
-    await insertCalendar(tx, name, body, author);
+    await insertCalendar(tx, name, body, { author, detail: { changes: changed(null, body) } });
     return "created";
   }
   if (ifNoneMatch === true)
@@ -110,8 +112,24 @@ async function decide(
   refuseOtherVersion(current, ifMatch);
   const otherRules = !isDeepStrictEqual(body.rules, current.rules);
   if (!otherRules && body.description === current.description) return "unchanged";
-  await replaceCalendar(tx, current, body, { author, otherRules });
+  const detail = { rulesChanged: otherRules, changes: changed(current, body) };
+  await replaceCalendar(tx, current, body, { author, otherRules, detail });
   return "changed";
+}
+
+/** So many characters of what differs stand in the audit; of more, where it differs. Each version is kept whole besides. */
+const changesShownMax = 4_000;
+
+function changed(before: CalendarBody | null, after: CalendarBody | null): Json {
+  const changes = changesBetween(asJson(before), asJson(after));
+  const shown: Json = JSON.parse(JSON.stringify(changes));
+  return JSON.stringify(shown).length <= changesShownMax ? shown : changes.map(({ path }) => ({ path }));
+}
+
+function asJson(body: CalendarBody | null): Json {
+  return body === null
+    ? null
+    : JSON.parse(JSON.stringify({ description: body.description, rules: body.rules }));
 }
 
 /** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */
@@ -122,7 +140,8 @@ export async function removeCalendar({ sql }: EditDeps, wish: CalendarWish): Pro
     refuseOtherVersion(current, wish.ifMatch);
     if (await isReferredTo(tx, current))
       throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(wish.name)}.`);
-    await deleteCalendar(tx, current, { ...wish.caller, at: await databaseClock(tx) });
+    const author = { ...wish.caller, at: await databaseClock(tx) };
+    await deleteCalendar(tx, current, { author, detail: { changes: changed(current, null) } });
   });
 }
 

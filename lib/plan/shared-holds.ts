@@ -107,7 +107,7 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const author = { ...caller, at: now };
   const since = goesOn ? standing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
-  await noteWish(tx, hold, "paused", author);
+  await noteWish(tx, hold, "paused", author, goesOn ? standing : null);
   return written(tx, hold);
 }
 
@@ -120,7 +120,7 @@ async function askForResume(tx: Tx, wish: SharedHoldWish): Promise<SharedHold | 
   refuseRevision(wish);
   if (hasEnded(standing, author.at)) return null;
   await releaseSharedHold(tx, standing, author);
-  await noteWish(tx, standing, "resumed", author);
+  await noteWish(tx, standing, "resumed", author, standing);
   return written(tx, standing);
 }
 

@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
 import type { Json } from "../schedule/json.ts";
@@ -23,10 +24,13 @@ export interface VersionRead {
 
 type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object };
 
+type Query = postgres.PendingQuery<postgres.Row[]>;
+
 /** Larger payloads are compared, and not shown. */
 const payloadShownMax = 2_000;
 
 interface VersionRow {
+  scheduleId: string;
   version: number;
   change: ScheduleChange;
   at: Date;
@@ -39,6 +43,8 @@ interface VersionRow {
   payload: Json;
   payloadBefore: Json;
   payloadShown: boolean;
+  /** In bytes. */
+  payloadSize: number;
   detail: Json;
 }
 
@@ -49,26 +55,59 @@ export async function versionsOf(
 ): Promise<{ items: VersionRead[]; next?: number }> {
   const schedule = await findSchedule(tx, key);
   if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
-  const rows = await versionRows(tx, schedule.id, before ?? schedule.version + 1, limit + 1);
+  const rows = await versionRows(
+    tx,
+    tx`
+      select * from carillon.schedule_versions where schedule_id = ${schedule.id} and version < ${before ?? schedule.version + 1}
+      order by version desc limit ${limit + 1}`,
+  );
   const items = rows.slice(0, limit).map(versionRead);
   const last = items.at(-1)?.version;
   return rows.length > limit && last !== undefined ? { items, next: last } : { items };
 }
 
-function versionRows(tx: Tx, scheduleId: string, before: number, limit: number): PromiseLike<VersionRow[]> {
+/** What versions changed, by `<schedule>/<version>`: one that was made comes out of nothing, and one that was deleted goes back to it. */
+export async function changesOfVersions(
+  tx: Tx,
+  versions: readonly { scheduleId: string; version: number }[],
+): Promise<Map<string, { change: ScheduleChange; changes: Change[] }>> {
+  if (versions.length === 0) return new Map();
+  const rows = await versionRows(
+    tx,
+    tx`
+      select v.* from unnest(${versions.map(({ scheduleId }) => scheduleId)}::bigint[], ${versions.map(({ version }) => version)}::int[]) w (id, version)
+      join carillon.schedule_versions v on v.schedule_id = w.id and v.version = w.version`,
+  );
+  return new Map(
+    rows.map((row) => [
+      `${row.scheduleId}/${row.version}`,
+      { change: row.change, changes: [...wholeChange(row), ...versionRead(row).changes] },
+    ]),
+  );
+}
+
+function wholeChange(row: VersionRow): Change[] {
+  const { change, sparse, target, sparseBefore, targetBefore, payload, payloadSize } = row;
+  if (change === "deleted" && sparseBefore !== null && targetBefore !== null)
+    return [{ path: "", before: asJson(asked(sparseBefore, targetBefore)), after: null }];
+  if (change !== "created" || sparse === null || target === null) return [];
+  const made = { path: "", before: null, after: asJson(asked(sparse, target)) };
+  if (payloadSize > payloadShownMax) return [made, { path: "payload" }];
+  return payload === null ? [made] : [made, { path: "payload", before: null, after: payload }];
+}
+
+function versionRows(tx: Tx, picked: Query): PromiseLike<VersionRow[]> {
   return tx<VersionRow[]>`
-    select v.version, v.change, v.changed_at as at, v.changed_by as by, v.body as sparse, v.target,
+    select v.schedule_id as "scheduleId", v.version, v.change, v.changed_at as at, v.changed_by as by, v.body as sparse, v.target,
       b.body as "sparseBefore", b.target as "targetBefore",
       v.body is not null and b.body is not null and v.payload is distinct from b.payload as "payloadChanged",
       case when shown.payload then v.payload end as payload, case when shown.payload then b.payload end as "payloadBefore",
-      shown.payload as "payloadShown", a.detail
-    from (
-      select * from carillon.schedule_versions where schedule_id = ${scheduleId} and version < ${before}
-      order by version desc limit ${limit}) v
+      shown.payload as "payloadShown", coalesce(octet_length(v.payload::text), 0) as "payloadSize", a.detail
+    from (${picked}) v
     left join carillon.schedule_versions p on p.schedule_id = v.schedule_id and p.version = v.version - 1
     left join carillon.schedule_versions b on b.schedule_id = p.schedule_id and b.version = p.spec_version
     cross join lateral (
-      select octet_length(v.payload::text) + octet_length(b.payload::text) <= ${payloadShownMax} is true as payload) shown
+      select octet_length(v.payload::text) + coalesce(octet_length(b.payload::text), 0) <= ${payloadShownMax} is true as payload) shown
     left join lateral (
       select detail from carillon.audit a
       where a.schedule_id = v.schedule_id and a.version = v.version and a.action = 'schedule.' || v.change order by a.id limit 1) a on true

@@ -76,14 +76,14 @@ export async function insertCalendar(
   tx: Tx,
   name: string,
   body: CalendarBody,
-  author: Author,
+  { author, detail }: { author: Author; detail: Json },
 ): Promise<void> {
   const [row] = await tx<{ id: number }[]>`
     insert into carillon.calendars (name, created_at, created_by, updated_at, updated_by)
     values (${name}, ${author.at}, ${author.name}, ${author.at}, ${author.name}) returning id`;
   if (row === undefined) throw new Error(`The calendar ${name} was not made.`);
   await insertVersion(tx, { id: row.id, version: 1 }, body, author);
-  await noteInAudit(tx, { action: "calendar.created", name, version: 1 }, author);
+  await noteInAudit(tx, { action: "calendar.created", name, version: 1, detail }, author);
 }
 
 /** Its next version. With other rules, every schedule that refers to it is to be planned anew. */
@@ -91,7 +91,7 @@ export async function replaceCalendar(
   tx: Tx,
   current: StoredCalendar,
   body: CalendarBody,
-  { author, otherRules }: { author: Author; otherRules: boolean },
+  { author, otherRules, detail }: { author: Author; otherRules: boolean; detail: Json },
 ): Promise<void> {
   const { id, name } = current;
   const version = current.version + 1;
@@ -101,19 +101,19 @@ export async function replaceCalendar(
     set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0, replan_again = false,` : tx``}
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${id}`;
-  await noteInAudit(
-    tx,
-    { action: "calendar.replaced", name, version, detail: { rulesChanged: otherRules } },
-    author,
-  );
+  await noteInAudit(tx, { action: "calendar.replaced", name, version, detail }, author);
 }
 
-export async function deleteCalendar(tx: Tx, calendar: StoredCalendar, author: Author): Promise<void> {
+export async function deleteCalendar(
+  tx: Tx,
+  calendar: StoredCalendar,
+  { author, detail }: { author: Author; detail: Json },
+): Promise<void> {
   const { id, name, version } = calendar;
   await tx`
     update carillon.calendars
     set deleted_at = ${author.at}, replan_after = null, updated_at = ${author.at}, updated_by = ${author.name} where id = ${id}`;
-  await noteInAudit(tx, { action: "calendar.deleted", name, version }, author);
+  await noteInAudit(tx, { action: "calendar.deleted", name, version, detail }, author);
 }
 
 async function insertVersion(
@@ -129,12 +129,12 @@ async function insertVersion(
 
 async function noteInAudit(
   tx: Tx,
-  { action, name, version, detail }: { action: string; name: string; version: number; detail?: Json },
+  { action, name, version, detail }: { action: string; name: string; version: number; detail: Json },
   author: Author,
 ): Promise<void> {
   await tx`
     insert into carillon.audit (at, actor, action, subject, version, detail, origin)
-    values (${author.at}, ${author.name}, ${action}, ${name}, ${version}, ${detail === undefined ? null : JSON.stringify(detail)}::text::jsonb,
+    values (${author.at}, ${author.name}, ${action}, ${name}, ${version}, ${JSON.stringify(detail)}::text::jsonb,
       ${originText(author)}::text::jsonb)`;
 }
 

@@ -125,9 +125,11 @@ export async function noteWish(
   hold: SharedHoldName & Pick<SharedHold, "reason" | "until">,
   action: "paused" | "resumed",
   author: Author,
+  before: Pick<SharedHold, "reason" | "until"> | null,
 ): Promise<void> {
   const { scope, name, owner, prefix, reason, until } = hold;
-  const detail = action === "paused" ? { owner, reason, until } : { owner };
+  const was = before === null ? null : { reason: before.reason, until: before.until };
+  const detail = { owner, ...(action === "paused" ? { reason, until } : {}), before: was };
   await tx`
     insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
     values (${author.at}, ${author.name}, ${`${scope}.${action}`}, ${name}, ${JSON.stringify(detail)}::text::jsonb,

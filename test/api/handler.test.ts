@@ -75,6 +75,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
       rotate: operation("rotateToken"),
       remove: operation("removeToken"),
     },
+    applyInbox: async () => operation("applyInbox")(undefined),
+    listInboxErrors: operation("listInboxErrors"),
     health: async () => {
       if (failure !== undefined) throw failure;
     },

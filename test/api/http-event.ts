@@ -6,11 +6,13 @@ export interface EventParts {
   /** Sent as it is where it is a string, else as JSON. */
   body?: unknown;
   isBase64Encoded?: boolean;
+  /** How the client names itself. */
+  agent?: string;
 }
 
 /** An event as an API Gateway HTTP API sends it (payload format 2.0); `path` is already decoded, as there. */
 export function httpEvent(method: string, path: string, parts: EventParts = {}): APIGatewayProxyEventV2 {
-  const { query = "", headers = {}, body, isBase64Encoded = false } = parts;
+  const { query = "", headers = {}, body, isBase64Encoded = false, agent = "test" } = parts;
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   return {
     version: "2.0",
@@ -23,7 +25,7 @@ export function httpEvent(method: string, path: string, parts: EventParts = {}):
       apiId: "api",
       domainName: "api.example.com",
       domainPrefix: "api",
-      http: { method, path, protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "test" },
+      http: { method, path, protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: agent },
       requestId: "gateway-request",
       routeKey: "$default",
       stage: "$default",

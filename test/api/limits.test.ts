@@ -87,8 +87,16 @@ describe("PUT", () => {
     expect(
       await api.sql`select actor, action, detail from carillon.audit where subject = 'handler/audited' order by id`,
     ).toEqual([
-      { actor: "adminer", action: "limits.set", detail: { concurrency: null, rate: "1/s" } },
-      { actor: "adminer", action: "limits.cleared", detail: null },
+      {
+        actor: "adminer",
+        action: "limits.set",
+        detail: { concurrency: null, rate: "1/s", before: { concurrency: null, rate: null } },
+      },
+      {
+        actor: "adminer",
+        action: "limits.cleared",
+        detail: { concurrency: null, rate: null, before: { concurrency: null, rate: "1/s" } },
+      },
     ]);
   });
 });

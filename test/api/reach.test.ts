@@ -207,6 +207,14 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/tokens/{id}": missingToken(""),
   "DELETE /v1/tokens/{id}": missingToken(""),
   "POST /v1/tokens/{id}/rotate": missingToken("/rotate"),
+  "GET /v1/audit": shows(
+    "/v1/audit",
+    ["/v1/audit", { query: "prefix=theirs:" }],
+    ["/v1/audit", { query: "subject=theirs:a" }],
+    ["/v1/audit", { query: "subject=shared" }],
+    ["/v1/audit", { query: "action=token.created" }],
+    ["/v1/audit", { query: "actor=theirs:admin" }],
+  ),
   "POST /v1/inbox:apply": refused("/v1/inbox:apply"),
   "GET /v1/inbox/errors": shows("/v1/inbox/errors", ["/v1/inbox/errors", { query: "prefix=theirs:" }]),
 };

@@ -106,9 +106,9 @@ describe.each([
     await pause(label, { reason: "why", owner: "bob" });
     await resume(label, { owner: "bob" });
     expect(await audited()).toEqual([
-      [`${scope}.paused`, label.name, { owner: "bob", reason: "why", until: null }],
+      [`${scope}.paused`, label.name, { owner: "bob", reason: "why", until: null, before: null }],
       [`${scope}.pause-completed`, label.name, { owner: "bob", members: 3 }],
-      [`${scope}.resumed`, label.name, { owner: "bob" }],
+      [`${scope}.resumed`, label.name, { owner: "bob", before: { reason: "why", until: null } }],
       [`${scope}.resume-completed`, label.name, { owner: "bob", members: 3 }],
     ]);
     expect(
@@ -333,7 +333,7 @@ describe("at the same time", () => {
     await Promise.all([pause(shop), pause(shop), world.tick()]);
     expect(await heldCount()).toBe(80);
     expect(await audited()).toEqual([
-      ["group.paused", "shop", { owner: "ann", reason: null, until: null }],
+      ["group.paused", "shop", { owner: "ann", reason: null, until: null, before: null }],
       ["group.pause-completed", "shop", { owner: "ann", members: 80 }],
     ]);
     expect(await world.sql`select from carillon.schedules where version > 2`).toEqual([]);

@@ -1,0 +1,60 @@
+import type { Tx } from "../db/connect.ts";
+import type { Change } from "../plan/version-changes.ts";
+import { changesOfVersions } from "../plan/versions.ts";
+import type { Origin } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import type { AuditPlace } from "./audit-place.ts";
+import { type EntrySearch, findEntries } from "./find-entries.ts";
+
+/** One thing that was done: by whom and from where, to what, and how that was before and is after. */
+export interface AuditEntry {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  /** Of a schedule, a calendar. */
+  version: number | null;
+  /** Of what is not one schedule: the keys that are concerned begin with this; null where it concerns everybody. */
+  prefix: string | null;
+  /** Null for what Carillon does by itself. */
+  origin: Origin | null;
+  detail: Json;
+  changes: Change[];
+}
+
+interface EntryRow extends Omit<AuditEntry, "changes"> {
+  scheduleId: string | null;
+}
+
+/** Newest first. A page may be short of its limit and still have a `next`: each looks at so many entries at most. */
+export async function readAudit(
+  tx: Tx,
+  { limit, ...search }: EntrySearch,
+): Promise<{ items: AuditEntry[]; next?: AuditPlace }> {
+  const { places, lookedTo } = await findEntries(tx, { ...search, limit: limit + 1 });
+  const shown = places.slice(0, limit);
+  const items = await entriesAt(tx, shown);
+  const next = places.length > limit ? shown.at(-1) : (lookedTo ?? undefined);
+  return next === undefined ? { items } : { items, next };
+}
+
+async function entriesAt(tx: Tx, places: readonly AuditPlace[]): Promise<AuditEntry[]> {
+  if (places.length === 0) return [];
+  const rows = await tx<EntryRow[]>`
+    select id, at, actor, action, subject, version, prefix, origin, detail, schedule_id as "scheduleId"
+    from carillon.audit where id = any(${places.map(({ id }) => id)}::bigint[]) order by at desc, id desc`;
+  const versions = await changesOfVersions(
+    tx,
+    rows.flatMap(({ scheduleId, version }) =>
+      scheduleId === null || version === null ? [] : [{ scheduleId, version }],
+    ),
+  );
+  return rows.map(({ scheduleId, ...row }) => {
+    const made = versions.get(`${scheduleId}/${row.version}`);
+    return {
+      ...row,
+      changes: made !== undefined && row.action === `schedule.${made.change}` ? made.changes : [],
+    };
+  });
+}
