@@ -38,6 +38,7 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
       .replaceAll("http://127.0.0.1:8787", api)
       .replaceAll("http://127.0.0.1:8788", sqs)
       .replaceAll("http://127.0.0.1:8789", events)
+      .replaceAll("npx carillon ", `"${process.execPath}" "${root}/lib/cli/main.ts" `)
       .replaceAll("curl ", "curl --silent --show-error --fail ");
     return execFileSync("bash", ["-euc", `export CARILLON_TOKEN=test-token\n${script}`], {
       cwd: folder,
@@ -54,7 +55,7 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     run(more ?? "");
   });
 
-  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md"])("every command in %s answers", (file) => {
+  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md", "docs/cli.md"])("every command in %s answers", (file) => {
     const text = readFileSync(path.join(root, file), "utf8");
     const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
     expect(blocks.length).toBeGreaterThan(2);

@@ -28,7 +28,12 @@ export function connect(wish: ConnectionWish): Carillon {
   const token = tokenFor(wish, isLocal);
   try {
     // Somebody waits: what does not answer is told of sooner than a program would be.
-    return new Carillon({ url, token, retries: 2, headers: { "user-agent": `carillon-cli/${wish.version}` } });
+    return new Carillon({
+      url,
+      token,
+      retries: 2,
+      headers: { "user-agent": `carillon-cli/${wish.version}` },
+    });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageFault(`CARILLON_URL or --url: ${error.message}.`);
     throw error;

@@ -29,13 +29,13 @@ export {
   CarillonProblem,
   CarillonUnreachable,
   type Fault,
-  type ProblemDocument,
   isConflict,
   isDenied,
   isInvalid,
   isNotFound,
   isPreconditionFailed,
   isRateLimited,
+  type ProblemDocument,
 } from "./problem.ts";
 export type {
   CatchUp,

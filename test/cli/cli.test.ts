@@ -64,7 +64,16 @@ describe("schedules", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^Would change dry:1: .*\n {2}when: "every 1h" → "0 9 \* \* \*"\n/);
     expect(out.split("\n").filter((line) => line.includes(" 09:00:00"))).toHaveLength(5);
-    const made = await cli.carillon(["put", "dry:2", "--when", "every 1h", "--queue", "demo", "--dry-run", "--json"]);
+    const made = await cli.carillon([
+      "put",
+      "dry:2",
+      "--when",
+      "every 1h",
+      "--queue",
+      "demo",
+      "--dry-run",
+      "--json",
+    ]);
     expect(JSON.parse(made.out)).toMatchObject({ dryRun: true, creates: true, changes: [] });
     expect((await cli.carillon(["get", "dry:2"])).code).toBe(4);
     expect(JSON.parse((await cli.carillon(["get", "dry:1", "--json"])).out)).toMatchObject({ version: 1 });
@@ -84,7 +93,11 @@ describe("schedules", () => {
     const machine = await cli.carillon(["ls", "l:", "--all", "--json"]);
     expect(jsonLines(machine.out)).toMatchObject([{ key: "l:1" }, { key: "l:2" }, { key: "l:3" }]);
     expect((await cli.carillon(["ls", "l:", "--state", "paused", "--count"])).out).toBe("1\n");
-    expect(await cli.carillon(["ls", "none:"])).toEqual({ code: 0, out: "", err: "There is no such schedule.\n" });
+    expect(await cli.carillon(["ls", "none:"])).toEqual({
+      code: 0,
+      out: "",
+      err: "There is no such schedule.\n",
+    });
   });
 
   test("under a prefix are deleted where somebody says yes", async () => {
@@ -92,21 +105,38 @@ describe("schedules", () => {
     const prefix = ["rm", "--prefix", "d:"];
     expect(await cli.carillon([...prefix, "--dry-run"])).toMatchObject({ err: "2 would be deleted.\n" });
     expect(await cli.carillon(prefix)).toMatchObject({ code: 1, err: expect.stringContaining("say --yes") });
-    expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({ code: 1, err: "Nothing was done.\n" });
+    expect(await cli.carillon(prefix, { answer: "n" })).toMatchObject({
+      code: 1,
+      err: "Nothing was done.\n",
+    });
     expect((await cli.carillon(["ls", "d:", "--count"])).out).toBe("2\n");
-    expect(await cli.carillon(prefix, { answer: "y" })).toMatchObject({ code: 0, out: "Deleted 2 schedules.\n" });
+    expect(await cli.carillon(prefix, { answer: "y" })).toMatchObject({
+      code: 0,
+      out: "Deleted 2 schedules.\n",
+    });
     expect((await cli.carillon(["ls", "d:", "--count"])).out).toBe("0\n");
   });
 });
 
 describe("times", () => {
   test("are told on the clocks of the schedule's zone, with what moves them", async () => {
-    const args = ["preview", "30 2 * * *", "--timezone", "Europe/Berlin", "--from", "2027-03-27T12:00:00Z", "-n", "2"];
+    const args = [
+      "preview",
+      "30 2 * * *",
+      "--timezone",
+      "Europe/Berlin",
+      "--from",
+      "2027-03-27T12:00:00Z",
+      "-n",
+      "2",
+    ];
     const { code, out, err } = await cli.carillon(args);
     expect(code).toBe(0);
     const [, title, first] = out.split("\n");
     expect(title).toMatch(/^Europe\/Berlin +UTC +NOTE$/);
-    expect(first).toMatch(/^2027-03-28 03:00:00\+02:00 +2027-03-28 01:00:00Z .*02:30 does not exist on this day/);
+    expect(first).toMatch(
+      /^2027-03-28 03:00:00\+02:00 +2027-03-28 01:00:00Z .*02:30 does not exist on this day/,
+    );
     expect(err).toContain("it runs at 03:00 then");
     const machine = JSON.parse((await cli.carillon([...args, "--json"])).out);
     expect(machine.occurrences).toEqual(["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]);
@@ -161,13 +191,19 @@ describe("a token", () => {
 describe("a process of its own", () => {
   test("says what is wrong with the command line, and what was meant", async () => {
     const usage = (...args: string[]) => cli.carillon(args);
-    expect(await usage("pt", "x")).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean put?") });
+    expect(await usage("pt", "x")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("Did you mean put?"),
+    });
     expect(await usage("put", "x", "--wen", "every 1h")).toMatchObject({
       code: 2,
       err: "put has no option --wen. Did you mean --when?\nSee carillon help put.\n",
     });
     expect(await usage("get")).toMatchObject({ code: 2, err: expect.stringContaining("carillon get <key>") });
-    expect(await usage("put", "x", "--queue")).toMatchObject({ code: 2, err: expect.stringContaining("--queue <queue>") });
+    expect(await usage("put", "x", "--queue")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--queue <queue>"),
+    });
     expect(await usage("put", "x", "--queue", "a", "--handler", "b")).toMatchObject({ code: 2 });
     expect(await usage("ls", "--timezone", "Mars")).toMatchObject({ code: 2 });
   });
@@ -216,7 +252,9 @@ describe("a process of its own", () => {
     writeFileSync(path.join(folder, ".carillon", "token"), "admin-token\n");
     const env = { CARILLON_TOKEN: "" };
     const local = { CARILLON_URL: "", CARILLON_PORT: new URL(cli.url).port };
-    expect(await cli.spawned(["ls", "--count"], { cwd: folder, env: { ...env, ...local } })).toMatchObject({ code: 0 });
+    expect(await cli.spawned(["ls", "--count"], { cwd: folder, env: { ...env, ...local } })).toMatchObject({
+      code: 0,
+    });
     const elsewhere = { ...env, CARILLON_URL: "https://carillon.example.com" };
     const refused = await cli.spawned(["ls"], { cwd: folder, env: elsewhere });
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("A token is needed") });
@@ -247,6 +285,6 @@ describe("a terminal", () => {
     await put("e:1", "--description", "\u001b[2Jgone\u202e");
     const { out } = await cli.carillon(["get", "e:1"], { tty: { width: 100 }, env: { NO_COLOR: "1" } });
     expect(out).toContain("gone");
-    expect(out).not.toMatch(/[\u001b\u202e]/);
+    for (const obeyed of ["\u001b", "\u202e"]) expect(out).not.toContain(obeyed);
   });
 });

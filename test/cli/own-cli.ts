@@ -27,7 +27,10 @@ export interface OwnCli {
   /** In this process. */
   carillon(args: readonly string[], parts?: CliParts): Promise<Ended>;
   /** As a process of its own, as `npx carillon` starts it. */
-  spawned(args: readonly string[], parts?: CliParts & { cwd?: string; interruptWhen?: string }): Promise<Ended>;
+  spawned(
+    args: readonly string[],
+    parts?: CliParts & { cwd?: string; interruptWhen?: string },
+  ): Promise<Ended>;
   stop(): Promise<void>;
 }
 
@@ -46,10 +49,17 @@ export async function ownCli(): Promise<OwnCli> {
       close: async () => {},
       invoke: async (event) => {
         const headers: Record<string, string> = {};
-        for (const [name, value] of Object.entries(event.headers)) if (value !== undefined) headers[name] = value;
+        for (const [name, value] of Object.entries(event.headers))
+          if (value !== undefined) headers[name] = value;
         const { isBase64Encoded, body, rawQueryString: query } = event;
         const { method } = event.requestContext.http;
-        const answer = await api.send(method, event.rawPath, { as: "", query, headers, body, isBase64Encoded });
+        const answer = await api.send(method, event.rawPath, {
+          as: "",
+          query,
+          headers,
+          body,
+          isBase64Encoded,
+        });
         return { statusCode: answer.status, headers: answer.headers, body: answer.body };
       },
     },

@@ -15,7 +15,9 @@ const documented = Object.entries(document.paths).flatMap(([where, methods]) =>
 );
 
 /** The one request that a call of the client makes. */
-async function requestOf(name: string): Promise<{ method: string; url: URL; headers: Headers; body: unknown }> {
+async function requestOf(
+  name: string,
+): Promise<{ method: string; url: URL; headers: Headers; body: unknown }> {
   const requests: { method: string; url: URL; headers: Headers; body: unknown }[] = [];
   const carillon = new Carillon({
     url: "https://api.example.com",
@@ -33,7 +35,8 @@ async function requestOf(name: string): Promise<{ method: string; url: URL; head
   });
   await operations[name]?.call(carillon);
   const [request] = requests;
-  if (request === undefined || requests.length !== 1) throw new Error(`${name} makes ${requests.length} requests.`);
+  if (request === undefined || requests.length !== 1)
+    throw new Error(`${name} makes ${requests.length} requests.`);
   return request;
 }
 
@@ -46,8 +49,8 @@ describe.each(documented)("$operation.operationId", ({ method, where, operation 
     expect(decodeURIComponent(request.url.pathname)).toMatch(patternOf(where));
     const named = (place: string) => parameters.filter((each) => each.in === place).map(({ name }) => name);
     expect([...request.url.searchParams.keys()].sort()).toEqual(named("query").sort());
+    // A preview changes nothing: it can be repeated without.
     for (const header of named("header"))
-      // A preview changes nothing: it can be repeated without.
       if (operationId !== "preview") expect([...request.headers.keys()]).toContain(header.toLowerCase());
     if (operation.requestBody?.required === true) expect(request.body).toBeTypeOf("object");
   });
@@ -110,7 +113,9 @@ function checksOf({ operationId, requestBody, responses }: Operation): string[] 
 }
 
 function check(name: string, schema: unknown, client: string): string {
-  const own = client.replace(/(?<![\w".])([A-Z]\w+)(?!\w*")/g, (word) => (word === "Sent" ? word : `Client.${word}`));
+  const own = client.replace(/(?<![\w".])([A-Z]\w+)(?!\w*")/g, (word) =>
+    word === "Sent" ? word : `Client.${word}`,
+  );
   return [
     `type ${name} = ${typeText(schema, find)};`,
     `const ${name}_told: ${own} = given<${name}>();`,

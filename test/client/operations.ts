@@ -33,12 +33,20 @@ export const operations: Readonly<Record<string, Reached>> = {
   health: { call: (c) => c.health(), answer: '{ status: "ok" }' },
   openApi: { call: (c) => c.openapi(), answer: "{ [name: string]: Json }" },
 
-  putSchedule: { call: (c) => c.schedules.put("k", schedule, put), answer: "Edited", body: "KeyedScheduleBody" },
+  putSchedule: {
+    call: (c) => c.schedules.put("k", schedule, put),
+    answer: "Edited",
+    body: "KeyedScheduleBody",
+  },
   createSchedule: { call: (c) => c.schedules.create(schedule), answer: "Edited", body: "KeyedScheduleBody" },
   patchSchedule: { call: (c) => c.schedules.patch("k", { tags: null }, edit), answer: "Edited" },
   getSchedule: { call: (c) => c.schedules.get("k"), answer: "Schedule" },
   deleteSchedule: { call: (c) => c.schedules.delete("k", edit) },
-  pauseSchedule: { call: (c) => c.schedules.pause("k", { until: at }, edit), answer: "Edited", body: "PauseWish" },
+  pauseSchedule: {
+    call: (c) => c.schedules.pause("k", { until: at }, edit),
+    answer: "Edited",
+    body: "PauseWish",
+  },
   resumeSchedule: { call: (c) => c.schedules.resume("k", {}, edit), answer: "Edited", body: "ResumeWish" },
   listSchedules: {
     call: (c) => page(c.schedules.list({ ...searched, ...listed })),
@@ -54,7 +62,11 @@ export const operations: Readonly<Record<string, Reached>> = {
   explain: { call: (c) => c.schedules.explain("k", at), answer: "Explanation" },
   listScheduleVersions: { call: (c) => page(c.schedules.versions("k", listed)), answer: "Page<Version>" },
   restoreVersion: { call: (c) => c.schedules.restore("k", 1, edit), answer: "Edited" },
-  fireSchedule: { call: (c) => c.schedules.fire("k", { payload: 1 }), answer: "Job", body: "{ payload?: Json }" },
+  fireSchedule: {
+    call: (c) => c.schedules.fire("k", { payload: 1 }),
+    answer: "Job",
+    body: "{ payload?: Json }",
+  },
   backfillSchedule: {
     call: (c) => c.schedules.backfill("k", { from: at, to: at }),
     answer: "BackfillDone",
@@ -81,9 +93,20 @@ export const operations: Readonly<Record<string, Reached>> = {
     body: "{ filter: CancelFilter; limit?: number; reason?: string }",
   },
 
-  getGroup: { call: (c) => c.groups.get("g", { ...listed, cursor: "c" }), answer: "Members & { group: string }" },
-  pauseGroup: { call: (c) => c.groups.pause("g", {}, { cursor: "c" }), answer: "HoldDone", body: "PauseWish" },
-  resumeGroup: { call: (c) => c.groups.resume("g", {}, { cursor: "c" }), answer: "HoldDone", body: "ResumeWish" },
+  getGroup: {
+    call: (c) => c.groups.get("g", { ...listed, cursor: "c" }),
+    answer: "Members & { group: string }",
+  },
+  pauseGroup: {
+    call: (c) => c.groups.pause("g", {}, { cursor: "c" }),
+    answer: "HoldDone",
+    body: "PauseWish",
+  },
+  resumeGroup: {
+    call: (c) => c.groups.resume("g", {}, { cursor: "c" }),
+    answer: "HoldDone",
+    body: "ResumeWish",
+  },
   cancelGroup: {
     call: (c) => c.groups.cancel("g", {}, { cursor: "c" }),
     answer: "CancelDone",
@@ -107,7 +130,11 @@ export const operations: Readonly<Record<string, Reached>> = {
   deleteCalendar: { call: (c) => c.calendars.delete("n", edit) },
   listCalendars: { call: (c) => page(c.calendars.list(listed)), answer: "Page<CalendarSummary>" },
 
-  putLimits: { call: (c) => c.limits.put("queue/q", { concurrency: 1 }, put), answer: "Limits", body: "LimitsBody" },
+  putLimits: {
+    call: (c) => c.limits.put("queue/q", { concurrency: 1 }, put),
+    answer: "Limits",
+    body: "LimitsBody",
+  },
   getLimits: { call: (c) => c.limits.get("queue/q"), answer: "Limits" },
   deleteLimits: { call: (c) => c.limits.delete("queue/q", edit) },
   listLimits: { call: (c) => page(c.limits.list(listed)), answer: "Page<Limits>" },
@@ -121,20 +148,32 @@ export const operations: Readonly<Record<string, Reached>> = {
   listStats: { call: (c) => c.stats(), answer: "Stats" },
   getForecast: { call: (c) => c.forecast({ minutes: 5 }), answer: "Forecast" },
 
-  createToken: { call: (c) => c.tokens.create({ name: "ci", scope: "read" }), answer: "NewToken", body: "TokenBody" },
+  createToken: {
+    call: (c) => c.tokens.create({ name: "ci", scope: "read" }),
+    answer: "NewToken",
+    body: "TokenBody",
+  },
   getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
   listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
   rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },
   deleteToken: { call: (c) => c.tokens.delete("1") },
   getAudit: {
     call: (c) =>
-      page(c.audit({ subject: "k", prefix: "k", actor: "ann", action: "created", from: at, to: at, ...listed })),
+      page(
+        c.audit({ subject: "k", prefix: "k", actor: "ann", action: "created", from: at, to: at, ...listed }),
+      ),
     answer: "Page<AuditEntry>",
   },
 
   applyInbox: { call: (c) => c.inbox.apply(), answer: "InboxApplied" },
-  listInboxErrors: { call: (c) => page(c.inbox.errors({ prefix: "k", ...listed })), answer: "Page<InboxError>" },
-  listDeadCommands: { call: (c) => page(c.commands.dead({ prefix: "k", ...listed })), answer: "Page<DeadCommand>" },
+  listInboxErrors: {
+    call: (c) => page(c.inbox.errors({ prefix: "k", ...listed })),
+    answer: "Page<InboxError>",
+  },
+  listDeadCommands: {
+    call: (c) => page(c.commands.dead({ prefix: "k", ...listed })),
+    answer: "Page<DeadCommand>",
+  },
   getDeadCommand: { call: (c) => c.commands.get("1"), answer: "DeadCommand" },
   retryDeadCommand: { call: (c) => c.commands.retry("1"), answer: "RetriedCommand" },
   deleteDeadCommand: { call: (c) => c.commands.delete("1") },

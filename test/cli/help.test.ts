@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandTable } from "../../lib/cli/command-table.ts";
+import { everywhere } from "../../lib/cli/common-options.ts";
+import { reference } from "../../lib/cli/help.ts";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+
+beforeAll(async () => {
+  cli = await ownCli();
+  await cli.carillon(["calendar", "put", "holidays", "--date", "12-25"]);
+});
+
+afterAll(() => cli.stop());
+
+/** What the examples speak of, and may take away. */
+const prepared = [
+  "carillon put report:weekly --when '0 9 * * MON' --queue reports --tag reports --group order:1",
+  "carillon put order:1 --when 'in 3h' --queue orders --group order:1",
+];
+
+/** What stands in the files that they name. */
+const file = JSON.stringify({ when: "0 9 * * MON", target: { queue: "reports" } });
+
+/** Splits a line as a shell does, as far as examples go; what is redirected stays here. */
+function wordsOf(line: string): string[] {
+  const words = line.replace(/ > \S+$/, "").match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
+  return words.slice(1).map((word) => (/^['"]/.test(word) ? word.slice(1, -1) : word));
+}
+
+describe.each(commandTable)("carillon $name", ({ name, examples, options, usage }) => {
+  test("has examples that run", async () => {
+    expect(examples.length).toBeGreaterThan(0);
+    for (const line of prepared) await cli.carillon(wordsOf(line));
+    const isOfJobs = ["job", "retry", "cancel"].includes(name);
+    const id = isOfJobs ? JSON.parse((await cli.carillon(["fire", "order:1", "--json"])).out).id : "";
+    if (name === "retry") await cli.carillon(["cancel", id]);
+    // What needs a past that a new database has not is refused for that reason alone.
+    const refusal = name === "backfill" ? /before the schedule was created/ : /^$/;
+    for (const example of examples) {
+      const words = wordsOf(example.replace("1-1796115600000-c0", id));
+      const ended = await cli.carillon(name === "tail" ? [...words, "--for", "1"] : words, { input: file });
+      if (ended.code !== 0) expect(ended.err, example).toMatch(refusal);
+    }
+  });
+
+  test("tells in its help what it takes", async () => {
+    const { code, out } = await cli.carillon(["help", name]);
+    expect(code).toBe(0);
+    expect(out).toContain(`carillon ${name}${usage === "" ? "" : ` ${usage}`} [options]`);
+    for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
+    expect((await cli.carillon([name, "--help"])).out).toBe(out);
+  });
+
+  test("takes no option for something else than everybody does", () => {
+    for (const option of Object.keys(options)) expect(Object.keys(everywhere)).not.toContain(option);
+    const letters = Object.values(options).flatMap(({ short }: { short?: string }) => short ?? []);
+    expect(new Set(letters).size).toBe(letters.length);
+  });
+});
+
+test("docs/cli.md shows every command as it is", () => {
+  const page = readFileSync(path.join(import.meta.dirname, "..", "..", "docs", "cli.md"), "utf8");
+  // Made by: node lib/cli/main.ts help --markdown
+  const [, shown] = page.split("<!-- commands -->\n\n");
+  expect(shown?.trimEnd()).toBe(reference(commandTable));
+});
