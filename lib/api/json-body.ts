@@ -1,4 +1,5 @@
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
+import { refuseDeep } from "../command/json-depth.ts";
 import { Refusal } from "../refusal.ts";
 import { Problem } from "./problem.ts";
 
@@ -15,6 +16,7 @@ export function readJsonBody(raw: RawBody): unknown {
   if (raw.body === undefined || raw.body === "") return undefined;
   requireJson(raw.contentType);
   const text = textOf(raw.body, raw.isBase64Encoded);
+  refuseDeep(text);
   const value = parsed(text);
   refuseInexactNumbers(text);
   return value;

@@ -13,7 +13,7 @@ export function refuseInexactNumbers(text: string): void {
 }
 
 /** The stretches of a JSON text between its strings. */
-function* outsideStrings(text: string): Generator<string> {
+export function* outsideStrings(text: string): Generator<string> {
   let at = 0;
   while (at < text.length) {
     const opening = text.indexOf('"', at);
