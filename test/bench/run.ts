@@ -3,17 +3,23 @@ import { bench as api } from "./api.ts";
 import { bench as cron } from "./cron.ts";
 import { bench as drain } from "./drain.ts";
 import { bench as fire } from "./fire.ts";
+import { bench as forecast } from "./forecast.ts";
 import { bench as growth } from "./growth.ts";
+import { bench as ingest } from "./ingest.ts";
 import type { Bench } from "./report.ts";
+import { bench as search } from "./search.ts";
 
-const benches: Readonly<Record<string, Bench>> = { api, fire, drain, growth, cron };
+const benches: Readonly<Record<string, Bench>> = { api, fire, drain, growth, ingest, cron, search, forecast };
 
 const help = `npm run bench -- <name> [--json] [options]
 
   api     requests to the API's handler: one by one, and in batches of 1,000  --schedules 300000 --singles 2000 --batches 20 --runs 3
   fire    plan rows due at one instant → durable jobs and parcels, sent      --schedules 3000000 --due 100000 --runs 3
   drain   parcels in SQS → claimed, delivered to a no-op, settled            --jobs 100000 --workers 2
+  forecast  the fires of the hour and the day to come, and the stats         --schedules 3000000 --due 500000 --runs 5
+  ingest  commands → schedules by one worker, handed over and through SQS       --schedules 300000 --commands 10000 --runs 3
   growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
+  search  pages of each search of schedules and jobs, p50 and p99               --schedules 3000000 --jobs 1000000 --runs 40
   cron    next instants per second on one core, beside croner and cron-parser; needs no database            --runs 3
 
   --lanes N       connections that fire side by side (2)
@@ -27,6 +33,7 @@ const { values, positionals } = parseArgs({
     due: { type: "string" },
     jobs: { type: "string" },
     runs: { type: "string" },
+    commands: { type: "string" },
     singles: { type: "string" },
     batches: { type: "string" },
     lanes: { type: "string" },
