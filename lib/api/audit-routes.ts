@@ -52,12 +52,14 @@ const entrySchema = z
       .nullable()
       .describe("From where it was asked for; null for what Carillon does by itself."),
     changes: z
-      .array(z.strictObject({ path: z.string(), before: z.json().optional(), after: z.json().optional() }))
+      .array(
+        z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
+      )
       .describe(
         "Of a schedule, what differs: with an empty path the whole of one that was made or deleted. Without values where they are too large or too secret.",
       ),
     detail: z
-      .json()
+      .unknown()
       .describe("What else is known; of calendars, limits, holds and tokens also what they were."),
   })
   .meta({ id: "AuditEntry", description: "One thing that was done." });

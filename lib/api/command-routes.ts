@@ -21,7 +21,7 @@ const deadSchema = z.strictObject({
   refusedAt: instantText,
   error: problemSchema.describe("Why it was not applied."),
   command: z
-    .json()
+    .unknown()
     .describe("As it came, credentials hidden; in lists without payloads. Null where it could not be kept."),
 });
 

@@ -18,12 +18,14 @@ const versionSchema = z
       .optional()
       .describe("What was asked, without the payload; missing where the version changed only the state."),
     changes: z
-      .array(z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }))
+      .array(
+        z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
+      )
       .describe(
         "What differs from what was asked before; without values where they are too large or too secret.",
       ),
     detail: z
-      .json()
+      .unknown()
       .describe("What else is known: the owner and the reason of a pause, the version that was restored."),
   })
   .meta({ id: "Version", description: "One version of a schedule: who made it, when, and what it changed." });
