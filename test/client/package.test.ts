@@ -1,8 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownCli } from "../cli/own-cli.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 
@@ -81,5 +83,27 @@ describe("the package as others install it", () => {
     const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
     const tsc = path.join(root, "node_modules", ".bin", "tsc");
     expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
+  });
+
+  test("does what docs/client.md shows, against the real API", async () => {
+    const page = readFileSync(path.join(root, "docs", "client.md"), "utf8");
+    const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block = ""]) => block);
+    expect(blocks.length).toBeGreaterThan(3);
+    writeFileSync(path.join(folder, "app", "page.ts"), blocks.join("\n"));
+    const types = ["--types", "node", "--typeRoots", path.join(root, "node_modules", "@types")];
+    const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck"];
+    expect(inApp(path.join(root, "node_modules", ".bin", "tsc"), ...flags, ...types, "page.ts")).toBe("");
+    const own = await ownCli();
+    try {
+      const env = { PATH: process.env["PATH"], CARILLON_URL: own.url, CARILLON_TOKEN: "admin-token" };
+      const run = promisify(execFile)(process.execPath, ["page.ts"], { cwd: path.join(folder, "app"), env });
+      const { stdout } = await run;
+      expect(stdout).toMatch(/^order:1234:unshipped 2\d{3}-/);
+      expect(stdout).toMatch(
+        /\n409 .*\norder:1:remind 201 undefined\norder:1234:unshipped 200 undefined\norder:999:unshipped 404 /,
+      );
+    } finally {
+      await own.stop();
+    }
   });
 });
