@@ -55,16 +55,21 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     run(more ?? "");
   });
 
-  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md", "docs/cli.md"])("every command in %s answers", (file) => {
-    const text = readFileSync(path.join(root, file), "utf8");
-    const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
-    expect(blocks.length).toBeGreaterThan(2);
-    for (const block of blocks) {
-      // What the text has made before, as far as a command of it may have taken it away again.
-      for (const key of ["hello", "report:weekly"]) run(madeAgain(key));
-      run(`export CARILLON_URL=http://127.0.0.1:8787\n${withoutPlaceholders(block)}`);
-    }
-  });
+  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md", "docs/cli.md"])(
+    "every command in %s answers",
+    (file) => {
+      const text = readFileSync(path.join(root, file), "utf8");
+      const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
+      expect(blocks.length).toBeGreaterThan(2);
+      for (const block of blocks) {
+        // What the text has made before, as far as a command of it may have taken it away again.
+        for (const key of ["hello", "report:weekly"]) run(madeAgain(key));
+        run(`export CARILLON_URL=http://127.0.0.1:8787\n${withoutPlaceholders(block)}`);
+      }
+      // Each command is a process of its own.
+    },
+    120_000,
+  );
 });
 
 function madeAgain(key: string): string {
