@@ -17,9 +17,10 @@ export interface PlannedGroup {
 
 export interface Planned {
   groups: PlannedGroup[];
-  rows: number;
-  /** Of the rows so many stand for schedules as they are now; the others are left from before an edit. */
+  /** Of what the groups count so many stand for schedules as they are now; the others are left from before an edit. */
   liveShare: number;
+  /** Whether each row was looked up; then none of the others is in a group. */
+  exact: boolean;
 }
 
 /** Up to so many rows each is looked up; of more, one in so many tells which share still counts. */
@@ -37,9 +38,17 @@ export async function readPlanned(tx: Tx, end: Date): Promise<Planned> {
   const [sum] = await tx<{ rows: number }[]>`
     select count(*)::int as rows from (select from (${rowsBefore(tx, end)}) p limit ${exactMax + 1}::int) r`;
   const exact = (sum?.rows ?? 0) <= exactMax;
-  const groups = await readGroups(tx, end, exact);
-  const rows = groups.reduce((all, { schedules }) => all + schedules, 0);
-  return { groups, rows, liveShare: exact ? 1 : await sampleLive(tx, end) };
+  const rows = await readGroups(tx, end, exact ? 1 : sampled);
+  const looked = rows.reduce((all, row) => all + row.looked, 0);
+  const alive = rows.reduce((all, row) => all + row.alive, 0);
+  return {
+    groups: rows.flatMap((row) => {
+      const schedules = exact ? row.alive : row.schedules;
+      return schedules === 0 ? [] : [groupOf(row, schedules)];
+    }),
+    liveShare: exact || looked === 0 ? 1 : alive / looked,
+    exact,
+  };
 }
 
 function rowsBefore(tx: Tx, end: Date) {
@@ -53,39 +62,39 @@ function rowsBefore(tx: Tx, end: Date) {
     ) r`;
 }
 
-function live(tx: Tx) {
-  return tx`
-    cross join lateral (select from carillon.schedules s
-      where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) live`;
-}
-
 interface GroupRow extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
   due: Date;
+  /** Plan rows; of which so many were looked up, and so many of those still count. */
   schedules: number;
+  looked: number;
+  alive: number;
   cadenceId: number | null;
   occurrence: Date | null;
   everyMs: number | null;
 }
 
-async function readGroups(tx: Tx, end: Date, exact: boolean): Promise<PlannedGroup[]> {
-  const rows = await tx<GroupRow[]>`
-    select g.due, g.schedules, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs",
+/** One in so many rows, a power of two, is looked up. */
+function readGroups(tx: Tx, end: Date, oneIn: number): PromiseLike<GroupRow[]> {
+  return tx<GroupRow[]>`
+    select g.due, g.schedules, g.looked, g.alive, g.cadence_id as "cadenceId", g.occurrence, g.every_ms::float8 as "everyMs",
       c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
     from (
-      select min(p.due_at) as due, count(*)::int as schedules, p.cadence_id,
+      select min(p.due_at) as due, count(*)::int as schedules, count(p.alive)::int as looked, count(*) filter (where p.alive)::int as alive, p.cadence_id,
         case when p.cadence_id is not null then p.occurrence end as occurrence,
         case when p.due_at + p.every_ms * interval '1 millisecond' < ${end} then p.every_ms end as every_ms
-      from (${rowsBefore(tx, end)}) p ${exact ? live(tx) : tx``}
-      group by 3, 4, 5, date_bin(case when p.every_ms < ${coarseFromMs}::int and p.due_at + p.every_ms * interval '1 millisecond' < ${end}
+      from (
+        select p.*, case when hashint8(p.schedule_id) & ${oneIn - 1}::int = 0 then exists (
+          select from carillon.schedules s where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) end as alive
+        from (${rowsBefore(tx, end)}) p
+      ) p
+      group by p.cadence_id, 6, 7, date_bin(case when p.every_ms < ${coarseFromMs}::int and p.due_at + p.every_ms * interval '1 millisecond' < ${end}
         then interval '1 second' else interval '1 minute' end, p.due_at, 'epoch')
     ) g
     left join carillon.cadences c on c.id = g.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
-  return rows.map((row) => ({
-    due: row.due.getTime(),
-    schedules: row.schedules,
-    cadence: plannedCadence(row),
-    everyMs: row.everyMs,
-  }));
+}
+
+function groupOf(row: GroupRow, schedules: number): PlannedGroup {
+  return { due: row.due.getTime(), schedules, cadence: plannedCadence(row), everyMs: row.everyMs };
 }
 
 function plannedCadence(row: GroupRow): PlannedGroup["cadence"] {
@@ -98,15 +107,6 @@ function plannedCadence(row: GroupRow): PlannedGroup["cadence"] {
     timezone: zone,
     occurrence: occurrence.getTime(),
   };
-}
-
-async function sampleLive(tx: Tx, end: Date): Promise<number> {
-  const [row] = await tx<{ looked: number; alive: number }[]>`
-    select count(*)::int as looked, count(*) filter (where l.alive)::int as alive
-    from (select * from (${rowsBefore(tx, end)}) p where p.schedule_id * 2654435761 % 4294967296 < ${Math.floor(2 ** 32 / sampled)}::bigint) p
-    left join lateral (select true as alive from carillon.schedules s
-      where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) l on true`;
-  return row === undefined || row.looked === 0 ? 1 : row.alive / row.looked;
 }
 
 /** What has been made already and is to start before `end`, by minute. */

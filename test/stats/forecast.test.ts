@@ -110,4 +110,20 @@ describe("the forecast", () => {
     for (let n = 0; n < 10; n++) await world.put(`interval-${n}`, { when: "every 30m" });
     expect((await readForecast(world.sql, 60)).suggestion.text).toContain("would change little");
   });
+
+  test("estimates beyond many rows how many are left from before edits", async () => {
+    await world.sql`
+      with made as (
+        insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
+        select i % 16, 'fast', 'many-' || i, 'queue', carillon.clock(), 'test', carillon.clock(), 'test' from generate_series(1, 3000) i returning id, shard
+      )
+      insert into carillon.plan (due_at, occurrence, schedule_id, version, shard)
+      select at, at, m.id, 1 + m.id % 2, m.shard from made m cross join generate_series(10, 19) k
+      cross join lateral (select carillon.clock() + k * interval '1 minute' as at) d`;
+    const { total, exact, minutes } = await readForecast(world.sql, 30);
+    expect(exact).toBe(false);
+    expect(total).toBeGreaterThan(11_000);
+    expect(total).toBeLessThan(19_000);
+    expect(minutes[15]?.fires).toBe(minutes[12]?.fires);
+  });
 });

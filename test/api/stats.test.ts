@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { forecastAnswer, statsAnswer } from "../../lib/api/stats-shape.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+
+beforeAll(async () => {
+  api = await ownApi();
+  await api.tick();
+  const body = { when: "0 * * * *", target: { queue: "demo" } };
+  for (const key of ["one", "two", "three"]) await api.send("PUT", `/v1/schedules/${key}`, { body });
+  await api.send("POST", "/v1/schedules/two/pause");
+  await api.send("POST", "/v1/schedules/three/fire");
+});
+
+afterAll(() => api.stop());
+
+describe("GET /v1/stats", () => {
+  test("answers as it is documented, with what has just been done", async () => {
+    const { status, json } = await api.send("GET", "/v1/stats", { as: "read" });
+    expect(status).toBe(200);
+    const stats = statsAnswer.parse(json);
+    expect(stats).toMatchObject({
+      schedules: { total: 3, active: 2, paused: 1 },
+      jobs: { waiting: 1, due: 1, running: 0, dead: { count: 0, more: false } },
+      lastHour: { fired: 1, succeeded: 0, lateness: { jobs: 0, p99Ms: null } },
+      plan: { lagMs: 0 },
+    });
+    expect(stats.oldestDue?.lateMs).toBeLessThan(60_000);
+    expect(stats.plan.lastTickAt).not.toBeNull();
+  });
+});
+
+describe("GET /v1/forecast", () => {
+  test("answers as it is documented, for an hour unless another time is asked for", async () => {
+    const { status, json } = await api.send("GET", "/v1/forecast", { as: "read" });
+    expect(status).toBe(200);
+    expect(forecastAnswer.parse(json).minutes).toHaveLength(60);
+    const day = forecastAnswer.parse((await api.send("GET", "/v1/forecast", { query: "minutes=1440" })).json);
+    expect(day.minutes).toHaveLength(1_440);
+    expect(day.heaviest[0]).toMatchObject({
+      fires: 2,
+      most: [{ when: "0 * * * *", timezone: "UTC", fires: 2 }],
+    });
+  });
+
+  test.each(["0", "1441", "x", "-1", "1.5"])("refuses minutes=%s", async (minutes) => {
+    const { status, json } = await api.send("GET", "/v1/forecast", { query: `minutes=${minutes}` });
+    expect(status).toBe(400);
+    expect(json).toMatchObject({
+      errors: [{ path: "minutes", message: "takes a whole number from 1 to 1440" }],
+    });
+  });
+});
+
+test("a token that reaches some keys is told nothing of the others", async () => {
+  const hash = createHash("sha256").update("prefixed").digest();
+  await api.sql`
+    insert into carillon.tokens (id, hash, name, scope, prefix, created_at, created_by)
+    values (gen_random_uuid(), ${hash}, 'prefixed', 'admin', 'team:', carillon.clock(), 'test')`;
+  for (const path of ["/v1/stats", "/v1/forecast"]) {
+    const headers = { authorization: "Bearer prefixed" };
+    expect(await api.send("GET", path, { as: "", headers })).toMatchObject({ status: 403 });
+  }
+});

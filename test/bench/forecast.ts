@@ -1,0 +1,42 @@
+import { shardCount } from "../../lib/plan/shard.ts";
+import { readForecast } from "../../lib/stats/forecast.ts";
+import { readStats } from "../../lib/stats/stats.ts";
+import { benchStack } from "./bench-stack.ts";
+import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
+import { seedSchedules } from "./seed.ts";
+
+/** Many schedules of which many are due in the hour to come → the forecast of that hour, and the stats. */
+export async function bench(options: Options, say: Say): Promise<Figures> {
+  const schedules = number(options, "schedules", 3_000_000);
+  const due = number(options, "due", 500_000);
+  const runs = number(options, "runs", 5);
+  say(machine());
+  await using stack = await benchStack(options["data-dir"], 4);
+  const { sql } = stack;
+  await seedSchedules(sql, schedules, say);
+  await sql`delete from carillon.plan`;
+  await sql`
+    insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, shard)
+    select at, at, id, case when i % 2 = 0 then 3600000 + i % 1000 * 60000 end, 1, case when i % 2 = 1 then c.ids[1 + i % 500] end, id % ${shardCount}::int
+    from generate_series(1, ${due}::int) i cross join (select array_agg(id order by id) as ids from carillon.cadences) c
+    cross join lateral (select 1 + (i::bigint * 2654435761) % ${schedules}::bigint as id,
+      date_trunc('minute', carillon.clock()) + interval '4 minutes' + i % 55 * interval '1 minute' + case when i % 2 = 0 then i % 60 else 0 end * interval '1 second' as at) r`;
+  await sql`vacuum (analyze) carillon.plan`;
+  const timed = async (read: () => Promise<unknown>) => {
+    const ms: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      const startedAt = performance.now();
+      await read();
+      ms.push(Math.round(performance.now() - startedAt));
+    }
+    return { median: median(ms), most: Math.max(...ms) };
+  };
+  const hour = await timed(() => readForecast(sql, 60));
+  const day = await timed(() => readForecast(sql, 1_440));
+  const stats = await timed(() => readStats(sql));
+  const { total } = await readForecast(sql, 60);
+  say(
+    `forecast of an hour with ${total} fires: ${hour.median} ms; of a day: ${day.median} ms; stats: ${stats.median} ms`,
+  );
+  return { schedules, due, total, hour, day, stats, machine: machine(), settings: stack.settings };
+}
