@@ -81,7 +81,7 @@ export async function dropOldRefused(sql: Sql, timeIsUp: () => boolean): Promise
   for (let dropped = droppedAtOnce; dropped === droppedAtOnce && !timeIsUp(); ) {
     const rows = await sql`
       delete from carillon.inbox_refusals where id = any(array(
-        select id from carillon.inbox_refusals where refused_at < carillon.clock() - make_interval(days => ${refusedKeptDays}::int)
+        select id from carillon.inbox_refusals where refused_at < (select carillon.clock()) - make_interval(days => ${refusedKeptDays}::int)
         order by refused_at limit ${droppedAtOnce}))
       returning id`;
     dropped = rows.length;

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { nextCommands, refuseCommands, removeCommands, stillThere } from "../../lib/inbox/inbox-rows.ts";
+import { dropOldRefused, listRefused } from "../../lib/inbox/refusals.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { touched } from "../support/touched.ts";
+
+const many = 50_000;
+
+describe.each([
+  ["nobody has analyzed", false],
+  ["are analyzed", true],
+])(
+  "with fifty thousand commands that wait and as many that were refused, in tables that %s",
+  (_, analyzed) => {
+    let database: TestDatabase;
+    let sql: Sql;
+    beforeAll(async () => {
+      database = await testDatabase("still");
+      sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+      await sql`
+      insert into carillon.inbox (at, caller, command, bytes)
+      select carillon.clock(), 'shop', '{"delete": "a"}', 15 from generate_series(1, ${many}::int)`;
+      await sql`
+      insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
+      select 1000000 + n, carillon.clock(), carillon.clock() - n * interval '1 second', 'shop', concat('key-', n), '{}', 'No.', '[]'
+      from generate_series(1, ${many}::int) n`;
+      if (analyzed) await sql`analyze`;
+    });
+    afterAll(async () => {
+      await sql.end();
+      await database.drop();
+    });
+
+    async function expectNoMoreThan(entries: number, act: () => Promise<unknown>): Promise<void> {
+      const { scanned, index } = await touched(sql, act);
+      expect(Object.keys(scanned).filter((table) => table.startsWith("inbox"))).toEqual([]);
+      expect(Object.entries(index).filter(([, read]) => read > entries)).toEqual([]);
+    }
+
+    test("an applier reads its chunk and no more", async () => {
+      await expectNoMoreThan(2_100, async () => {
+        const rows = await nextCommands(sql, { after: "20000", limit: 1_000 });
+        expect(rows.map(({ id }) => Number(id))).toEqual(
+          Array.from({ length: 1_000 }, (_row, n) => 20_001 + n),
+        );
+      });
+    });
+
+    test("what is applied is looked for and taken out by its number", async () => {
+      const ids = Array.from({ length: 100 }, (_id, n) => String(30_000 + n));
+      const refusal = { key: "a", command: {}, problem: "No.", faults: [] };
+      await expectNoMoreThan(400, async () => {
+        expect((await stillThere(sql, ids)).size).toBe(100);
+        await removeCommands(sql, ids.slice(50));
+        expect(
+          await refuseCommands(
+            sql,
+            ids.slice(0, 50).map((id) => ({ id, ...refusal })),
+          ),
+        ).toBe(50);
+      });
+    });
+
+    test("a page of what was refused is read along its index, and nothing is old enough to be dropped", async () => {
+      await expectNoMoreThan(110, async () => {
+        const { next } = await listRefused(sql, { limit: 20 });
+        await listRefused(sql, { limit: 20, before: next });
+        await dropOldRefused(sql, () => false);
+      });
+    });
+  },
+);
+
+test("no more than eight megabytes of commands are read at once, but always one", async () => {
+  const database = await testDatabase("still");
+  const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+  await sql`
+    insert into carillon.inbox (at, caller, command, bytes)
+    select carillon.clock(), 'shop', '{"delete": "a"}', bytes from unnest(array[9000000, 1000000, 5000000, 4000000, 1]) bytes`;
+  const ids = async (after: string) => (await nextCommands(sql, { after, limit: 10 })).map(({ id }) => id);
+  expect(await ids("0")).toEqual(["1"]);
+  expect(await ids("1")).toEqual(["2", "3", "4"]);
+  expect(await ids("4")).toEqual(["5"]);
+  await sql.end();
+  await database.drop();
+});
