@@ -6,7 +6,7 @@ import * as z from "zod";
 import { operationName } from "../../lib/api/openapi-names.ts";
 import { makeSchemas } from "../../lib/api/openapi-schemas.ts";
 import { keyFault, keyShape } from "../../lib/schedule/schedule-key.ts";
-import { document, type Operation, responseOf, routes, schemaFault } from "./contract.ts";
+import { checkExchange, document, type Operation, responseOf, routes, schemaFault } from "./contract.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
@@ -122,3 +122,50 @@ describe("a schema that says less or more than the code", () => {
     expect(() => schemas.of(z.number().meta({ id: "Twice" }), "input")).toThrow("the name Twice");
   });
 });
+
+describe("an exchange that is not as the document says", () => {
+  const json = { "content-type": "application/json" };
+  const ok = { status: 200, headers: json, body: "{}", json: { status: "ok" } };
+  const health = { method: "GET", path: "/health", query: "", headers: {}, body: undefined, answer: ok };
+  const fired = {
+    method: "POST",
+    path: "/v1/schedules/a/pause",
+    query: "",
+    headers: {},
+    body: undefined,
+    answer: {
+      status: 400,
+      headers: { "content-type": "application/problem+json" },
+      body: "{}",
+      json: problem(400),
+    },
+  };
+  const listed = { ...health, path: "/v1/calendars", answer: { ...ok, json: { items: [] } } };
+
+  test("is told from one that is", () => {
+    expect(checkExchange(health)).toBe("GET /health 200");
+    expect(checkExchange(fired)).toBe("POST /v1/schedules/{key}/pause 400");
+    expect(checkExchange({ ...listed, query: "limit=5" })).toBe("GET /v1/calendars 200");
+  });
+
+  test.each([
+    ["a status", { ...health, answer: { ...ok, status: 201 } }, "the status is not documented"],
+    [
+      "a field",
+      { ...health, answer: { ...ok, json: { status: "ok", more: 1 } } },
+      "must NOT have additional",
+    ],
+    ["a value", { ...health, answer: { ...ok, json: { status: "so so" } } }, "must be equal to constant"],
+    ["a header", { ...health, answer: { ...ok, headers: { ...json, etag: '"1"' } } }, "the header etag"],
+    ["a form", { ...fired, answer: { ...fired.answer, headers: json } }, "the body is application/json"],
+    ["a query parameter", { ...listed, query: "nonsense=1" }, "nonsense is not documented"],
+    ["a number out of its bounds", { ...listed, query: "limit=500" }, "must be <= 100"],
+    ["a path", { ...health, path: "/v1/elsewhere" }, "is not in the document"],
+  ])("by %s", (_, exchange, fault) => {
+    expect(() => checkExchange(exchange)).toThrow(fault);
+  });
+});
+
+function problem(status: number) {
+  return { type: "urn:carillon:problem:invalid", title: "No", status, detail: "No." };
+}
