@@ -15,6 +15,8 @@ interface Team {
   /** A job that is dead, and one that waits. */
   dead: string;
   waiting: string;
+  /** A command that was refused. */
+  command: string;
 }
 
 beforeAll(async () => {
@@ -51,7 +53,17 @@ async function team(prefix: string): Promise<Team> {
   await settleParcel(api.sql, parcel, [
     { kind: "dead", error: "Error: no", errorClass: "Error", stack: "Error: no" },
   ]);
-  return { prefix, secret, tokenId, dead, waiting: await fired(prefix, secret) };
+  const [command] = await api.sql<{ id: string }[]>`
+    insert into carillon.dead_commands (message_id, place, key, refused_at, refusal, command)
+    values (${prefix}, 0, ${`${prefix}a`}, carillon.clock(), '{"kind":"invalid","message":"no","faults":[]}', '{}') returning id`;
+  return {
+    prefix,
+    secret,
+    tokenId,
+    dead,
+    waiting: await fired(prefix, secret),
+    command: command?.id ?? "",
+  };
 }
 
 async function fired(prefix: string, secret: string): Promise<string> {
@@ -70,6 +82,7 @@ async function standing(prefix: string) {
       (select json_agg(h) from carillon.holds h join own on own.id = h.schedule_id) as holds,
       (select json_agg(h) from carillon.shared_holds h where h.prefix = ${prefix}) as shared,
       (select json_agg(json_build_array(t.id, t.hash, t.name)) from carillon.tokens t where t.prefix = ${prefix}) as tokens,
+      (select json_agg(c order by c.id) from carillon.dead_commands c where starts_with(c.key, ${prefix})) as commands,
       (select json_agg(a.id order by a.id) from carillon.audit a where starts_with(a.subject, ${prefix})) as audit`;
   return row;
 }
@@ -107,6 +120,10 @@ const missingToken = (suffix: string): RouteCase => ({
   is: "missing",
   attempts: () => [{ path: `/v1/tokens/${theirs.tokenId}${suffix}` }],
 });
+const missingCommand = (suffix: string): RouteCase => ({
+  is: "missing",
+  attempts: () => [theirs.command, "999999"].map((id) => ({ path: `/v1/commands/dead/${id}${suffix}` })),
+});
 const label = (scope: string): Record<string, RouteCase> => ({
   [`GET /v1/${scope}s/{name}`]: shows(`/v1/${scope}s/shared`),
   [`POST /v1/${scope}s/{name}/pause`]: shows([`/v1/${scope}s/shared/pause`, { body: { reason: "ours" } }]),
@@ -114,7 +131,7 @@ const label = (scope: string): Record<string, RouteCase> => ({
     `/v1/${scope}s/shared/resume`,
     { body: { owner: "theirs:admin" } },
   ]),
-  [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/only-theirs/cancel`),
+  [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/elsewhere/cancel`),
 });
 
 /** Every route there is; one that is missing here fails the test below. */
@@ -207,6 +224,10 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/tokens/{id}": missingToken(""),
   "DELETE /v1/tokens/{id}": missingToken(""),
   "POST /v1/tokens/{id}/rotate": missingToken("/rotate"),
+  "GET /v1/commands/dead": shows("/v1/commands/dead", ["/v1/commands/dead", { query: "prefix=theirs:" }]),
+  "GET /v1/commands/dead/{id}": missingCommand(""),
+  "POST /v1/commands/dead/{id}/retry": missingCommand("/retry"),
+  "DELETE /v1/commands/dead/{id}": missingCommand(""),
   "GET /v1/audit": shows(
     "/v1/audit",
     ["/v1/audit", { query: "prefix=theirs:" }],
@@ -246,7 +267,7 @@ describe("a token with a prefix, on every route,", () => {
       if (is === "shows") expect(answer.status).toBeLessThan(300);
       else expect(answer.status).toBe(is === "refused" ? 403 : 404);
       saysNothingOfTheirs(answer, attempt);
-      answers.push(answer.body.replaceAll(/[\w:-]*(theirs:\w+|\d+-\d+-\w+)/g, "…"));
+      answers.push(answer.body.replaceAll(/[\w:-]*(theirs:\w+|\d+-\d+-\w+)|\\"\d+\\"/g, "…"));
     }
     // Whether it is there or not, the answer is the same.
     if (is !== "shows" && !route.includes("jobs:")) expect(new Set(answers).size).toBe(1);
