@@ -78,12 +78,21 @@ const droppedAtOnce = 5_000;
 
 /** Drops what was refused longer ago than it is kept. */
 export async function dropOldRefused(sql: Sql, timeIsUp: () => boolean): Promise<void> {
-  for (let dropped = droppedAtOnce; dropped === droppedAtOnce && !timeIsUp(); ) {
-    const rows = await sql`
+  while (!timeIsUp() && (await isOldestTooOld(sql))) {
+    await sql`
       delete from carillon.inbox_refusals where id = any(array(
-        select id from carillon.inbox_refusals where refused_at < (select carillon.clock()) - make_interval(days => ${refusedKeptDays}::int)
-        order by refused_at limit ${droppedAtOnce}))
-      returning id`;
-    dropped = rows.length;
+        select oldest.id from (
+          select id, refused_at from carillon.inbox_refusals order by refused_at, id limit ${droppedAtOnce}
+        ) oldest where ${isTooOld(sql)}))`;
   }
 }
+
+/** Nearly always it is not: this is all that is read then. */
+async function isOldestTooOld(sql: Sql): Promise<boolean> {
+  const [found] = await sql`
+    select from (select refused_at from carillon.inbox_refusals order by refused_at, id limit 1) oldest where ${isTooOld(sql)}`;
+  return found !== undefined;
+}
+
+const isTooOld = (sql: Sql) => sql`
+  oldest.refused_at < (select carillon.clock()) - make_interval(days => ${refusedKeptDays}::int)`;
