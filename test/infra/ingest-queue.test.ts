@@ -2,12 +2,17 @@ import { App, Stack } from "aws-cdk-lib";
 import { Match, Template } from "aws-cdk-lib/assertions";
 import { EventField } from "aws-cdk-lib/aws-events";
 import { Queue } from "aws-cdk-lib/aws-sqs";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { Watch } from "../../infra/watch.ts";
-import { synthesised } from "./synthesised.ts";
+import { type Synthesised, synthesised } from "./synthesised.ts";
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised();
+});
 
 test("commands are kept for as long as SQS keeps anything, and drained many together", () => {
-  const { template } = synthesised();
+  const { template } = stack;
   template.hasResource("AWS::SQS::Queue", {
     DeletionPolicy: "Retain",
     Properties: {
@@ -24,7 +29,7 @@ test("commands are kept for as long as SQS keeps anything, and drained many toge
 });
 
 test("an alarm says that commands wait", () => {
-  synthesised().template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+  stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     MetricName: "ApproximateAgeOfOldestMessage",
     Dimensions: [
       { Name: "QueueName", Value: { "Fn::GetAtt": [Match.stringLikeRegexp("^IngestQueue"), "QueueName"] } },
@@ -40,10 +45,10 @@ test("a team's queue reaches its keys", () => {
 });
 
 test("a watch makes a command of an event, with its id and time, and is the only rule that may send it", () => {
-  const stack = new Stack(new App(), "Shop");
-  const queue = new Queue(stack, "Commands");
+  const shop = new Stack(new App(), "Shop");
+  const queue = new Queue(shop, "Commands");
   const orderId = EventField.fromPath("$.detail.orderId");
-  new Watch(stack, "Unshipped", {
+  new Watch(shop, "Unshipped", {
     queue,
     when: { source: ["shop"], detailType: ["order.created"] },
     command: {
@@ -55,7 +60,7 @@ test("a watch makes a command of an event, with its id and time, and is the only
       },
     },
   });
-  const template = Template.fromStack(stack);
+  const template = Template.fromStack(shop);
   const [rule = ""] = Object.keys(template.findResources("AWS::Events::Rule"));
   template.hasResourceProperties("AWS::Events::Rule", {
     EventPattern: { source: ["shop"], "detail-type": ["order.created"] },

@@ -131,6 +131,15 @@ describe("late and doubled", () => {
     expect(await read()).toMatchObject({ body: { payload: "patched", tags: ["b"] }, state: "paused" });
   });
 
+  test("a delete that comes late takes the pause before it along, and not the put after it", async () => {
+    await world.command({ at: ago(hour), ...put(1) });
+    await world.command({ at: ago(3 * second), pause: key });
+    await world.command({ at: ago(second), ...put(2) });
+    expect(await read()).toMatchObject({ state: "paused" });
+    await world.command({ at: ago(2 * second), delete: key });
+    expect(await read()).toMatchObject({ body: { payload: 2 }, state: "active" });
+  });
+
   test("a pause waits for the put that it overtook, and is dead where none comes", async () => {
     const pause = { id: `p-${key}`, body: { at: ago(second), pause: key } };
     expect(await world.ingest([pause])).toEqual([pause.id]);
