@@ -77,6 +77,12 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     },
     applyInbox: async () => operation("applyInbox")(undefined),
     listInboxErrors: operation("listInboxErrors"),
+    commands: {
+      list: operation("listDeadCommands"),
+      read: operation("readDeadCommand"),
+      retry: operation("retryDeadCommand"),
+      remove: operation("removeDeadCommand"),
+    },
     health: async () => {
       if (failure !== undefined) throw failure;
     },
