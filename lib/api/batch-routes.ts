@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import * as z from "zod";
 import type { Command, CommandResult } from "../command/apply-commands.ts";
 import { notDone } from "../command/apply-commands.ts";
@@ -86,6 +87,7 @@ export function batchRoutes(operations: Operations): Route[] {
           (input): Command => ({
             input,
             caller,
+            newKey: () => `${token.prefix ?? ""}job:${uuidv7()}`,
             refuseKey: (key) => refuseForeignKey(token, key),
             refuseOwner: (verb, owner) =>
               void (verb === "pause" ? ownerFor(token, owner) : resumedOwnerFor(token, owner)),

@@ -12,6 +12,8 @@ export interface Command {
   caller: Caller;
   /** From when its relative times count; from now where it is left out. */
   countFrom?: Date;
+  /** Makes the key of a job that names none; where it is left out, such a job is refused. */
+  newKey?: () => string;
   /** Refuses keys that the caller may not touch. */
   refuseKey?: (key: string) => void;
   /** Refuses owners of holds in whose name the caller may not act. */

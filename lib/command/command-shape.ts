@@ -4,6 +4,7 @@ import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Command } from "./apply-commands.ts";
+import { readJob } from "./job-shape.ts";
 import {
   pauseShape,
   readKey,
@@ -13,7 +14,7 @@ import {
   resumeShape,
 } from "./schedule-input.ts";
 
-const verbs = ["put", "patch", "delete", "pause", "resume"] as const;
+const verbs = ["put", "patch", "delete", "pause", "resume", "job"] as const;
 type Verb = (typeof verbs)[number];
 
 /** Beside the verb. */
@@ -27,7 +28,7 @@ const conditionsShape = z.strictObject({
 /**
  * Reads one operation as JSON gave it: a verb and what it is for. `{ "put": { "key": …, "when": …, "target": … } }`,
  * `{ "patch": { "key": …, … } }`, `{ "delete": "<key>" }`, `{ "pause": "<key>" }` or `{ "pause": { "key": …, "reason"?, "until"?, "owner"? } }`,
- * `{ "resume": … }`; beside the verb maybe `ifMatch`. Throws a Refusal that names every fault below the verb.
+ * `{ "resume": … }`, `{ "job": { "target": …, "at"?, "key"? } }`; beside the verb maybe `ifMatch`. Throws a Refusal that names every fault below the verb.
  */
 export function readCommand(command: Command, acceptance: Acceptance): { operation: Operation; verb: Verb } {
   const { verb, value, conditions } = verbOf(command.input);
@@ -42,15 +43,20 @@ function readOperation(
   acceptance: Acceptance,
 ): Operation {
   const { ifMatch, ifNoneMatch } = conditions;
+  if (verb === "job") return readJobOperation(command, { value, conditions }, acceptance);
   const key = keyOf(verb, value);
   command.refuseKey?.(key);
-  const common = { key, caller: command.caller, ...(ifMatch === undefined ? {} : { ifMatch: [ifMatch] }) };
+  const common = {
+    key,
+    caller: command.caller,
+    countFrom: command.countFrom,
+    ...(ifMatch === undefined ? {} : { ifMatch: [ifMatch] }),
+  };
   switch (verb) {
     case "put": {
       const body = below(verb, () => readScheduleBody(value, key));
       below(verb, () => acceptance.body(body));
-      const { countFrom } = command;
-      return { ...common, kind: "put", body, ifNoneMatch, ...(countFrom === undefined ? {} : { countFrom }) };
+      return { ...common, kind: "put", body, ifNoneMatch };
     }
     case "patch": {
       const patch = below(verb, () => readSchedulePatch(value, key));
@@ -76,6 +82,23 @@ function readOperation(
       return { ...common, kind: "resume", owner: owner ?? undefined };
     }
   }
+}
+
+function readJobOperation(
+  { caller, countFrom, newKey, refuseKey }: Command,
+  { value, conditions }: Pick<Asked, "value" | "conditions">,
+  acceptance: Acceptance,
+): Operation {
+  if (conditions.ifMatch !== undefined)
+    throw notUnderstood([{ path: "ifMatch", message: "has no meaning for a job: it has no versions" }]);
+  const { key, body, ifExists } = below("job", () => readJob(value, { newKey: newKey ?? keyIsRequired }));
+  refuseKey?.(key);
+  below("job", () => acceptance.body(body));
+  return { kind: "put", key, caller, body, ifExists, countFrom };
+}
+
+function keyIsRequired(): never {
+  throw new Refusal("invalid", "The job is not understood.", [{ path: "key", message: "is required" }]);
 }
 
 function verbOf(input: unknown) {

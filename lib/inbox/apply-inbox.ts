@@ -2,7 +2,6 @@ import type { Acceptance } from "../command/acceptance.ts";
 import { belowVerb } from "../command/command-shape.ts";
 import { withoutCredentials } from "../command/without-credentials.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
-import { databaseClock } from "../db/database-clock.ts";
 import { lockInbox } from "../db/locks.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { errorText } from "../log/error-text.ts";
@@ -99,9 +98,8 @@ type Understood = Extract<ReadRow, { operation: Operation }>;
 async function applyRows(run: Run, rows: readonly InboxRow[]): Promise<void> {
   const understood: Understood[] = [];
   const refusals: InboxRefusal[] = [];
-  const now = await databaseClock(run.sql);
   for (const row of rows) {
-    const read = readOrNote(run, row, now);
+    const read = readOrNote(run, row);
     if (read === null) continue;
     if ("operation" in read) understood.push(read);
     else refusals.push(refusalOf(read, read.refusal));
@@ -111,9 +109,9 @@ async function applyRows(run: Run, rows: readonly InboxRow[]): Promise<void> {
 }
 
 /** Null where reading it fails for a reason that is none of the caller's. */
-function readOrNote(run: Run, row: InboxRow, now: Date): ReadRow | null {
+function readOrNote(run: Run, row: InboxRow): ReadRow | null {
   try {
-    return readInboxRow(row, run.acceptance, now);
+    return readInboxRow(row, run.acceptance);
   } catch (error) {
     noteFailure(run, { row, key: keyIn(JSON.parse(row.command)) }, error);
     return null;

@@ -1,13 +1,10 @@
 import type { Acceptance } from "../command/acceptance.ts";
 import { readCommands } from "../command/apply-commands.ts";
-import { belowVerb } from "../command/command-shape.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
-import { readJob } from "../command/job-shape.ts";
 import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
-import { countedFromCall } from "./counted-from-call.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
 /** A command of the inbox as it was understood, or why it was not. `key` and `command` are there in any case. */
@@ -17,12 +14,12 @@ export type ReadRow = { row: InboxRow; key: string | null; command: Json } & (
 );
 
 /** Reads a command in the name of the role that wrote it; its relative times count from when it was called. */
-export function readInboxRow(row: InboxRow, acceptance: Acceptance, now: Date): ReadRow {
+export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
   const command: Json = JSON.parse(row.command);
   const named = { row, command, key: keyIn(command) };
   try {
     refuseInexactNumbers(row.command);
-    return { ...named, ...readInput(row, command, { acceptance, now }) };
+    return { ...named, ...readInput(row, command, acceptance) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { kind, message, faults } = error;
@@ -33,40 +30,13 @@ export function readInboxRow(row: InboxRow, acceptance: Acceptance, now: Date): 
 function readInput(
   { id, caller: role, at }: InboxRow,
   input: Json,
-  { acceptance, now }: { acceptance: Acceptance; now: Date },
+  acceptance: Acceptance,
 ): { operation: Operation; verb: string } | { refusal: Refused } {
   const caller: Caller = { name: `sql:${role}`, origin: { via: "sql", request: id } };
-  const job = jobIn(input);
-  if (job !== undefined) return { operation: readInboxJob(job, { caller, at }, acceptance), verb: "job" };
   const [read] = readCommands([{ input, caller, countFrom: at }], acceptance);
   if (read === undefined) throw new Error(`Command ${id} of the inbox was not read.`);
   if ("refusal" in read) return { refusal: read.refusal };
-  return { operation: countedFromCall(read.operation, { at, now }), verb: read.verb };
-}
-
-function readInboxJob(
-  job: Json,
-  { caller, at }: { caller: Caller; at: Date },
-  acceptance: Acceptance,
-): Operation {
-  try {
-    const { key, body, ifExists } = readJob(job, { newKey: withoutKey });
-    acceptance.body(body);
-    return { kind: "put", key, body, ifExists, caller, countFrom: at };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(error.kind, error.message, belowVerb("job", error.faults));
-  }
-}
-
-/** `send_command` has given it one. */
-function withoutKey(): never {
-  throw new Refusal("invalid", "The job is not understood.", [{ path: "key", message: "is required" }]);
-}
-
-function jobIn(command: Json): Json | undefined {
-  if (typeof command !== "object" || command === null || Array.isArray(command)) return undefined;
-  return Object.keys(command).length === 1 ? command["job"] : undefined;
+  return read;
 }
 
 /** The key that a command names: `send_command` takes none without. */

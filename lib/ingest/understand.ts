@@ -1,5 +1,4 @@
 import { v5 as uuidv5 } from "uuid";
-import { parseWhen } from "../cadence/parse-when.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
@@ -74,9 +73,11 @@ function operationOf(
   const [read] = readCommands(
     [
       {
-        input: withKey(input, id),
+        input,
         caller,
         countFrom: at,
+        // Come twice, the command is still one job.
+        newKey: () => `${prefix ?? ""}job:${uuidv5(id, jobKeys)}`,
         refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)),
       },
     ],
@@ -94,18 +95,10 @@ function operationOf(
         faults: [{ path: "at", message: fault }],
       },
     };
-  return { operation: countedFrom(read.operation, at, now) };
+  return { operation: read.operation };
 }
 
 const jobKeys = "6c1a3f0e-52a8-4d19-9a55-1f0f0a3c2d77";
-
-/** A job that names no key has one made of its command's id: come twice, the command is still one job. */
-function withKey(input: unknown, id: string): unknown {
-  if (typeof input !== "object" || input === null || !("job" in input)) return input;
-  const { job } = input;
-  if (typeof job !== "object" || job === null || "key" in job) return input;
-  return { ...input, job: { key: uuidv5(id, jobKeys), ...job } };
-}
 
 function refuseForeign(prefix: string | null, key: string): void {
   if (prefix === null || key.startsWith(prefix)) return;
@@ -119,16 +112,4 @@ function timeFault(at: Date, sentAt: Date, now: Date): string | null {
   if (at.getTime() < now.getTime() - rememberedDays * dayMs)
     return `is more than ${rememberedDays} days ago: what came after it may be forgotten`;
   return null;
-}
-
-/** A patch whose `when` counts from now counts from the command's time, as a put's does. */
-function countedFrom(operation: Operation, at: Date, now: Date): Operation {
-  if (operation.kind !== "patch") return operation;
-  const { patch } = operation;
-  if (typeof patch !== "object" || patch === null || !("when" in patch) || typeof patch.when !== "string")
-    return operation;
-  const parsed = parseWhen(patch.when, { timezone: "UTC", now: at.getTime(), key: operation.key });
-  if (!parsed.ok || !parsed.relative || parsed.cadence.kind !== "once") return operation;
-  const due = new Date(Math.max(parsed.cadence.at, now.getTime()));
-  return { ...operation, patch: { ...patch, when: `at ${due.toISOString()}` } };
 }

@@ -10,13 +10,13 @@ export type Operation = {
   key: string;
   caller: Caller;
   ifMatch?: IfMatch | undefined;
+  /** From when a `when` such as `in 3h` counts; from now where it is left out. What is past by then runs at once. */
+  countFrom?: Date | undefined;
 } & (
   | {
       kind: "put";
       body: ScheduleBody;
       ifNoneMatch?: boolean | undefined;
-      /** From when a `when` such as `in 3h` counts; from now where it is left out. What is past by then runs at once. */
-      countFrom?: Date | undefined;
       /** Of a job without a lasting schedule: what becomes of one that is not done yet. */
       ifExists?: IfExists | undefined;
     }

@@ -85,7 +85,7 @@ export function patchSchedule(
 export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => void;
 
 export function patchSteps(
-  { patch, caller }: Pick<EditWish, "caller"> & { patch: unknown },
+  { patch, caller, countFrom }: Pick<PutWish, "caller" | "countFrom"> & { patch: unknown },
   accept: PatchAcceptance = () => {},
 ): EditSteps {
   return {
@@ -95,7 +95,7 @@ export function patchSteps(
       accept(body, stands);
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
-      return respec(context, { change: "patched", body, author: caller, whenNamed });
+      return respec(context, { change: "patched", body, author: caller, whenNamed, countFrom });
     },
   };
 }

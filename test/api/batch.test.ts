@@ -81,6 +81,30 @@ describe("a batch", () => {
     expect(await liveKeys("all:")).toEqual(["all:1", "all:2"]);
   });
 
+  test("takes jobs without a lasting schedule, of which one of a key waits at a time", async () => {
+    const job = { target: { handler: "greet" }, payload: { name: "Ann" }, at: "in 5m" };
+    const { json } = await batch([
+      { job },
+      { job: { ...job, key: "batched-job" } },
+      { job: { ...job, key: "batched-job", ifExists: "keep" } },
+      { job: { ...job, key: "batched-job", ifExists: "refuse" } },
+      { job: { ...job, target: { handler: "nobody" } } },
+      { job: { ...job, at: "tomorrow" } },
+      { job: { ...job, key: "batched-job" }, ifMatch: 1 },
+    ]);
+    expect(json).toMatchObject({
+      results: [
+        { status: 201 },
+        { status: 201, key: "batched-job" },
+        { status: 200, key: "batched-job", version: 1 },
+        { status: 409 },
+        { status: 422, error: { errors: [{ path: "job.target.handler" }] } },
+        { status: 400, error: { errors: [{ path: "job.at" }] } },
+        { status: 400, error: { errors: [{ path: "ifMatch" }] } },
+      ],
+    });
+  });
+
   test("takes 1 to 1,000 operations and needs the scope to write", async () => {
     expect((await batch([])).status).toBe(400);
     expect((await batch(Array.from({ length: 1_001 }, () => ({ delete: "nobody" })))).status).toBe(400);

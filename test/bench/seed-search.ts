@@ -12,8 +12,9 @@ export async function seedSearch(
 ): Promise<void> {
   await sql`
     select carillon.attach_days((carillon.clock() at time zone 'UTC')::date - 2, (carillon.clock() at time zone 'UTC')::date + 3)`;
+  // No tick comes while tables are filled and searched.
   await sql`
-    update carillon.shards set watermark_at = carillon.clock() + interval '3 minutes', reached_at = carillon.clock() + interval '3 minutes',
+    update carillon.shards set watermark_at = carillon.clock() + interval '1 hour', reached_at = carillon.clock() + interval '1 hour',
       near_until = date_trunc('day', carillon.clock() at time zone 'UTC') at time zone 'UTC' + interval '3 days'`;
   await sql`
     insert into carillon.targets (name) select name from (

@@ -266,3 +266,12 @@ test("a failure that does not pass is narrowed down to its message", async () =>
   expect(made).toEqual({ n: 3 });
   await world.carillon.sql.unsafe("drop trigger refuse_poison on carillon.schedules");
 });
+
+test("a command may put a job, once, though its message comes twice and names no key", async () => {
+  const job = { id: `job-${key}`, body: { job: { target, at: "in 5m", payload: key } } };
+  await world.ingest([job]);
+  await world.ingest([{ ...job, receives: 2 }]);
+  const [made] =
+    await world.sql`select count(*)::int as n from carillon.schedule_versions where payload = ${JSON.stringify(key)}::text::jsonb`;
+  expect(made).toEqual({ n: 1 });
+});

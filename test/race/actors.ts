@@ -7,7 +7,9 @@ import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
 import type { EditDone } from "../../lib/plan/edit-transaction.ts";
+import type { Operation } from "../../lib/plan/operation.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { Refusal } from "../../lib/refusal.ts";
@@ -178,6 +180,21 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
       retry,
     });
 
+  const operation = (): Operation => {
+    const wish = { key: dice.pick(keys), caller: { name } };
+    const lot = dice.between(1, 100);
+    if (lot <= 55) return { ...wish, kind: "put", body: body() };
+    if (lot <= 75) return { ...wish, kind: "patch", patch: { payload: { edit: ++edits } } };
+    if (lot <= 80) return { ...wish, kind: "pause" };
+    return { ...wish, kind: lot <= 92 ? "resume" : "delete" };
+  };
+  const batch = async (): Promise<Acknowledged[]> => {
+    const operations = Array.from({ length: dice.between(2, 8) }, operation);
+    const applied = await applyOperations(deps, operations, { allOrNothing: dice.chance(0.2) });
+    const undone = applied.some(({ change }) => change === "refused") ? [] : applied;
+    return undone.flatMap((each) => ("id" in each ? [{ scheduleId: each.id, version: each.version }] : []));
+  };
+
   const change = (key: string): Promise<EditDone | undefined> => {
     const wish = { key, caller: { name } };
     const lot = dice.between(1, 100);
@@ -200,9 +217,12 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
   while (state.editing) {
     counts.edits += 1;
     try {
-      const made = await change(dice.pick(keys));
-      if (made !== undefined)
-        world.acknowledged.push({ scheduleId: made.schedule.id, version: made.schedule.version });
+      if (dice.chance(0.25)) world.acknowledged.push(...(await batch()));
+      else {
+        const made = await change(dice.pick(keys));
+        if (made !== undefined)
+          world.acknowledged.push({ scheduleId: made.schedule.id, version: made.schedule.version });
+      }
     } catch (error) {
       if (isExpected(error)) counts.unknownEdits += 1;
       else if (!(error instanceof Refusal))
