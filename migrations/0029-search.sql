@@ -16,13 +16,24 @@ where s.deleted_at is null and s.tags <> '{}';
 
 drop index carillon.schedules_tags;
 
--- Kept by the table itself: there are many ways to a schedule.
+-- Kept by the table itself: there are many ways to a schedule. Those that a statement makes have their tags noted together.
 create function carillon.note_tags() returns trigger
   language plpgsql
   set search_path = pg_catalog, pg_temp
   as $$
 begin
-  if tg_op = 'UPDATE' and old.deleted_at is null then
+  insert into carillon.schedule_tags (tag, key)
+  select t.tag, m.key from made m cross join lateral unnest(m.tags) t (tag) where m.deleted_at is null
+  on conflict do nothing;
+  return null;
+end $$;
+
+create function carillon.note_other_tags() returns trigger
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  if old.deleted_at is null then
     delete from carillon.schedule_tags t where t.key = old.key and t.tag = any(old.tags collate "C")
       and (new.deleted_at is not null or t.tag <> all(new.tags collate "C"));
   end if;
@@ -33,10 +44,10 @@ begin
 end $$;
 
 create trigger schedules_tagged after insert on carillon.schedules
-  for each row when (new.tags <> '{}') execute function carillon.note_tags();
+  referencing new table as made for each statement execute function carillon.note_tags();
 create trigger schedules_retagged after update of tags, deleted_at on carillon.schedules
   for each row when (old.tags <> new.tags or ((old.deleted_at is null) <> (new.deleted_at is null) and old.tags <> '{}'))
-  execute function carillon.note_tags();
+  execute function carillon.note_other_tags();
 
 -- Read by lists of a target, in the order of keys; of a kind of target, those of its targets are merged. (Who plans without statistics
 -- would take an index of all that live for a short cut to them; this one is taken only where targets are spoken of.)
@@ -53,5 +64,5 @@ create index schedules_created_by on carillon.schedules (created_by);
 drop index carillon.plan_far_due;
 create index plan_far_due on carillon.plan_far (shard, due_at, schedule_id);
 
-revoke execute on function carillon.note_tags() from public;
+revoke execute on function carillon.note_tags(), carillon.note_other_tags() from public;
 grant select, insert, delete on carillon.schedule_tags to carillon_api, carillon_handler, carillon_tick;

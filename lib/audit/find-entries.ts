@@ -64,15 +64,14 @@ async function walk(tx: Tx, search: EntrySearch): Promise<Found> {
 }
 
 /** The column that leads the index by which is walked, and its value; none for the one by time alone. */
-function leadOf(tx: Tx, { subject, actor, action }: AuditFilter) {
+function leadOf(tx: Tx, { subject, actor }: AuditFilter) {
   if (subject !== undefined) return [{ column: tx`a.subject,`, value: subject }, tx`subject desc,`] as const;
   if (actor !== undefined) return [{ column: tx`a.actor,`, value: actor }, tx`actor desc,`] as const;
-  if (action !== undefined) return [{ column: tx`a.action,`, value: action }, tx`action desc,`] as const;
   return [null, tx``] as const;
 }
 
 function isCovered({ subject, prefix, actor, action }: AuditFilter): boolean {
-  return prefix === undefined && [subject, actor, action].filter((each) => each !== undefined).length <= 1;
+  return prefix === undefined && action === undefined && (subject === undefined || actor === undefined);
 }
 
 type Lead = ReturnType<typeof leadOf>[0];

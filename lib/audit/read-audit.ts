@@ -43,7 +43,9 @@ async function entriesAt(tx: Tx, places: readonly AuditPlace[]): Promise<AuditEn
   if (places.length === 0) return [];
   const rows = await tx<EntryRow[]>`
     select id, at, actor, action, subject, version, prefix, origin, detail, schedule_id as "scheduleId"
-    from carillon.audit where id = any(${places.map(({ id }) => id)}::bigint[]) order by at desc, id desc`;
+    from carillon.audit
+    where (at, id) in (select * from unnest(${tx.array(places.map(({ at }) => at))}::timestamptz[], ${places.map(({ id }) => id)}::bigint[]))
+    order by at desc, id desc`;
   const versions = await changesOfVersions(
     tx,
     rows.flatMap(({ scheduleId, version }) =>

@@ -16,9 +16,9 @@ export interface VersionWritten extends RaisedVersion {
   specVersion: number;
 }
 
-/** The columns are those of `wantedRows`. */
+/** The columns are those of `wantedRows`; what is left out is null there, and need not be written and read a thousand times. */
 export function versionRow(
-  { id, key, version, specVersion, change, held, spec, cadenceId = null, detail }: VersionWritten,
+  { id, key, version, specVersion, change, held, spec, cadenceId, detail }: VersionWritten,
   author: Author,
 ) {
   const cadence = spec === undefined ? null : plannedColumns(spec.cadence);
@@ -28,22 +28,22 @@ export function versionRow(
     version,
     spec_version: specVersion,
     change,
-    held_since: held?.since ?? null,
-    held_until: held?.until ?? null,
+    held_since: held?.since,
+    held_until: held?.until ?? undefined,
     spec: spec !== undefined,
-    once_at: cadence?.onceAt ?? null,
-    first_at: cadence?.firstAt ?? null,
-    every_ms: cadence?.everyMs ?? null,
-    cadence_id: cadenceId,
-    starts_at: cadence?.startsAt ?? null,
-    ends_at: cadence?.endsAt ?? null,
-    body: spec === undefined ? null : sparseBody(spec.body),
-    target: spec?.body.target ?? null,
-    payload: spec?.body.payload ?? null,
+    once_at: cadence?.onceAt ?? undefined,
+    first_at: cadence?.firstAt ?? undefined,
+    every_ms: cadence?.everyMs ?? undefined,
+    cadence_id: cadenceId ?? undefined,
+    starts_at: cadence?.startsAt ?? undefined,
+    ends_at: cadence?.endsAt ?? undefined,
+    body: spec === undefined ? undefined : sparseBody(spec.body),
+    target: spec?.body.target,
+    payload: spec?.body.payload ?? undefined,
     at: author.at,
     actor: author.name,
-    origin: author.origin ?? null,
-    detail: detail ?? null,
+    origin: author.origin,
+    detail: detail ?? undefined,
   };
 }
 
@@ -52,17 +52,17 @@ export function headRow(body: ScheduleBody, calendar: CalendarRef | null) {
   const { target, overlap, deadline, priority } = body;
   return {
     queue: queueClass(target),
-    group_key: body.group,
+    group_key: body.group ?? undefined,
     serial: body.serial,
     tags: body.tags,
     target_kind: targetKind(target),
     target_name: targetName(target),
-    calendar_id: calendar?.id ?? null,
-    max_fires: body.maxFires,
-    overlap: overlap === "allow" ? null : overlap,
-    deadline_ms: deadline === null ? null : durationMs(deadline),
-    priority: priority === "normal" ? null : priority === "high" ? -1 : 1,
-    hold_after: body.holdAfter,
+    calendar_id: calendar?.id,
+    max_fires: body.maxFires ?? undefined,
+    overlap: overlap === "allow" ? undefined : overlap,
+    deadline_ms: deadline === null ? undefined : durationMs(deadline),
+    priority: priority === "normal" ? undefined : priority === "high" ? -1 : 1,
+    hold_after: body.holdAfter ?? undefined,
   };
 }
 

@@ -69,7 +69,7 @@ export async function insertSchedules(
     ...versionRow({ id, key, version: 1, specVersion: 1, change: "created", held, spec, cadenceId }, author),
     ...headRow(spec.body, spec.calendar),
     shard,
-    end_look_at: spec.body.deleteOnEnd ? author.at : null,
+    end_look_at: spec.body.deleteOnEnd ? author.at : undefined,
   }));
   await tx`
     with ${wantedRows(tx, rows)},
@@ -129,8 +129,8 @@ export async function raiseVersions(
       ...versionRow({ ...raised, id, key, version, specVersion }, author),
       ...headRow(body, raised.spec?.calendar ?? null),
       fresh: asksForElse(current, raised),
-      end_look_at: body.deleteOnEnd && !deleted ? author.at : null,
-      deleted_at: deleted ? author.at : null,
+      end_look_at: body.deleteOnEnd && !deleted ? author.at : undefined,
+      deleted_at: deleted ? author.at : undefined,
     };
   });
   const done = await tx<(Raised & { id: string })[]>`
