@@ -1,0 +1,90 @@
+import { canonicalTimezone } from "../../cadence/timezone.ts";
+import type { AwsSchedule } from "./eventbridge-shapes.ts";
+import type { TargetParts } from "./eventbridge-target.ts";
+
+type Timing = Pick<
+  AwsSchedule,
+  | "ScheduleExpression"
+  | "ScheduleExpressionTimezone"
+  | "StartDate"
+  | "EndDate"
+  | "CreationDate"
+  | "FlexibleTimeWindow"
+>;
+
+/** What of a schedule says when. Its expressions are read as AWS does, so they stay as they are. */
+export function whenParts(timing: Timing): TargetParts {
+  const when = timing.ScheduleExpression ?? "";
+  const timezone = timing.ScheduleExpressionTimezone ?? "UTC";
+  const [kind = ""] = /^(cron|rate|at)(?=\()/.exec(when) ?? [];
+  const own = kind === "rate" ? rateParts(timing) : kind === "at" ? atParts(timing) : cronParts(timing);
+  const { Mode = null, MaximumWindowInMinutes: minutes = null } = timing.FlexibleTimeWindow ?? {};
+  const spread = Mode === "FLEXIBLE" && minutes !== null;
+  return {
+    body: { when, timezone, ...own.body, ...(spread ? { spread: `${minutes}m` } : {}) },
+    differences: [
+      ...own.differences,
+      ...(spread
+        ? [
+            `FlexibleTimeWindow: AWS picks any moment of ${minutes} minutes; \`spread\` moves it by a part that follows from the key and stays`,
+          ]
+        : []),
+      "AWS starts it within a minute of its time; Carillon within a second, and at most one job for each time",
+    ],
+    faults: [
+      ...(kind === "" ? [`its expression ${JSON.stringify(when)} is not cron(…), rate(…) or at(…)`] : []),
+      ...(canonicalTimezone(timezone) === null
+        ? [`its zone ${JSON.stringify(timezone)} is not the name of an IANA time zone`]
+        : []),
+    ],
+  };
+}
+
+function cronParts(timing: Timing): Omit<TargetParts, "faults"> {
+  const { ScheduleExpression: when = "", ScheduleExpressionTimezone: timezone = "UTC" } = timing;
+  const [, weekday = ""] = /^cron\((?:\S+\s+){4}(\S+)\s/.exec(when ?? "") ?? [];
+  const followsClocks = canonicalTimezone(timezone ?? "UTC") !== "UTC";
+  return {
+    body: { ...windowOf(timing), ...(followsClocks ? { dst: { gap: "skip", overlap: "first" } } : {}) },
+    differences: [
+      ...(followsClocks
+        ? [
+            "`dst` makes it as AWS does where clocks change: what is left out is not run, what comes twice runs once; Carillon alone would run a left-out time after the gap",
+          ]
+        : []),
+      ...(/(^|[,-])\d/.test(weekday)
+        ? ["days of the week count from 1 = Sunday within cron(…), as on AWS; in five fields Sunday is 0"]
+        : []),
+    ],
+  };
+}
+
+/** Its phase is that of its beginning. */
+function rateParts(timing: Timing): Omit<TargetParts, "faults"> {
+  const { StartDate = null, CreationDate = null } = timing;
+  const startsAt = StartDate ?? CreationDate;
+  if (StartDate !== null) return { body: windowOf(timing), differences: [] };
+  return {
+    body: { ...windowOf(timing), ...(startsAt === null ? {} : { startsAt }) },
+    differences: [
+      startsAt === null
+        ? "it counts from when it is created here, on AWS from when it was created there"
+        : "it counts from its CreationDate, which `startsAt` holds: AWS counts from when it was created or last changed, by some seconds",
+    ],
+  };
+}
+
+function atParts({ StartDate = null, EndDate = null }: Timing): Omit<TargetParts, "faults"> {
+  const had = StartDate !== null || EndDate !== null;
+  return {
+    body: {},
+    differences: had ? ["StartDate and EndDate mean nothing to at(…), and are left out"] : [],
+  };
+}
+
+function windowOf({ StartDate = null, EndDate = null }: Timing): { [name: string]: string } {
+  return {
+    ...(StartDate === null ? {} : { startsAt: StartDate }),
+    ...(EndDate === null ? {} : { endsAt: EndDate }),
+  };
+}

@@ -1,0 +1,135 @@
+import type * as z from "zod";
+import { shapeFaults } from "../../schedule/shape-faults.ts";
+import { type AwsRule, type AwsSchedule, ruleShape, scheduleShape } from "./eventbridge-shapes.ts";
+import { type TargetParts, targetParts } from "./eventbridge-target.ts";
+import { whenParts } from "./eventbridge-when.ts";
+import { type Found, isObject, type JsonObject, type Reading } from "./found.ts";
+import { jsonValues } from "./json-values.ts";
+import type { SourceFile } from "./source-files.ts";
+
+export interface EventBridgeWish {
+  /** For those whose own target Carillon cannot call. */
+  target: JsonObject | undefined;
+}
+
+/** What `aws scheduler get-schedule` and `list-schedules` print, and the rules of `aws events` with their targets beside them. */
+export function readEventBridge(files: readonly SourceFile[], wish: EventBridgeWish): Reading {
+  const notes: string[] = [];
+  const found = files.flatMap((file) => {
+    const values = jsonValues(file.text);
+    if (values === null)
+      return [{ from: file.name, key: null, body: {}, differences: [], faults: ["is no JSON"] }];
+    if (values.some((value) => isObject(value) && typeof value["NextToken"] === "string"))
+      notes.push(`${file.name} is one page of several (NextToken): the others are not in it.`);
+    return values.flatMap(recordsIn).flatMap((record, index, all) => {
+      const from = all.length === 1 ? file.name : `${file.name} [${index}]`;
+      return isRule(record) ? foundRule(record, from, wish) : [foundSchedule(record, from, wish)];
+    });
+  });
+  return { found, notes };
+}
+
+/** Whether a JSON value is of AWS at all. */
+export function isOfEventBridge(value: unknown): boolean {
+  return recordsIn(value).some(
+    (record) =>
+      isObject(record) &&
+      typeof record["Name"] === "string" &&
+      ["ScheduleExpression", "Target", "GroupName", "EventPattern"].some((name) => name in record),
+  );
+}
+
+function recordsIn(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value.flatMap(recordsIn);
+  if (!isObject(value)) return [value];
+  const { Schedules: schedules, Rules: rules } = value;
+  if (Array.isArray(schedules)) return schedules;
+  return Array.isArray(rules) ? rules : [value];
+}
+
+function isRule(record: unknown): boolean {
+  if (!isObject(record)) return false;
+  const { Arn: arn } = record;
+  if (typeof arn === "string") return arn.includes(":events:");
+  return "EventBusName" in record || "EventPattern" in record || "Targets" in record;
+}
+
+type Understood<Shape> = { ok: true; value: Shape } | { ok: false; found: Found };
+
+function understood<Shape>(record: unknown, shape: z.ZodType<Shape>, from: string): Understood<Shape> {
+  const shaped = shape.safeParse(record, { reportInput: true });
+  if (shaped.success) return { ok: true, value: shaped.data };
+  const faults = shapeFaults(shaped.error).map(({ path, message }) => `${path} ${message}`.trim());
+  return { ok: false, found: { from, key: null, body: {}, differences: [], faults } };
+}
+
+function foundSchedule(record: unknown, from: string, wish: EventBridgeWish): Found {
+  const read = understood<AwsSchedule>(record, scheduleShape, from);
+  if (!read.ok) return read.found;
+  const schedule = read.value;
+  const { Name: name, GroupName: group, ScheduleExpression, Target } = schedule;
+  const isOfGroup = group !== "default";
+  const key = isOfGroup ? `${group}:${name}` : name;
+  if (ScheduleExpression == null || Target == null) {
+    const fault = `list-schedules tells neither when it runs nor what its target receives: aws scheduler get-schedule --name ${name} --group-name ${group}`;
+    return { from, key, body: {}, differences: [], faults: [fault] };
+  }
+  const parts = joined(whenParts(schedule), targetParts(Target, wish.target));
+  const isDeleted = schedule.ActionAfterCompletion === "DELETE";
+  return {
+    from,
+    key,
+    body: {
+      ...parts.body,
+      ...(isOfGroup ? { group } : {}),
+      ...stateOf(schedule),
+      ...(isDeleted ? { deleteOnEnd: true } : {}),
+    },
+    differences: [
+      ...parts.differences,
+      ...(schedule.KmsKeyArn == null
+        ? []
+        : ["KmsKeyArn: its payload is encrypted as the database is, not with this key"]),
+    ],
+    faults: parts.faults,
+  };
+}
+
+/** A rule may have several targets: each is a schedule of its own. */
+function foundRule(record: unknown, from: string, wish: EventBridgeWish): Found[] {
+  const read = understood<AwsRule>(record, ruleShape, from);
+  if (!read.ok) return [read.found];
+  const rule = read.value;
+  const { Name: name, ScheduleExpression, Targets } = rule;
+  const nothing = { from, key: name, body: {}, differences: [] };
+  if (ScheduleExpression == null)
+    return [{ ...nothing, faults: ["runs on events, not at times: a watch is what does that here"] }];
+  if (Targets == null || Targets.length === 0) {
+    const fault = `list-rules does not tell its targets: add them as \`Targets\` from aws events list-targets-by-rule --rule ${name}`;
+    return [{ ...nothing, faults: [fault] }];
+  }
+  return Targets.map((target) => {
+    const parts = joined(whenParts(rule), targetParts(target, wish.target));
+    return {
+      from,
+      key: Targets.length === 1 ? name : `${name}:${target.Id ?? target.Arn.split(":").at(-1)}`,
+      ...parts,
+      body: { ...parts.body, ...stateOf(rule) },
+    };
+  });
+}
+
+function joined(...parts: TargetParts[]): TargetParts {
+  return {
+    body: Object.assign({}, ...parts.map(({ body }) => body)),
+    differences: parts.flatMap(({ differences }) => differences),
+    faults: parts.flatMap(({ faults }) => faults),
+  };
+}
+
+function stateOf({ State, Description }: Pick<AwsSchedule, "State" | "Description">): JsonObject {
+  return {
+    ...(State === "DISABLED" ? { paused: true } : {}),
+    ...(Description == null || Description === "" ? {} : { description: Description }),
+  };
+}

@@ -1,0 +1,149 @@
+import { LineCounter, parseAllDocuments } from "yaml";
+import { refuseInexactNumbers } from "../../command/exact-numbers.ts";
+import { Refusal } from "../../refusal.ts";
+import { isJson, jsonFaults } from "../../schedule/json.ts";
+import { type Found, isObject, type Reading } from "./found.ts";
+import type { Source, SourceFile } from "./source-files.ts";
+
+export function isScheduleFile(name: string): boolean {
+  return /\.(ya?ml|json)$/i.test(name);
+}
+
+/**
+ * Schedules in the fields of the API. A file holds one, several documents, a list, or an object from keys to schedules. One that is alone
+ * in its file may leave its key out: then it is the file's path.
+ */
+export function readScheduleFiles({ files }: Pick<Source, "files">): Reading {
+  return { found: files.flatMap(schedulesIn), notes: [] };
+}
+
+function schedulesIn(file: SourceFile): Found[] {
+  try {
+    const documents = /\.json$/i.test(file.name) ? [jsonIn(file.text)] : yamlIn(file.text);
+    const bodies = documents
+      .filter((document) => document !== null && document !== undefined)
+      .flatMap(bodiesIn);
+    const [alone] = bodies;
+    return bodies.map(({ key, body, place }) => {
+      const isAlone = bodies.length === 1 && alone?.place === "" && !file.isStdin;
+      return foundBody(place === "" ? file.name : `${file.name} ${place}`, body, {
+        key,
+        keyOfFile: isAlone ? keyOf(file.name) : null,
+      });
+    });
+  } catch (error) {
+    if (!(error instanceof NotUnderstood) && !(error instanceof Refusal)) throw error;
+    return [{ from: file.name, key: null, body: {}, differences: [], faults: [error.message] }];
+  }
+}
+
+class NotUnderstood extends Error {
+  override readonly name = "NotUnderstood";
+}
+
+interface Body {
+  key: string | null;
+  body: unknown;
+  /** Within its file. */
+  place: string;
+}
+
+function bodiesIn(document: unknown, index: number, all: readonly unknown[]): Body[] {
+  const place = all.length === 1 ? "" : `document ${index + 1}`;
+  if (Array.isArray(document))
+    return document.map((body, at) => ({ key: null, body, place: `${place} [${at}]`.trim() }));
+  // A key of that name would be that of a schedule with neither a time nor a target.
+  if (!isObject(document) || "when" in document || "target" in document)
+    return [{ key: null, body: document, place }];
+  return Object.entries(document).map(([key, body]) => ({ key, body, place: `${place} ${key}`.trim() }));
+}
+
+function foundBody(
+  from: string,
+  body: unknown,
+  { key, keyOfFile }: { key: string | null; keyOfFile: string | null },
+): Found {
+  const nothing = { from, key, body: {}, differences: [] };
+  if (!isObject(body))
+    return { ...nothing, faults: ["takes a schedule: an object with `when` and `target`"] };
+  const { key: own, ...rest } = body;
+  if (!isJson(rest))
+    return {
+      ...nothing,
+      faults: jsonFaults(rest).map(({ path, message }) => `${path.join(".")} ${message}`),
+    };
+  if (own !== undefined && typeof own !== "string") return { ...nothing, faults: ["key takes a text"] };
+  if (own !== undefined && key !== null && own !== key)
+    return {
+      ...nothing,
+      faults: [`key is ${JSON.stringify(own)} within and ${JSON.stringify(key)} before it`],
+    };
+  const named = own ?? key ?? keyOfFile;
+  if (named === null) return { ...nothing, faults: ["key is required: it is not alone in its file"] };
+  return { from, key: named, body: isObject(rest) ? rest : {}, differences: [], faults: [] };
+}
+
+/** `orders/daily.yaml` is `orders:daily`: keys take no `/`. */
+function keyOf(name: string): string {
+  return name.replace(/\.[^.]+$/, "").replaceAll("/", ":");
+}
+
+function jsonIn(text: string): unknown {
+  refuseInexactNumbers(text);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The message quotes the text, which may hold a secret; its position is enough.
+    const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
+    const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
+    throw new NotUnderstood(`is no JSON${line}`);
+  }
+}
+
+function yamlIn(text: string): unknown[] {
+  const lineCounter = new LineCounter();
+  const documents = parseAllDocuments(text, {
+    lineCounter,
+    prettyErrors: false,
+    intAsBigInt: true,
+    merge: true,
+  });
+  return documents.map((document) => {
+    const [fault] = document.errors;
+    if (fault !== undefined) {
+      const { line, col } = lineCounter.linePos(fault.pos[0]);
+      throw new NotUnderstood(`is no YAML: ${yamlFault(fault.code)} (line ${line}, column ${col})`);
+    }
+    try {
+      return withNumbers(document.toJS({ maxAliasCount: 100 }));
+    } catch (error) {
+      if (!(error instanceof ReferenceError)) throw error;
+      throw new NotUnderstood(
+        "is no YAML: an alias (`*…`) leads nowhere or to too much; a cron expression that begins with `*` stands in quotes",
+      );
+    }
+  });
+}
+
+function yamlFault(code: string): string {
+  if (/ALIAS|UNEXPECTED_TOKEN|MULTIPLE|MISSING_CHAR/.test(code))
+    return "something is out of place; a cron expression that begins with `*` stands in quotes";
+  return code.toLowerCase().replaceAll("_", " ");
+}
+
+const nestingMax = 100;
+
+/** Whole numbers come exact; those that JavaScript cannot hold would change on their way. */
+function withNumbers(value: unknown, depth = 0): unknown {
+  // An alias may stand within what it names.
+  if (depth > nestingMax) throw new NotUnderstood("is nested too deep");
+  if (typeof value === "bigint") {
+    if (BigInt(Number(value)) === value) return Number(value);
+    throw new NotUnderstood(`The number ${value} cannot be kept exactly; write it as a text.`);
+  }
+  if (Array.isArray(value)) return value.map((member) => withNumbers(member, depth + 1));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withNumbers(member, depth + 1)]),
+  );
+}

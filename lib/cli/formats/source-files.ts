@@ -1,0 +1,56 @@
+import { readdir, stat } from "node:fs/promises";
+import path from "node:path";
+import type { Call } from "../command.ts";
+import { UsageFault } from "../fault.ts";
+
+export interface SourceFile {
+  /** Below the source, with `/`; of a single file its own name. */
+  name: string;
+  text: string;
+  /** It is no file. */
+  isStdin: boolean;
+}
+
+export interface Source {
+  files: SourceFile[];
+  isDirectory: boolean;
+}
+
+/** A file, `-` for stdin, or what a directory holds at any depth and `takes` accepts, in the order of the names. What is hidden is left out. */
+export async function readSource(
+  { read }: Pick<Call, "read">,
+  source: string,
+  takes: (name: string) => boolean,
+): Promise<Source> {
+  if (source === "-")
+    return { files: [{ name: "stdin", text: await read("-"), isStdin: true }], isDirectory: false };
+  if (!(await isDirectory(source)))
+    return {
+      files: [{ name: path.basename(source), text: await read(source), isStdin: false }],
+      isDirectory: false,
+    };
+  const files: SourceFile[] = [];
+  for (const name of await namesIn(source))
+    if (takes(name)) files.push({ name, text: await read(path.join(source, name)), isStdin: false });
+  return { files, isDirectory: true };
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .map((name) => name.split(path.sep).join("/"))
+    .filter((name) => !/(^|\/)\./.test(name))
+    .sort();
+}
+
+async function isDirectory(source: string): Promise<boolean> {
+  try {
+    return (await stat(source)).isDirectory();
+  } catch (error) {
+    throw new UsageFault(
+      `${source} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
