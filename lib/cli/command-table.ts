@@ -1,8 +1,10 @@
+import { applyCommand } from "./apply-command.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
 import type { Command } from "./command.ts";
 import { editCommands } from "./edit-commands.ts";
 import { groupCommands } from "./group-command.ts";
+import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
@@ -16,6 +18,8 @@ import { tokenCommands } from "./token-command.ts";
 export const commandTable: readonly Command[] = [
   ...scheduleCommands,
   ...editCommands,
+  importCommand,
+  applyCommand,
   ...timeCommands,
   ...jobCommands,
   ...runCommands,

@@ -6,7 +6,7 @@ import {
   isPreconditionFailed,
   isRateLimited,
 } from "../client/main.ts";
-import { Interrupted, NotConfirmed, UsageFault } from "./fault.ts";
+import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
 
 /** What a script can tell apart; printed by `carillon help` and in docs/cli.md. */
 export const exitCodes = {
@@ -16,6 +16,7 @@ export const exitCodes = {
   unreachable: 3,
   missing: 4,
   conflict: 5,
+  wouldChange: 10,
   interrupted: 130,
 } as const;
 
@@ -26,12 +27,14 @@ export const exitCodeWords: readonly (readonly [number, string])[] = [
   [exitCodes.unreachable, "no answer, or one that says to try later (429, 5xx)"],
   [exitCodes.missing, "there is no such thing (404)"],
   [exitCodes.conflict, "somebody was faster, or it exists (409, 412, 428)"],
+  [exitCodes.wouldChange, "of --exit-code: something would change"],
   [exitCodes.interrupted, "stopped by Ctrl-C"],
 ];
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageFault) return exitCodes.usage;
   if (error instanceof Interrupted) return exitCodes.interrupted;
+  if (error instanceof WouldChange) return exitCodes.wouldChange;
   if (error instanceof NotConfirmed) return exitCodes.refused;
   if (error instanceof CarillonUnreachable || isRateLimited(error)) return exitCodes.unreachable;
   if (isNotFound(error)) return exitCodes.missing;

@@ -12,3 +12,8 @@ export class NotConfirmed extends Error {
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
+
+/** Asked for by `--exit-code`: what was tried would change something. */
+export class WouldChange extends Error {
+  override readonly name = "WouldChange";
+}

@@ -4,7 +4,7 @@ import type { Call, Command, Given } from "./command.ts";
 import { commandTable } from "./command-table.ts";
 import { connect } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { Interrupted, NotConfirmed, UsageFault } from "./fault.ts";
+import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
 import { commandHelp, overview, reference, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Terminal } from "./output.ts";
@@ -115,7 +115,7 @@ function tell(
   isJson: boolean,
   { terminal, env }: Surroundings,
 ): void {
-  if (error instanceof Interrupted) return;
+  if (error instanceof Interrupted || error instanceof WouldChange) return;
   if (isJson) {
     terminal.note(`${JSON.stringify(errorAsJson(error))}\n`);
     return;

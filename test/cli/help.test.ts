@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandTable } from "../../lib/cli/command-table.ts";
@@ -7,13 +8,24 @@ import { reference } from "../../lib/cli/help.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;
+let folder: string;
 
 beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "carillon-help-"));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+  process.chdir(folder);
   cli = await ownCli();
   await cli.carillon(["calendar", "put", "holidays", "--date", "12-25"]);
 });
 
-afterAll(() => cli.stop());
+afterAll(async () => {
+  await cli.stop();
+  process.chdir(tmpdir());
+  rmSync(folder, { recursive: true });
+});
 
 /** What the examples speak of, and may take away. */
 const prepared = [
@@ -23,6 +35,17 @@ const prepared = [
 
 /** What stands in the files that they name. */
 const file = JSON.stringify({ when: "0 9 * * MON", target: { queue: "reports" } });
+
+/** What examples read that take whole files. */
+const files: Record<string, string> = {
+  "crontab.txt": "0 3 * * * /opt/backup.sh\n",
+  "schedules.json": JSON.stringify({
+    Name: "close",
+    ScheduleExpression: "cron(0 9 ? * MON-FRI *)",
+    Target: { Arn: "arn:aws:sqs:eu-central-1:123456789012:close", Input: "{}" },
+  }),
+  "schedules/daily.yaml": 'when: "0 9 * * *"\ntarget: { queue: orders }\n',
+};
 
 /** Splits a line as a shell does, as far as examples go; what is redirected stays here. */
 function wordsOf(line: string): string[] {

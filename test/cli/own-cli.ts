@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { run } from "../../lib/cli/run.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -99,7 +100,7 @@ async function runHere(
     signal: new AbortController().signal,
     now: Date.now,
     pause: async () => {},
-    read: async () => input,
+    read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
     ask: async () => answer ?? null,
   });
   return { code, out, err };

@@ -1,0 +1,95 @@
+import { canonicalTimezone } from "../cadence/timezone.ts";
+import type { Call } from "./command.ts";
+import { UsageFault } from "./fault.ts";
+import { readCrontabs } from "./formats/crontab.ts";
+import { isOfEventBridge, readEventBridge } from "./formats/eventbridge.ts";
+import type { Found, Reading } from "./formats/found.ts";
+import { jsonValues } from "./formats/json-values.ts";
+import { isScheduleFile, readScheduleFiles } from "./formats/schedule-files.ts";
+import { readSource, type Source } from "./formats/source-files.ts";
+import { targetFromText } from "./formats/target-text.ts";
+import { oneOf } from "./schedule-filter.ts";
+
+type ImportCall = Pick<Call, "given" | "read" | "words" | "out">;
+
+const forms = ["crontab", "eventbridge", "dir"] as const;
+type Form = (typeof forms)[number];
+
+/** What is to be imported, whatever it is written in. */
+export async function readImport({ given, read, words, out }: ImportCall): Promise<Found[]> {
+  const [name = ""] = words;
+  const asked = oneOf(given.text("from"), forms, "--from");
+  const source = await readSource({ read }, name, (file) => !isBackup(file));
+  const form = asked ?? formOf(source);
+  if (asked === undefined) out.note(`Read as ${form}; --from says otherwise.`);
+  const { found, notes } = readAs(form, source, { given, words });
+  for (const note of notes) out.note(out.paint(note, "yellow"));
+  const prefix = given.text("prefix") ?? "";
+  return found.map((each) => (each.key === null ? each : { ...each, key: prefix + each.key }));
+}
+
+/** As cron leaves them out of its own directories. */
+function isBackup(name: string): boolean {
+  return /~$|\.(bak|orig|swp|dpkg-[a-z]+|rpm[a-z]+)$/.test(name);
+}
+
+function readAs(form: Form, source: Source, { given, words }: Pick<ImportCall, "given" | "words">): Reading {
+  const named = given.text("target");
+  const target = named === undefined ? undefined : targetFromText(named);
+  const timezone = zoneFrom(given.text("timezone"));
+  switch (form) {
+    case "crontab": {
+      if (target === undefined)
+        throw new UsageFault("Carillon runs no shell: --target says where the commands of a crontab go.");
+      const system = given.flag("system") || isSystemPath(words[0] ?? "");
+      return readCrontabs(source.files, { target, timezone, system });
+    }
+    case "eventbridge":
+      return readEventBridge(source.files, { target });
+    case "dir": {
+      const files = source.isDirectory
+        ? source.files.filter(({ name }) => isScheduleFile(name))
+        : source.files;
+      const reading = readScheduleFiles({ files });
+      return { ...reading, found: reading.found.map((each) => completed(each, { timezone, target })) };
+    }
+  }
+}
+
+/** What the options say of those that say nothing themselves. */
+function completed(
+  found: Found,
+  beside: { timezone: string | undefined; target: Found["body"] | undefined },
+): Found {
+  const { timezone, target } = beside;
+  const defaults = {
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(target === undefined ? {} : { target }),
+  };
+  return { ...found, body: { ...defaults, ...found.body } };
+}
+
+function zoneFrom(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  const canonical = canonicalTimezone(name);
+  if (canonical !== null) return canonical;
+  throw new UsageFault(`--timezone takes the name of an IANA time zone; ${JSON.stringify(name)} is none.`);
+}
+
+function isSystemPath(name: string): boolean {
+  return /^\/etc\/(crontab|cron\.d(\/.*)?)$/.test(name);
+}
+
+function formOf({ files, isDirectory }: Source): Form {
+  const isAws = files.some(({ text }) => jsonValues(text)?.some(isOfEventBridge) === true);
+  if (isAws) return "eventbridge";
+  if (files.some(({ name, text }) => isScheduleFile(name) || (!isDirectory && isJsonOrYaml(text))))
+    return "dir";
+  return "crontab";
+}
+
+/** A line of a crontab that runs something begins with a digit, a `*` or an `@`, and its settings hold a `=`. */
+function isJsonOrYaml(text: string): boolean {
+  const first = text.split("\n").find((line) => !/^\s*(#|$)/.test(line)) ?? "";
+  return /^\s*[[{]/.test(first) || /^(---|- |["']?[A-Za-z][^=\s]*["']?:(\s|$))/.test(first);
+}
