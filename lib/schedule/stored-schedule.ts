@@ -130,12 +130,12 @@ export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedu
   return row === undefined ? null : stored(row);
 }
 
-/** Those of these schedules that are not deleted, without their payloads. */
+/** Those of these schedules that are not deleted, in the order of ids, without their payloads. */
 export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
   // Apart (`offset 0`): without statistics an index of all that live would seem worth reading.
   const heads = tx`(select * from carillon.schedules where id = any(${ids}::bigint[]) offset 0)`;
   const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx, heads)} where s.deleted_at is null`;
+    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx, heads)} where s.deleted_at is null order by s.id`;
   return rows.map(stored);
 }
 
