@@ -158,14 +158,16 @@ function withTag(body: Found["body"], tag: string): Found["body"] {
 }
 
 function momentOf(
-  { when, timezone, startsAt, dst }: WholeBody,
+  { when, timezone, startsAt, endsAt, dst }: WholeBody,
   key: string,
   now: number,
 ): { isOver: boolean; isRelative: boolean } {
   const context = { timezone, now, key, dst, startsAt: startsAt === null ? null : Date.parse(startsAt) };
   const parsed = parseWhen(when, context);
   return {
-    isOver: !parsed.ok && parsed.kind === "past" && typeof when === "string",
+    isOver:
+      (!parsed.ok && parsed.kind === "past" && typeof when === "string") ||
+      (endsAt !== null && Date.parse(endsAt) <= now),
     isRelative: parsed.ok && parsed.relative,
   };
 }

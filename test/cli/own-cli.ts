@@ -18,6 +18,8 @@ export interface CliParts {
   input?: string;
   /** What a person answers; nobody is there if left out. */
   answer?: string;
+  /** What happens while it is asked, and the answer. */
+  answered?: () => Promise<string>;
   tty?: { width: number };
 }
 
@@ -80,7 +82,7 @@ export async function ownCli(): Promise<OwnCli> {
 
 async function runHere(
   args: readonly string[],
-  { env = {}, input = "", answer, tty }: CliParts,
+  { env = {}, input = "", answer, answered, tty }: CliParts,
   environment: Record<string, string>,
 ): Promise<Ended> {
   let [out, err] = ["", ""];
@@ -101,7 +103,7 @@ async function runHere(
     now: Date.now,
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
-    ask: async () => answer ?? null,
+    ask: async () => (await answered?.()) ?? answer ?? null,
   });
   return { code, out, err };
 }

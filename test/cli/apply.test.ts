@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+let folder: string;
+
+beforeAll(async () => {
+  cli = await ownCli();
+});
+
+afterAll(() => cli.stop());
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "carillon-apply-"));
+  const keys = (await cli.carillon(["ls", "--all", "--json"])).out.matchAll(/"key":"([^"]+)"/g);
+  for (const [, key = ""] of keys) await cli.carillon(["rm", key]);
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Each a schedule in a file of its own; those that are null go. */
+function files(bodies: Record<string, object | null>): void {
+  for (const [name, body] of Object.entries(bodies)) {
+    const at = path.join(folder, `${name}.json`);
+    if (body === null) rmSync(at);
+    else writeFileSync(at, JSON.stringify(body));
+  }
+}
+
+const hourly = { when: "every 1h", target: { queue: "a" } };
+const apply = (...more: string[]) => cli.carillon(["apply", folder, "--name", "set", "--yes", ...more]);
+const get = async (key: string) => JSON.parse((await cli.carillon(["get", key, "--json"])).out);
+const isThere = async (key: string) => (await cli.carillon(["get", key])).code === 0;
+
+describe("a directory that is applied", () => {
+  test("is the truth by a process of its own: what it says is created and changed, and the second time nothing is", async () => {
+    files({ one: hourly, two: { ...hourly, tags: ["mine"], retry: { attempts: 2 } } });
+    const first = await cli.spawned(["apply", folder, "--name", "set", "--yes"]);
+    expect(first).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("Created 2, changed 0, removed 0.\n"),
+    });
+    expect(await get("two")).toMatchObject({ tags: ["mine", "apply:set"], retry: { attempts: 2 } });
+    const versions = [(await get("one")).version, (await get("two")).version];
+    expect(await apply("--prune")).toMatchObject({
+      code: 0,
+      out: "2 schedules: 2 as they are.\nNothing to do.\n",
+    });
+    // What is left out falls back to its default.
+    files({ two: hourly });
+    const { out } = await apply();
+    expect(out).toContain('    tags: ["mine","apply:set"] → ["apply:set"]\n');
+    expect(out).toMatch(/ {4}retry: \{.*"attempts":2.*\} → \{.*"attempts":5/);
+    expect((await get("one")).version).toBe(versions[0]);
+    expect((await get("two")).version).toBeGreaterThan(versions[1]);
+  });
+
+  test("removes what it once made only where that is asked for", async () => {
+    files({ one: hourly, two: hourly });
+    await apply();
+    await cli.carillon(["put", "other", "--when", "every 1h", "--queue", "a"]);
+    files({ two: null });
+    expect((await apply()).out).toBe("1 schedule: 1 as they are.\nNothing to do.\n");
+    expect((await apply("--prune")).out).toContain("- remove two\n");
+    expect([await isThere("one"), await isThere("two"), await isThere("other")]).toEqual([true, false, true]);
+  });
+
+  test("forgets what has lost its tag", async () => {
+    files({ one: hourly, two: hourly });
+    await apply();
+    await cli.carillon(["patch", "two", "--tag", "kept"]);
+    files({ two: null });
+    await apply("--prune");
+    expect(await isThere("two")).toBe(true);
+    files({ two: hourly });
+    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("--adopt takes it over") });
+  });
+
+  test("touches nothing that it has not made, until it is told to", async () => {
+    await cli.carillon(["put", "one", "--when", "every 2h", "--queue", "a"]);
+    files({ one: hourly, two: hourly });
+    expect(await apply()).toMatchObject({ code: 1, err: expect.stringContaining("1 of 2 are impossible") });
+    expect([(await get("one")).when, await isThere("two")]).toEqual(["every 2h", false]);
+    expect(await apply("--adopt")).toMatchObject({ code: 0 });
+    expect(await get("one")).toMatchObject({ when: "every 1h", tags: ["apply:set"] });
+  });
+
+  test("lets pauses stand", async () => {
+    files({ one: hourly, two: { ...hourly, paused: true } });
+    await apply();
+    expect((await get("two")).state).toBe("paused");
+    await cli.carillon(["pause", "one"]);
+    await cli.carillon(["resume", "two"]);
+    files({
+      one: { ...hourly, when: "every 2h", paused: false },
+      two: { ...hourly, when: "every 2h", paused: true },
+    });
+    expect((await apply()).out).toContain("changed 2");
+    expect([(await get("one")).state, (await get("two")).state]).toEqual(["paused", "active"]);
+  });
+
+  test("says no more than that something would change, by the code with which it ends", async () => {
+    files({ one: hourly });
+    const tried = (...more: string[]) => apply("--dry-run", "--exit-code", ...more);
+    expect(await tried()).toMatchObject({ code: 10, err: "" });
+    expect(await isThere("one")).toBe(false);
+    await apply();
+    expect(await tried()).toMatchObject({ code: 0 });
+    files({ one: null });
+    expect(await tried("--prune", "--allow-empty")).toMatchObject({ code: 10 });
+    expect(await apply("--exit-code")).toMatchObject({ code: 2 });
+  });
+
+  test("is refused as a whole where the server takes something not, before anything is done", async () => {
+    files({ one: hourly, two: { when: "every 1h", target: { handler: "no-such-handler" } } });
+    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("target.handler is not") });
+    expect(await isThere("one")).toBe(false);
+  });
+
+  test("takes no time that counts from now", async () => {
+    files({ one: { ...hourly, when: "in 3h" } });
+    expect(await apply()).toMatchObject({ code: 1, out: expect.stringContaining("counts from now") });
+  });
+
+  test("sends credentials again, since they cannot be compared, and changes nothing by it", async () => {
+    const secret = `whsec_${Buffer.from("a".repeat(24)).toString("base64")}`;
+    const webhook = { url: "https://example.com/hook", secret, headers: { authorization: "hunter2" } };
+    files({ one: { when: "every 1h", target: { webhook } } });
+    await apply();
+    const again = await apply();
+    expect(again.out).toContain("credentials cannot be compared");
+    expect(again.out).toContain("Created 0, changed 0, removed 0.");
+    expect((await get("one")).version).toBe(1);
+    const other = { ...webhook, headers: { authorization: "hunter3" } };
+    files({ one: { when: "every 1h", target: { webhook: other } } });
+    const changed = await apply();
+    expect(changed.out).toContain("changed 1");
+    expect(changed.out + again.out).not.toMatch(/hunter|whsec/);
+  });
+});
+
+describe("an edit by somebody else in between", () => {
+  /** Applies two changes, and edits one of both schedules while it is asked whether to. */
+  const raced = async (...more: string[]) => {
+    files({ one: hourly, two: hourly });
+    await apply();
+    files({ one: { ...hourly, when: "every 2h" }, two: { ...hourly, when: "every 2h" } });
+    return cli.carillon(["apply", folder, "--name", "set", ...more], {
+      answered: async () => {
+        await cli.carillon(["patch", "one", "--when", "every 9h"]);
+        return "y";
+      },
+    });
+  };
+
+  test("is not lost: the rest is done, and it is told as a conflict", async () => {
+    expect(await raced()).toMatchObject({
+      code: 5,
+      err: expect.stringContaining("The schedule one is at version 2."),
+      out: expect.stringContaining("changed 1"),
+    });
+    expect([(await get("one")).when, (await get("two")).when]).toEqual(["every 9h", "every 2h"]);
+  });
+
+  test("leaves all undone where all or nothing was asked for, and is named by its key", async () => {
+    expect(await raced("--atomic")).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/\n {2}one The schedule one is at version 2/),
+    });
+    expect([(await get("one")).when, (await get("two")).when]).toEqual(["every 9h", "every 1h"]);
+  });
+});
+
+describe("the name of a set", () => {
+  test("is the directory's, as long as no other directory has that name", async () => {
+    const named = (...more: string[]) => cli.carillon(["apply", folder, "--yes", ...more]);
+    files({ one: hourly });
+    await named();
+    expect((await get("one")).tags).toEqual([`apply:${path.basename(folder)}`]);
+    files({ one: null, two: hourly });
+    expect(await named("--prune")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("is it another's?"),
+    });
+    expect(await named()).toMatchObject({ code: 1 });
+    expect([await isThere("one"), await isThere("two")]).toEqual([true, false]);
+    expect(await named("--prune", "--name", path.basename(folder))).toMatchObject({ code: 0 });
+    expect([await isThere("one"), await isThere("two")]).toEqual([false, true]);
+  });
+
+  test("can be no tag that is none", async () => {
+    files({ one: hourly });
+    expect(await cli.carillon(["apply", folder, "--name", "a/b"])).toMatchObject({ code: 2 });
+  });
+
+  test("removes not all of itself because a directory is empty", async () => {
+    files({ one: hourly });
+    await apply();
+    files({ one: null });
+    expect(await apply("--prune")).toMatchObject({ code: 1, err: expect.stringContaining("--allow-empty") });
+    expect(await isThere("one")).toBe(true);
+    expect(await apply("--prune", "--allow-empty")).toMatchObject({ code: 0 });
+    expect(await isThere("one")).toBe(false);
+  });
+});
+
+test("a token that reaches some keys alone applies those, and is told of the others", async () => {
+  const token = (
+    await cli.carillon(["token", "create", "team", "--scope", "write", "--prefix", "team:"])
+  ).out.trim();
+  const env = { CARILLON_TOKEN: token };
+  files({ one: { ...hourly, key: "team:one" } });
+  const args = ["apply", folder, "--name", "team", "--prune", "--yes"];
+  expect(await cli.carillon(args, { env })).toMatchObject({ code: 0 });
+  files({ two: { ...hourly, key: "others:two" } });
+  expect(await cli.carillon(args, { env })).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("does not reach"),
+  });
+});
