@@ -42,7 +42,7 @@ export const assemble: Assemble<MigrationEvent, MigrationResult> = (env) => {
 
   return {
     handler: async (input) => {
-      const event = migrationEvent.parse(input);
+      const event = readEvent(input);
       // The tables stay when the resource goes: whether the data goes is decided where the database is.
       if (event.RequestType === "Delete") return { PhysicalResourceId, Data: { applied: 0 } };
 
@@ -63,5 +63,15 @@ export const assemble: Assemble<MigrationEvent, MigrationResult> = (env) => {
     close: async () => secrets.destroy(),
   };
 };
+
+/** Says what is wrong by the names of fields alone: the values are nobody's business in a log. */
+function readEvent(input: unknown): z.output<typeof migrationEvent> {
+  const read = migrationEvent.safeParse(input);
+  if (read.success) return read.data;
+  const paths = read.error.issues.map(({ path }) => path.join(".") || "the whole");
+  throw new Error(
+    `The event is none of CloudFormation's: ${[...new Set(paths)].join(", ")} is not understood.`,
+  );
+}
 
 export const handler = onDemand(assemble);
