@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -205,6 +206,27 @@ describe("the name of a set", () => {
     expect(await apply("--prune", "--allow-empty")).toMatchObject({ code: 0 });
     expect(await isThere("one")).toBe(false);
   });
+});
+
+test("the CLI as it is built for others reads files as well as its source does", async () => {
+  const root = path.join(import.meta.dirname, "..", "..");
+  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+  const [bundle = ""] = scripts.build.split(" && ");
+  const built = mkdtempSync(path.join(tmpdir(), "carillon-built-"));
+  execSync(bundle.replace("--outdir=dist", `--outdir=${built}`), {
+    cwd: root,
+    env: { PATH: `${path.join(root, "node_modules", ".bin")}:${process.env["PATH"]}` },
+  });
+  // What Node needs to take it for a module, as the package's own package.json says.
+  writeFileSync(path.join(built, "package.json"), '{"type":"module"}');
+  writeFileSync(path.join(folder, "one.yaml"), "when: 0 9 * * *\ntarget: { queue: a }\n");
+  const args = ["apply", folder, "--name", "built", "--yes"];
+  const program = path.join(built, "cli.js");
+  expect(await cli.spawned(args, { program })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("Created 1"),
+  });
+  rmSync(built, { recursive: true });
 });
 
 test("a token that reaches some keys alone applies those, and is told of the others", async () => {

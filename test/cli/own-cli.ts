@@ -23,6 +23,13 @@ export interface CliParts {
   tty?: { width: number };
 }
 
+export interface Apart {
+  cwd?: string;
+  interruptWhen?: string;
+  /** Built, where it is not run from its source. */
+  program?: string;
+}
+
 /** The CLI over the real API, over HTTP. */
 export interface OwnCli {
   api: OwnApi;
@@ -30,10 +37,7 @@ export interface OwnCli {
   /** In this process. */
   carillon(args: readonly string[], parts?: CliParts): Promise<Ended>;
   /** As a process of its own, as `npx carillon` starts it. */
-  spawned(
-    args: readonly string[],
-    parts?: CliParts & { cwd?: string; interruptWhen?: string },
-  ): Promise<Ended>;
+  spawned(args: readonly string[], parts?: CliParts & Apart): Promise<Ended>;
   stop(): Promise<void>;
 }
 
@@ -110,10 +114,10 @@ async function runHere(
 
 async function runApart(
   args: readonly string[],
-  { env = {}, input = "", cwd, interruptWhen }: CliParts & { cwd?: string; interruptWhen?: string },
+  { env = {}, input = "", cwd, interruptWhen, program = main }: CliParts & Apart,
   environment: Record<string, string>,
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env["PATH"], ...environment, ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });

@@ -35,14 +35,15 @@ export async function readSource(
   return { files, isDirectory: true };
 }
 
+/** Below a folder, with `/`; what is hidden is left out. */
 async function namesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
-    .map((name) => name.split(path.sep).join("/"))
-    .filter((name) => !/(^|\/)\./.test(name))
-    .sort();
+  const names: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.name.startsWith(".")) continue;
+    if (!entry.isDirectory()) names.push(entry.name);
+    else for (const name of await namesIn(path.join(folder, entry.name))) names.push(`${entry.name}/${name}`);
+  }
+  return names.sort();
 }
 
 async function isDirectory(source: string): Promise<boolean> {
