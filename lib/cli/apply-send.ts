@@ -1,7 +1,8 @@
-import { BatchInterrupted, CarillonProblem, type OperationResult } from "../client/main.ts";
+import { BatchInterrupted, CarillonProblem, isNotFound, type OperationResult } from "../client/main.ts";
 import type { Planned } from "./apply-plan.ts";
 import { plannedJson } from "./apply-show.ts";
 import type { Call } from "./command.ts";
+import { EditedMeanwhile } from "./fault.ts";
 import { printable } from "./style.ts";
 import { counted } from "./table.ts";
 
@@ -31,10 +32,11 @@ export async function sendPlan(
 }
 
 async function sent(
-  { client, out, signal }: SendCall,
+  call: SendCall,
   planned: readonly Planned[],
   atomic: boolean,
 ): Promise<{ results: readonly OperationResult[]; interrupted?: BatchInterrupted }> {
+  const { client, out, signal } = call;
   const operations = planned.flatMap(({ operation }) => operation ?? []);
   if (operations.length === 0) return { results: [] };
   const onProgress = (done: number, of: number) => {
@@ -44,14 +46,40 @@ async function sent(
     return { results: await client.batch(operations, { atomic, signal, onProgress }) };
   } catch (error) {
     if (error instanceof BatchInterrupted) return { results: error.results, interrupted: error };
-    throw error instanceof CarillonProblem && atomic ? named(error, planned) : error;
+    if (!atomic || !(error instanceof CarillonProblem)) throw error;
+    await refuseMoved(call, error, planned);
+    throw named(error, planned);
   }
+}
+
+const operationPath = /^operations\[(\d+)\](?:\.(?:put|delete))?\.?/;
+
+/** What is done as a whole is refused as a whole, whatever for: whether somebody else was faster, the versions tell. */
+async function refuseMoved(
+  { client, signal }: SendCall,
+  { errors }: CarillonProblem,
+  planned: readonly Planned[],
+): Promise<void> {
+  const moved: string[] = [];
+  for (const { path } of errors) {
+    const { key = null, version } = planned[Number(operationPath.exec(path)?.[1] ?? -1)] ?? {};
+    if (key === null) continue;
+    const now = await client.schedules.get(key, { signal }).catch((error: unknown) => {
+      if (isNotFound(error)) return null;
+      throw error;
+    });
+    if ((now?.version ?? null) !== version) moved.push(key);
+  }
+  if (moved.length === 0) return;
+  throw new EditedMeanwhile(
+    `Nothing was done: somebody else has changed ${moved.join(", ")} since it was compared. Run it again to see what is left to do.`,
+  );
 }
 
 /** `operations[3].put.when` says nothing to who has written a file. */
 function named(problem: CarillonProblem, planned: readonly Planned[]): CarillonProblem {
   const errors = problem.errors.map(({ path, message }) => {
-    const [whole = "", index] = /^operations\[(\d+)\](?:\.(?:put|delete))?\.?/.exec(path) ?? [];
+    const [whole = "", index] = operationPath.exec(path) ?? [];
     const key = index === undefined ? undefined : planned[Number(index)]?.key;
     return key == null ? { path, message } : { path: `${key} ${path.slice(whole.length)}`.trim(), message };
   });

@@ -87,6 +87,9 @@ function sharedDifferences(planned: readonly Planned[]): Map<string, string[]> {
 }
 
 /** One object for each schedule; `result` stands there where something was done. */
-export function plannedJson({ operation: _, ...planned }: Planned, beside: object): object {
-  return { ...planned, ...beside };
+export function plannedJson(
+  { operation: _, key, change, from, ...planned }: Planned,
+  beside: object,
+): object {
+  return { key, change, from, ...planned, ...beside };
 }

@@ -20,7 +20,10 @@ export async function sideBySide<Item, Done>(
       try {
         return await each(item);
       } catch (error) {
-        if (!isRateLimited(error)) throw error;
+        if (!isRateLimited(error)) {
+          next = items.length;
+          throw error;
+        }
         await pause(error.retryAfterMs ?? waitMs);
       }
     }

@@ -6,7 +6,7 @@ import {
   isPreconditionFailed,
   isRateLimited,
 } from "../client/main.ts";
-import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
+import { EditedMeanwhile, Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
 
 /** What a script can tell apart; printed by `carillon help` and in docs/cli.md. */
 export const exitCodes = {
@@ -38,7 +38,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof NotConfirmed) return exitCodes.refused;
   if (error instanceof CarillonUnreachable || isRateLimited(error)) return exitCodes.unreachable;
   if (isNotFound(error)) return exitCodes.missing;
-  if (isConflict(error) || isPreconditionFailed(error)) return exitCodes.conflict;
+  if (error instanceof EditedMeanwhile || isConflict(error) || isPreconditionFailed(error))
+    return exitCodes.conflict;
   if (error instanceof CarillonProblem && (error.status >= 500 || error.status === 0))
     return exitCodes.unreachable;
   return exitCodes.refused;

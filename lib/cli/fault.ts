@@ -13,6 +13,11 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
+/** Somebody else was faster, and so nothing was done. */
+export class EditedMeanwhile extends Error {
+  override readonly name = "EditedMeanwhile";
+}
+
 /** Asked for by `--exit-code`: what was tried would change something. */
 export class WouldChange extends Error {
   override readonly name = "WouldChange";
