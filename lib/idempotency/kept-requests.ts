@@ -1,13 +1,14 @@
+import { functionTimeoutSeconds } from "../config/function-limits.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 
 /** So long is kept what became of a request. */
 export const keptHours = 24;
 
 /**
- * Who has claimed a request and dies lets it go after so long. One that lives renews its claim with each of its transactions; and one
- * that is overtaken all the same commits nothing any more.
+ * Who has claimed a request and dies lets it go after so long. The function lives no longer than its timeout, however long one transaction
+ * takes: nobody overtakes a request that is being worked. One that is overtaken all the same commits nothing any more.
  */
-const leaseSeconds = 10;
+export const leaseSeconds = functionTimeoutSeconds.api + 6;
 
 export interface RequestName {
   tokenId: string;
@@ -93,11 +94,11 @@ export async function writeStep(
   { n, result }: { n: number; result: Buffer },
 ): Promise<boolean> {
   const written = await tx`
-    with renewed as (
-      update carillon.idempotency set claimed_until = carillon.clock() + make_interval(secs => ${leaseSeconds}), steps = steps + 1
+    with counted as (
+      update carillon.idempotency set steps = steps + 1
       where token_id = ${tokenId} and key = ${key} and claim = ${claim} and steps = ${n} and answer is null returning 1
     )
-    insert into carillon.idempotency_steps (token_id, key, n, result) select ${tokenId}::uuid, ${key}, ${n}, ${result} from renewed
+    insert into carillon.idempotency_steps (token_id, key, n, result) select ${tokenId}::uuid, ${key}, ${n}, ${result} from counted
     returning 1`;
   return written.length === 1;
 }

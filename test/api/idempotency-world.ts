@@ -44,7 +44,7 @@ const token = { id: randomUUID(), name: "ann", scope: "admin", prefix: null } as
 
 export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
   const database = await testDatabase();
-  const side = connect({ DATABASE_URL: database.url });
+  const side = connect({ DATABASE_URL: database.url }, { max: 2 });
   const clock = await databaseClock(side, monday);
   await side`
     insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
