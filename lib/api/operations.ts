@@ -47,12 +47,11 @@ import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
 import type { ApplyOptions } from "../plan/operation.ts";
-import { cancelAnyJob, readAnyJob } from "../plan/planned-job.ts";
+import { cancelAnyJob, readAnyJob, retryAnyJob } from "../plan/planned-job.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import { type LabelRead, readLabel } from "../plan/read-label.ts";
 import { readSchedule, type ScheduleRead } from "../plan/read-schedule.ts";
 import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
-import { retryJob } from "../plan/retry-jobs.ts";
 import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-many.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
@@ -235,7 +234,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     searchHistory: (search) => searchHistory(sql, search),
     searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (wish) => cancelAnyJob(deps, wish),
-    retryJob: (wish) => retryJob(deps, wish),
+    retryJob: (wish) => retryAnyJob(deps, wish),
     cancelMany: (wish) => cancelMany(deps, wish),
     retryMany: (wish) => retryMany(deps, wish),
     putCalendar: (wish) => putCalendar(deps, wish),

@@ -8,7 +8,8 @@ import { dueAt, timetableOf } from "../schedule/timetable.ts";
 import { cancelJob, type JobWish, noSuchJob } from "./cancel-jobs.ts";
 import { isHeldAt } from "./coming.ts";
 import { type EditDeps, edit } from "./edit-transaction.ts";
-import { plannedUpTo, readShard } from "./shard.ts";
+import { retryJob } from "./retry-jobs.ts";
+import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /**
  * A job by its id, also before it has a row: a schedule that runs once tells its id from the beginning, and the ticks write the row some
@@ -44,18 +45,40 @@ async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null
 
 /** Null where the ticks have come past it: it has a row, or had one. */
 async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
-  const { id, key, version, body, cadence } = schedule;
-  const at = onceOf(cadence);
+  const [[row], state] = await Promise.all([
+    tx<{ deletedAt: Date | null; keptFrom: Date }[]>`
+      select s.deleted_at as "deletedAt", r.kept_from as "keptFrom"
+      from carillon.schedules s cross join carillon.retention r where s.id = ${schedule.id}`,
+    readShard(tx, schedule.shard),
+  ]);
+  if (row === undefined) return null;
+  if (row.deletedAt === null) return jobToCome(schedule, state);
+  const job = jobNeverMade(schedule, row.deletedAt, row.keptFrom);
+  // It may have been made and its schedule deleted since the look at the jobs; from now on none is made.
+  return job === null ? null : ((await readJob(tx, job.id)) ?? job);
+}
+
+/** The job of a schedule that runs once, as long as it has no row; null where the ticks have come past it. */
+export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead | null {
+  const at = onceOf(schedule.cadence);
   if (at === null) return null;
-  const [row] = await tx<{ deletedAt: Date | null }[]>`
-    select deleted_at as "deletedAt" from carillon.schedules where id = ${id}`;
-  const deletedAt = row?.deletedAt ?? null;
-  const occurrence = new Date(at);
   const due = new Date(dueAt(timetableOf(schedule), at));
-  const state = await readShard(tx, schedule.shard);
   const isHeld = isHeldAt(schedule, Math.max(state.now.getTime(), due.getTime()));
-  const isToCome = due > plannedUpTo(state, id) || isHeld;
-  if (deletedAt === null ? !isToCome : deletedAt >= due) return null;
+  if (due <= plannedUpTo(state, schedule.id) && !isHeld) return null;
+  return { ...jobWithoutRow(schedule, at, due), readyAt: isHeld ? null : due };
+}
+
+/** Of a deleted schedule that ran once and has no row of it: it never came to that, as long as rows of that day are kept. */
+function jobNeverMade(schedule: StoredSchedule, deletedAt: Date, keptFrom: Date): JobRead | null {
+  const at = onceOf(schedule.cadence);
+  if (at === null || at < keptFrom.getTime()) return null;
+  const due = new Date(dueAt(timetableOf(schedule), at));
+  const gone = { state: "cancelled", reason: "deleted", finishedAt: deletedAt } as const;
+  return { ...jobWithoutRow(schedule, at, due), ...gone };
+}
+
+function jobWithoutRow({ id, key, version, body }: StoredSchedule, at: number, due: Date): JobRead {
+  const occurrence = new Date(at);
   return {
     id: jobId({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
     kind: "cadence",
@@ -66,13 +89,13 @@ async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | n
     group: body.group,
     occurrence,
     dueAt: due,
-    state: deletedAt === null ? "waiting" : "cancelled",
-    reason: deletedAt === null ? null : "deleted",
+    state: "waiting",
+    reason: null,
     attempt: 0,
     checks: 0,
-    readyAt: isHeld || deletedAt !== null ? null : due,
+    readyAt: null,
     startedAt: null,
-    finishedAt: deletedAt,
+    finishedAt: null,
     latenessMs: null,
     durationMs: null,
     cancelling: false,
@@ -81,6 +104,18 @@ async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | n
     payload: body.payload,
     attempts: [],
   };
+}
+
+/** As `retryJob`; what has no row is told why it is not tried again. */
+export async function retryAnyJob(deps: EditDeps, wish: JobWish): Promise<JobRead> {
+  const planned = (await readJob(deps.sql, wish.id)) === null ? await readAnyJob(deps.sql, wish.id) : null;
+  if (planned === null) return retryJob(deps, wish);
+  throw new Refusal(
+    "conflict",
+    planned.state === "cancelled"
+      ? `The job ${planned.id} was cancelled before it was made, and its schedule is deleted: enqueue it again.`
+      : `The job ${planned.id} is ${planned.state}: only what is dead or cancelled is tried again.`,
+  );
 }
 
 /** As `cancelJob`, also before it has a row: a job without a lasting schedule then goes with its schedule. */

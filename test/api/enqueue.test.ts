@@ -227,6 +227,35 @@ describe("a job is cancelled by its id", () => {
     expect(noted).toMatchObject({ detail: { job: job.id, reason: "changed my mind" } });
   });
 
+  test("under a hold, also when it has been due: it is told as cancelled from then on", async () => {
+    await api.send("POST", "/v1/groups/held-group/pause");
+    const { job } = await enqueue({ group: "held-group", payload: 1 });
+    expect((await read(job.id)).json).toMatchObject({ state: "waiting", readyAt: null });
+    expect(await api.send("POST", `/v1/jobs/${job.id}/cancel`)).toMatchObject({
+      status: 200,
+      json: { id: job.id, state: "cancelled", reason: "deleted", payload: 1 },
+    });
+    expect(await read(job.id)).toMatchObject({ status: 200, json: { state: "cancelled" } });
+    expect((await api.send("POST", `/v1/jobs/${job.id}/cancel`)).status).toBe(409);
+    await api.sql`update carillon.retention set kept_from = carillon.clock() + interval '1 day'`;
+    expect((await read(job.id)).status).toBe(404);
+    await api.sql`update carillon.retention set kept_from = carillon.clock() - interval '1 day'`;
+  });
+
+  test("and one that has no row is not tried again, but told why", async () => {
+    const { job } = await enqueue({ at: "in 1d" });
+    const retry = () => api.send("POST", `/v1/jobs/${job.id}/retry`);
+    expect(await retry()).toMatchObject({
+      status: 409,
+      json: { detail: `The job ${job.id} is waiting: only what is dead or cancelled is tried again.` },
+    });
+    await api.send("POST", `/v1/jobs/${job.id}/cancel`);
+    expect(await retry()).toMatchObject({
+      status: 409,
+      json: { detail: expect.stringContaining("was cancelled before it was made") },
+    });
+  });
+
   test("when it waits in a parcel", async () => {
     const { job } = await enqueue({});
     expect((await api.send("POST", `/v1/jobs/${job.id}/cancel`)).json).toMatchObject({ state: "cancelled" });
