@@ -14,7 +14,7 @@ const doc: RouteDoc = {
   summary: "Enqueue a job",
   operation: "enqueueJob",
   description:
-    "One run without a lasting schedule: now, or `at` an instant or after a time such as `in 5m`. Of one `key` one job waits at a time: another one replaces it, unless `ifExists` says `keep` or `refuse`; one that runs goes on, and the other follows. Without a key one is made.",
+    "One run without a lasting schedule: now, or `at` an instant or after a time such as `in 5m`. Of one `key` one job waits at a time: another one replaces it, unless `ifExists` says `keep` or `refuse`; one that runs goes on, and the other follows. For the instant of one that has started or is settled, another one is a 409. Without a key one is made.",
   tag: "Jobs",
   body: {
     schema: jobShape,

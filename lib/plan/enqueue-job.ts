@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
@@ -34,7 +34,7 @@ export async function enqueueJob(deps: EditDeps, wish: EnqueueWish): Promise<Enq
   const occurrence = new Date(schedule.cadence.slice("at ".length));
   const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
   const job = await readAnyJob(deps.sql, id);
-  if (job === null) throw new Refusal("conflict", `The job ${id} is being changed by others at this moment.`);
+  if (job === null) throw new PassingConflict(`The job ${id} is being changed by others at this moment.`);
   return { change, job };
 }
 
@@ -51,28 +51,45 @@ export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps 
           `The key ${JSON.stringify(wish.key)} is that of a schedule that is no job.`,
           [{ path: "key", message: "is taken by a schedule" }],
         );
-      const open = await openJob(tx, current, state);
+      const job = await onlyJob(tx, current, state);
+      const open = job === null || job === "planned" || isOpen(job) ? job : null;
       if (open !== null && wish.ifExists === "keep") return null;
       if (open !== null && wish.ifExists === "refuse")
         throw new Refusal("conflict", `The job ${JSON.stringify(wish.key)} is not done yet.`, [
           { path: "key", message: "has a job that is not done yet" },
         ]);
       const decision = await decide(tx, context);
-      if (decision === null || "unlockedLabels" in decision || open === null || open === "planned")
+      if (decision === null || "unlockedLabels" in decision || job === null || job === "planned")
         return decision;
       const { spec } = decision.edit;
       const moves = spec !== undefined && onceOf(spec.cadence) !== onceOf(current.cadence);
+      if (!moves) {
+        refuseSpent(job);
+        return decision;
+      }
       // What is not due yet goes with its version; what runs goes on.
-      if (!moves || open.dueAt > state.now || open.state === "running") return decision;
-      const by = { caller: wish.caller, detail: { job: open.id, replaced: true } };
-      const { parcels } = await cancelJobsInside(tx, [open], by);
+      if (open === null || job.dueAt > state.now || job.state === "running") return decision;
+      const by = { caller: wish.caller, detail: { job: job.id, replaced: true } };
+      const { parcels } = await cancelJobsInside(tx, [job], by);
       return { ...decision, freed: parcels };
     },
   };
 }
 
-/** The schedule's only job, where it is not settled; `planned` where it has no row yet. */
-async function openJob(
+const isOpen = ({ state }: JobRead) => state === "waiting" || state === "running" || state === "retrying";
+
+/** Of one instant there is one job: what has started or is settled takes no other payload any more, and nobody else would come with it. */
+function refuseSpent({ id, state }: JobRead): void {
+  if (state === "waiting" || state === "retrying") return;
+  throw new Refusal(
+    "conflict",
+    `The job ${id} of this instant is ${state} already: another one takes another instant.`,
+    [{ path: "when", message: "is the instant of a job that has started or is settled" }],
+  );
+}
+
+/** The schedule's only job; `planned` where it has no row yet, null where it has none any more. */
+async function onlyJob(
   tx: Tx,
   { id, cadence, heldSince }: StoredSchedule,
   state: ShardState,
@@ -80,7 +97,6 @@ async function openJob(
   const at = onceOf(cadence);
   if (at === null) return null;
   const [job] = await readJobsAt(tx, [{ scheduleId: id, occurrence: new Date(at) }]);
-  if (job === undefined)
-    return heldSince !== null || at > plannedUpTo(state, id).getTime() ? "planned" : null;
-  return ["waiting", "running", "retrying"].includes(job.state) ? job : null;
+  if (job !== undefined) return job;
+  return heldSince !== null || at > plannedUpTo(state, id).getTime() ? "planned" : null;
 }

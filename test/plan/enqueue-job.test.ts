@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readJob } from "../../lib/command/job-shape.ts";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { cancelMany } from "../../lib/plan/cancel-many.ts";
 import { enqueueJob } from "../../lib/plan/enqueue-job.ts";
 import type { Operation } from "../../lib/plan/operation.ts";
+import { Refusal } from "../../lib/refusal.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { minute, second } from "../support/instants.ts";
+import { at, minute, second } from "../support/instants.ts";
 
 let world: Carillon;
 
@@ -99,6 +101,58 @@ describe.each(ways)("%s", (_way, enqueue) => {
     await world.tick();
     await world.work();
     expect(payloads()).toEqual([3]);
+  });
+});
+
+describe("for the instant of a job that stands", () => {
+  const instant = at(10 * second).toISOString();
+  const beside: Operation = { kind: "put", caller, ...job({ key: "beside" }) };
+  const batched = async (payload: number) => {
+    const wish: Operation = { kind: "put", caller, ...job({ at: instant, payload }) };
+    const [applied] = await applyOperations(deps(), [wish, beside]);
+    return applied?.change === "refused" ? applied.refusal.message : applied?.change;
+  };
+  const alone = async (payload: number) => {
+    const wish = { ...job({ at: instant, payload }), caller };
+    return enqueueJob(deps(), wish).then(
+      ({ change }) => change,
+      (error) => (error instanceof Refusal ? error.message : Promise.reject(error)),
+    );
+  };
+
+  test.each([
+    ["alone", alone],
+    ["in a batch", batched],
+  ])("another payload is refused once it has run, the same is the same job (%s)", async (_way, enqueue) => {
+    expect(await enqueue(1)).toBe("created");
+    await world.clock.advance(10 * second);
+    await world.work();
+    await world.clock.advance(second);
+    expect(await enqueue(2)).toMatch(/^The job \S+ of this instant is succeeded already/);
+    expect(await enqueue(1)).toBe("unchanged");
+    await world.tick();
+    await world.work();
+    expect(payloads()).toEqual([1]);
+  });
+
+  test("so it is while it runs; before that it takes the other payload", async () => {
+    await alone(1);
+    await world.clock.advance(10 * second);
+    expect(await alone(2)).toBe("changed");
+    let meanwhile = "";
+    world.outcome = async () => {
+      meanwhile = await alone(3);
+      return done;
+    };
+    await world.work();
+    expect(meanwhile).toMatch(/is running already/);
+    expect(payloads()).toEqual([2]);
+  });
+
+  test("and once it is cancelled", async () => {
+    await alone(1);
+    await cancelMany(deps(), { filter: { key: "one" }, limit: 10, caller });
+    expect(await alone(2)).toMatch(/is cancelled already/);
   });
 });
 
