@@ -22,3 +22,10 @@ export class Refusal extends Error {
     this.faults = faults;
   }
 }
+
+/** What others do at this moment stands in the way: the same request is likely to succeed a moment later. */
+export class PassingConflict extends Refusal {
+  constructor(detail: string) {
+    super("conflict", detail);
+  }
+}

@@ -5,7 +5,7 @@ import { type Claim, type Claimed, claimRequest, keepAnswer, letGo } from "../id
 import { remembering } from "../idempotency/remembered-sql.ts";
 import { Overtaken, type RequestMemory, requestMemory, Unreadable } from "../idempotency/request-memory.ts";
 import { type Seal, sealOf } from "../idempotency/seal.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
 import type { HttpResponse } from "./answer.ts";
 import { Problem } from "./problem.ts";
@@ -114,13 +114,13 @@ async function carriedOut(
   }
 }
 
-/** Refusals that are kept are answers like others; what else goes wrong goes its way. */
+/** Refusals that are kept are answers like others; what else goes wrong goes its way, and so does what a moment later may succeed. */
 async function answered(answer: () => Promise<HttpResponse>, requestId: string): Promise<HttpResponse> {
   try {
     return await answer();
   } catch (error) {
     const response = problemAnswer(error, requestId);
-    if (isKept(response.statusCode)) return response;
+    if (!(error instanceof PassingConflict) && isKept(response.statusCode)) return response;
     throw error;
   }
 }

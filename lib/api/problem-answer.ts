@@ -1,10 +1,13 @@
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { Problem, problemDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
+
+/** After so many seconds what others do is likely to be done. */
+const passingSeconds = "1";
 
 const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
 
@@ -26,7 +29,7 @@ const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {
     const document = problemDocument(error.kind, { detail: error.message, faults: error.faults });
-    const headers = error.kind === "forbidden" ? insufficient : {};
+    const headers = headersOf(error);
     return toHttp({ status: document.status, body: document, headers }, contentType);
   }
   if (error instanceof Problem) {
@@ -45,4 +48,9 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
     requestId,
   });
   return toHttp({ status: document.status, body: document }, contentType);
+}
+
+function headersOf(refusal: Refusal): Readonly<Record<string, string>> {
+  if (refusal instanceof PassingConflict) return { "retry-after": passingSeconds };
+  return refusal.kind === "forbidden" ? insufficient : {};
 }

@@ -3,7 +3,7 @@ import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
@@ -31,7 +31,7 @@ export async function cancelJob(deps: EditDeps, wish: JobWish): Promise<{ job: J
   if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(wish.id);
   if (outcome === "settled") throw new Refusal("conflict", `The job ${job.id} is ${job.state} already.`);
   if (outcome === "moved")
-    throw new Refusal("conflict", `The job ${job.id} is being worked at this moment: try again.`);
+    throw new PassingConflict(`The job ${job.id} is being worked at this moment: try again.`);
   return { job, asked: outcome === "asked" };
 }
 

@@ -3,7 +3,7 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Label } from "../schedule/shared-holds.ts";
@@ -69,8 +69,7 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
       if (!mayPass(error) || attempt === attemptsMax) throw error;
     }
     if (attempt === attemptsMax)
-      throw new Refusal(
-        "conflict",
+      throw new PassingConflict(
         `The schedule ${wish.key} is being created and deleted by others at this moment.`,
       );
   }

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf, lockLabels } from "../schedule/shared-holds.ts";
@@ -45,7 +45,7 @@ export async function applyEditsInside(
         return parcels;
       }
       if (attempt === beginningsMax)
-        throw new Refusal("conflict", "A schedule is being created and deleted by others at this moment.");
+        throw new PassingConflict("A schedule is being created and deleted by others at this moment.");
     } catch (error) {
       if (!mayPass(error) || attempt === beginningsMax) throw error;
     }

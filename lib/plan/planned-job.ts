@@ -2,7 +2,7 @@ import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
 import { findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
 import { cancelJob, type JobWish, noSuchJob } from "./cancel-jobs.ts";
@@ -139,7 +139,7 @@ export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job
     {
       decide: async (_tx, { current }) => {
         if (current.id !== id || current.version !== version)
-          throw new Refusal("conflict", `The job ${planned.id} is being changed at this moment: try again.`);
+          throw new PassingConflict(`The job ${planned.id} is being changed at this moment: try again.`);
         return { edit: { change: "deleted", delete: true, detail }, holdsAfter: [] };
       },
     },
