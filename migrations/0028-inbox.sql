@@ -140,6 +140,11 @@ begin
     v_fault := carillon.inbox_fault(v_verb, v_value, v_key);
   end if;
   v_bytes := octet_length(v_command::text);
+  -- Only what has that many brackets is walked through.
+  if v_fault is null and length(translate(v_command::text, '[{', '')) < length(v_command::text) - 64
+    and jsonb_path_exists(v_command, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")') then
+    v_fault := 'it is nested more than 64 levels deep';
+  end if;
   if v_fault is null and v_command::text ~ '[0-9]{16}' then
     v_fault := 'the number ' || carillon.inbox_inexact(v_command) || ' cannot be kept exactly; send it as a string';
   end if;

@@ -5,13 +5,13 @@ import { outsideStrings } from "./exact-numbers.ts";
 export const inputDepthMax = 64;
 
 /** Before anything is made of it: what is nested a million times exhausts whoever walks through it. */
-export function refuseDeep(text: string): void {
+export function refuseDeep(text: string, what = "body"): void {
   let depth = 0;
   for (const stretch of outsideStrings(text)) {
     for (const [bracket] of stretch.matchAll(/[[\]{}]/g)) {
       depth += bracket === "[" || bracket === "{" ? 1 : -1;
       if (depth > inputDepthMax)
-        throw new Refusal("invalid", `The body is nested more than ${inputDepthMax} levels deep.`);
+        throw new Refusal("invalid", `The ${what} is nested more than ${inputDepthMax} levels deep.`);
     }
   }
 }

@@ -12,10 +12,11 @@ import type { Applied, Operation, Refused } from "../plan/operation.ts";
 import {
   type InboxRefusal,
   type InboxRow,
-  nextCommands,
+  readCommandRows,
   refuseCommands,
   removeCommands,
   stillThere,
+  waitingCommands,
 } from "./inbox-rows.ts";
 import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
 
@@ -42,6 +43,8 @@ export interface InboxApplied {
 }
 
 const chunkMax = 1_000;
+/** So many are looked at by one run at most. */
+const runMax = 250_000;
 /** After so many failures it is no longer single commands that are at fault. */
 const failuresMax = 100;
 
@@ -69,17 +72,16 @@ export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<
     tries: 0,
     failedAt: new Map(),
   };
-  let more = true;
-  // Begins at the front again with the next run: a transaction that commits late may have written before where this one is.
-  for (let after = "0", read = 0; read < bounds.most && !bounds.timeIsUp(); ) {
-    const rows = await nextCommands(run.sql, { after, limit: Math.min(chunkMax, bounds.most - read) });
-    const last = rows.at(-1);
-    more = last !== undefined;
-    if (last === undefined) break;
-    await applyRows(run, rows);
-    after = last.id;
-    read += rows.length;
+  const most = Math.min(bounds.most, runMax);
+  // What there is, of one moment: of a transaction that commits meanwhile all is left to the next run, and none overtakes another.
+  const lists = await waitingCommands(run.sql, { most, together: chunkMax });
+  let looked = 0;
+  for (const ids of lists) {
+    if (bounds.timeIsUp()) break;
+    await applyRows(run, await readCommandRows(run.sql, ids));
+    looked += ids.length;
   }
+  const more = looked === most || looked < lists.flat().length || bounds.timeIsUp();
   const { applied, refused, failed, failures } = run;
   return { applied, refused, failed, more, failures };
 }
@@ -97,14 +99,14 @@ type Understood = Extract<ReadRow, { operation: Operation }>;
 
 async function applyRows(run: Run, rows: readonly InboxRow[]): Promise<void> {
   const understood: Understood[] = [];
-  const refusals: InboxRefusal[] = [];
+  const refused: RefusedRow[] = [];
   for (const row of rows) {
     const read = readOrNote(run, row);
     if (read === null) continue;
     if ("operation" in read) understood.push(read);
-    else refusals.push(refusalOf(read, read.refusal));
+    else refused.push(read);
   }
-  run.refused += await refuseCommands(run.sql, refusals);
+  await refuseThem(run, refused);
   await applyUnderstood(run, understood);
 }
 
@@ -118,20 +120,42 @@ function readOrNote(run: Run, row: InboxRow): ReadRow | null {
   }
 }
 
-/** All together; where that fails, each half by itself, until what fails is alone. */
+type RefusedRow = Extract<ReadRow, { refusal: Refused }>;
+
+/** All together; where that fails, in halves, so that none stands in the way of another. */
+async function refuseThem(run: Run, refused: readonly RefusedRow[]): Promise<void> {
+  await inHalves(run, refused, async (rows) => {
+    run.refused += await refuseCommands(
+      run.sql,
+      rows.map((read) => refusalOf(read, read.refusal)),
+    );
+  });
+}
+
 async function applyUnderstood(run: Run, asked: readonly Understood[]): Promise<void> {
-  const commands = asked.filter(({ row, operation: { key } }) => !waitsFor(run.failedAt.get(key), row));
-  const [first, ...others] = commands;
-  if (first === undefined || run.bounds.timeIsUp()) return;
+  await inHalves(run, asked, async (rows) => {
+    const commands = rows.filter(({ row, operation: { key } }) => !waitsFor(run.failedAt.get(key), row));
+    if (commands.length > 0 && !run.bounds.timeIsUp()) await applyTogether(run, commands);
+  });
+}
+
+/** All together; where that fails, each half by itself, until what fails is alone. */
+async function inHalves<Row extends ReadRow>(
+  run: Run,
+  rows: readonly Row[],
+  act: (rows: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  const [first, ...others] = rows;
+  if (first === undefined) return;
   try {
-    await applyTogether(run, commands);
+    await act(rows);
   } catch (error) {
     run.tries += 1;
     if (concernsAll(error) || run.tries > failuresMax) throw error;
     if (others.length === 0) return noteFailure(run, first, error);
-    const half = Math.ceil(commands.length / 2);
-    await applyUnderstood(run, commands.slice(0, half));
-    await applyUnderstood(run, commands.slice(half));
+    const half = Math.ceil(rows.length / 2);
+    await inHalves(run, rows.slice(0, half), act);
+    await inHalves(run, rows.slice(half), act);
   }
 }
 

@@ -26,19 +26,32 @@ export interface InboxRefusal {
 /** So much text of commands is read at once at most; one command is always read. */
 const bytesMax = 8 * 1024 * 1024;
 
-/** The oldest of those after `after`, in their order. */
-export function nextCommands(
+/** The numbers of the oldest, in their order, in lists that may be read at once. */
+export async function waitingCommands(
   sql: Sql,
-  { after, limit }: { after: string; limit: number },
-): PromiseLike<InboxRow[]> {
+  { most, together }: { most: number; together: number },
+): Promise<string[][]> {
+  const rows = await sql<{ id: string; bytes: number }[]>`
+    select id, bytes from carillon.inbox order by id limit ${most}`;
+  const lists: string[][] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const list = lists.at(-1);
+    if (list === undefined || list.length >= together || bytes >= bytesMax) {
+      lists.push([row.id]);
+      bytes = row.bytes;
+    } else {
+      list.push(row.id);
+      bytes += row.bytes;
+    }
+  }
+  return lists;
+}
+
+/** In their order, those that there still are. */
+export function readCommandRows(sql: Sql, ids: readonly string[]): PromiseLike<InboxRow[]> {
   return sql<InboxRow[]>`
-    select id, at, caller, command::text as command from carillon.inbox
-    where id = any(array(
-      select sized.id from (
-        select first.id, sum(first.bytes) over (order by first.id) - first.bytes as bytes_before
-        from (select id, bytes from carillon.inbox where id > ${after} order by id limit ${limit}) first
-      ) sized where sized.bytes_before < ${bytesMax}))
-    order by id`;
+    select id, at, caller, command::text as command from carillon.inbox where id = any(${[...ids]}::bigint[]) order by id`;
 }
 
 /** Those that nobody has applied meanwhile. */

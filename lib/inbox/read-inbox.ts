@@ -1,6 +1,7 @@
 import type { Acceptance } from "../command/acceptance.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
+import { refuseDeep } from "../command/json-depth.ts";
 import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
@@ -17,13 +18,22 @@ export type ReadRow = { row: InboxRow; key: string | null; command: Json } & (
 export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
   const command: Json = JSON.parse(row.command);
   const named = { row, command, key: keyIn(command) };
+  const tooDeep = refusedBy(() => refuseDeep(row.command, "command"));
+  // Nobody could walk through the whole of it.
+  if (tooDeep !== null) return { row, key: named.key, command: { key: named.key }, refusal: tooDeep };
+  const inexact = refusedBy(() => refuseInexactNumbers(row.command));
+  if (inexact !== null) return { ...named, refusal: inexact };
+  return { ...named, ...readInput(row, command, acceptance) };
+}
+
+function refusedBy(check: () => void): Refused | null {
   try {
-    refuseInexactNumbers(row.command);
-    return { ...named, ...readInput(row, command, acceptance) };
+    check();
+    return null;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { kind, message, faults } = error;
-    return { ...named, refusal: { kind, message, faults } };
+    return { kind, message, faults };
   }
 }
 

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { nextCommands, refuseCommands, removeCommands, stillThere } from "../../lib/inbox/inbox-rows.ts";
+import {
+  readCommandRows,
+  refuseCommands,
+  removeCommands,
+  stillThere,
+  waitingCommands,
+} from "../../lib/inbox/inbox-rows.ts";
 import { dropOldRefused, listRefused } from "../../lib/inbox/refusals.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { touched } from "../support/touched.ts";
@@ -40,10 +46,9 @@ describe.each([
 
     test("an applier reads its chunk and no more", async () => {
       await expectNoMoreThan(2_100, async () => {
-        const rows = await nextCommands(sql, { after: "20000", limit: 1_000 });
-        expect(rows.map(({ id }) => Number(id))).toEqual(
-          Array.from({ length: 1_000 }, (_row, n) => 20_001 + n),
-        );
+        const [ids = []] = await waitingCommands(sql, { most: 1_000, together: 1_000 });
+        const rows = await readCommandRows(sql, ids);
+        expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_000 }, (_row, n) => n + 1));
       });
     });
 
@@ -78,10 +83,8 @@ test("no more than eight megabytes of commands are read at once, but always one"
   await sql`
     insert into carillon.inbox (at, caller, command, bytes)
     select carillon.clock(), 'shop', '{"delete": "a"}', bytes from unnest(array[9000000, 1000000, 5000000, 4000000, 1]) bytes`;
-  const ids = async (after: string) => (await nextCommands(sql, { after, limit: 10 })).map(({ id }) => id);
-  expect(await ids("0")).toEqual(["1"]);
-  expect(await ids("1")).toEqual(["2", "3", "4"]);
-  expect(await ids("4")).toEqual(["5"]);
+  expect(await waitingCommands(sql, { most: 10, together: 10 })).toEqual([["1"], ["2", "3", "4"], ["5"]]);
+  expect(await waitingCommands(sql, { most: 4, together: 2 })).toEqual([["1"], ["2", "3"], ["4"]]);
   await sql.end();
   await database.drop();
 });
