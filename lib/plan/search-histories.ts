@@ -18,7 +18,7 @@ export async function mergedHistories(
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
   const rounds = Math.max(1, Math.floor(roundsMax / Math.max(1, ids.length)));
   const found: JobRead[] = [];
-  let readTo = Number.NEGATIVE_INFINITY;
+  const ends: JobKey[] = [];
   for (const id of ids) {
     const { items, next } = await historyOf(
       tx,
@@ -26,15 +26,24 @@ export async function mergedHistories(
       { filter, before: placeOf(id, before), limit, rounds },
     );
     found.push(...items);
-    if (next !== undefined) readTo = Math.max(readTo, next.kind === null ? next.at : next.at + 1);
+    if (next !== undefined) ends.push(endOf(id, next));
   }
-  const items = found
-    .filter(({ occurrence }) => occurrence.getTime() >= readTo)
-    .sort(newestFirst)
-    .slice(0, limit);
+  // Behind the first of the ends one history is not read any more.
+  const [end] = ends.sort(newestFirst);
+  const read = end === undefined ? found : found.filter((job) => newestFirst(job, end) <= 0);
+  const items = read.sort(newestFirst).slice(0, limit);
   const last = items.at(-1);
-  if (items.length === limit && last !== undefined) return { items, next: last };
-  return readTo === Number.NEGATIVE_INFINITY ? { items } : { items, next: behindAllFrom(readTo) };
+  if (items.length === limit && last !== undefined && (end !== undefined || read.length > limit))
+    return { items, next: last };
+  return end === undefined ? { items } : { items, next: end };
+}
+
+/** The last job up to which a history is read, whether there is one or not. */
+function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
+  const occurrence = new Date(at);
+  return kind === null
+    ? { occurrence, scheduleId, kind: "cadence", n: 0 }
+    : { occurrence, scheduleId, kind, n };
 }
 
 /** From where on the jobs of a schedule come behind a job of perhaps another one. */
@@ -46,7 +55,7 @@ function placeOf(id: string, before: JobKey | undefined): JobPlace | undefined {
   return { at: BigInt(id) < BigInt(scheduleId) ? at + 1 : at, kind: null, n: 0 };
 }
 
-function newestFirst(a: JobRead, b: JobRead): number {
+function newestFirst(a: JobKey, b: JobKey): number {
   return (
     b.occurrence.getTime() - a.occurrence.getTime() ||
     (BigInt(b.scheduleId) < BigInt(a.scheduleId)
@@ -56,9 +65,4 @@ function newestFirst(a: JobRead, b: JobRead): number {
         : 0) ||
     byPlace(a, b)
   );
-}
-
-/** Before every job of an earlier occurrence, and behind all others. */
-function behindAllFrom(at: number): JobKey {
-  return { occurrence: new Date(at - 1), scheduleId: "9223372036854775807", kind: "again", n: 999_999_999 };
 }

@@ -99,6 +99,14 @@ describe.each<JobFilter>([
   );
 });
 
+test.each([1, 2])("pages of %i come to an end, also among jobs of one instant", async (limit) => {
+  for (const filter of [{ prefix: "a:1" }, { group: "g4" }]) {
+    const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
+    expect(new Set(meant.map((id) => id.split("-")[1])).size).toBeLessThan(meant.length);
+    expect(await pagesOf(filter, limit)).toEqual(meant);
+  }
+});
+
 test("there is something in every state", () => {
   for (const state of [...states.filter((each) => each !== "skipped"), "dead"] as const)
     expect(all.filter((job) => job.state === state).length, state).toBeGreaterThan(0);
