@@ -4,7 +4,7 @@
 -- What happened at once: one row for each settled parcel and for each batch of the tick, and one for what happens seldom.
 create table carillon.tallies (
   at timestamptz(3) not null,
-  -- Jobs made, of every kind. (One that an edit plans anew is made again.)
+  -- Jobs made, of every kind, less those that an edit withdrew ahead of their time.
   fired int,
   succeeded int,
   -- Attempts that failed, those of jobs that are dead by it among them.
@@ -53,9 +53,10 @@ create table carillon.schedule_counts (
 );
 
 -- A tenth more from bucket to bucket: 0 is below a millisecond, bucket b from 1.1 ^ (b - 1) up to 1.1 ^ b milliseconds.
+-- What did not start for the first time has none.
 create function carillon.lateness_bucket(p_late interval) returns int
   language sql immutable parallel safe
-  as $$ select 1 + floor(ln(greatest(date_part('epoch', p_late) * 1000, 0.95)) / ln(1.1::float8) + 1e-9)::int $$;
+  as $$ select case when p_late is not null then 1 + floor(ln(greatest(date_part('epoch', p_late) * 1000, 0.95)) / ln(1.1::float8) + 1e-9)::int end $$;
 
 -- Adds up what was tallied so far, at most p_max rows of each kind. Rows that another tick has taken are its own. Returns how many rows
 -- it took, and the sums of what it added.
@@ -157,6 +158,31 @@ begin
 end $$;
 
 create trigger passed_over_tally after insert on carillon.passed_over for each row execute function carillon.tally_passed();
+
+-- Edits alone delete from these: what was made ahead of its time, or left out, and is decided anew. Old days go as whole tables.
+create function carillon.tally_withdrawn() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, fired, skipped)
+  select carillon.clock(), -count(*) filter (where o.state = 'waiting'), -count(*) filter (where o.state = 'skipped') from old_jobs o having count(*) > 0;
+  return null;
+end $$;
+
+create trigger jobs_tally_withdrawn after delete on carillon.jobs referencing old table as old_jobs
+  for each statement execute function carillon.tally_withdrawn();
+
+create function carillon.tally_unpassed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, skipped) values (carillon.clock(), -old.count);
+  return null;
+end $$;
+
+create trigger passed_over_tally_withdrawn after delete on carillon.passed_over for each row execute function carillon.tally_unpassed();
 
 -- Schedules are written many at once: one row for each statement.
 create function carillon.tally_schedules() returns trigger
@@ -373,8 +399,90 @@ begin
   end if;
 end $$;
 
+-- As in 0018, and counted.
+create or replace function carillon.end_lease(p_parcel bigint, p_attempts int, p_notify text[])
+  returns table (ended boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := carillon.clock();
+  v_parcel carillon.parcels;
+  v_alone record;
+  v_count int := 0;
+  v_error text := 'The worker stopped without an answer: its lease ended.';
+begin
+  select p.* into v_parcel from carillon.parcels p where p.id = p_parcel and p.lease_until < v_now for update;
+  return query select v_parcel.id is not null, null::bigint, null::carillon.queue_class, null::timestamptz;
+  if v_parcel.id is null then return; end if;
+
+  for v_alone in
+    select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, carillon.version_tried(j, s) as version, j.attempt + 1 as attempt, j.cancel_asked,
+      case when j.started_at is null and v_parcel.owed is not true then v_parcel.claimed_at - j.due_at end as late,
+      j.attempt + 1 - coalesce(j.forgiven, 0) >= coalesce((v.body -> 'retry' ->> 'attempts')::int, p_attempts) as last_try
+    from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+    join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+      and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
+    join carillon.schedules s on s.id = j.schedule_id
+    join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
+    limit 2
+  loop
+    v_count := v_count + 1;
+  end loop;
+
+  if v_count = 1 and not v_alone.last_try and v_alone.cancel_asked is not true then
+    update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
+      ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
+      occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
+    where p.id = p_parcel;
+    update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,
+      ready_at = v_now, version = v_alone.version
+    where j.occurrence = v_alone.occurrence and j.schedule_id = v_alone.schedule_id and j.kind = v_alone.kind and j.n = v_alone.n;
+    if v_alone.late is not null then
+      insert into carillon.tallies (at, late_buckets, late_jobs) values (v_now, array[carillon.lateness_bucket(v_alone.late)], array[1]);
+    end if;
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, error, error_class)
+    values (v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_parcel.claimed_at, v_parcel.lease_until,
+      'crashed', v_error, 'LeaseEnded');
+    if 'failed' = any(p_notify) then
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+      values ('failed', v_alone.occurrence, v_alone.schedule_id, v_alone.kind, v_alone.n, v_alone.attempt, v_now, v_now + interval '30 seconds');
+    end if;
+    return query select true, p_parcel, v_parcel.queue, v_now;
+  else
+    delete from carillon.parcels p where p.id = p_parcel;
+    return query
+      with own as (
+        select j.occurrence, j.schedule_id, j.kind, j.n, carillon.version_tried(j, s) as version
+        from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+        join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+          and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
+        join carillon.schedules s on s.id = j.schedule_id
+      ), listed as (
+        select array_agg(o.occurrence) as occurrences, array_agg(o.schedule_id) as schedule_ids, array_agg(o.kind) as kinds, array_agg(o.n) as ns,
+          array_agg(case when v_count > 1 then 'back' when v_alone.last_try and v_alone.cancel_asked is not true then 'dead' else 'crashed' end) as outcomes,
+          array_agg(null::timestamptz) as ats, array_agg(0::bigint) as retries, array_agg(case when v_count = 1 then v_error end) as errors,
+          array_agg(case when v_count = 1 then 'LeaseEnded' end) as classes, array_agg(null::text) as nothing, array_agg(o.version) as versions
+        from own o
+      )
+      select true, w.id, w.queue, w.ready_at
+      from listed l cross join lateral carillon.write_outcomes(v_parcel, v_now, l.occurrences, l.schedule_ids, l.kinds, l.ns, l.outcomes, l.ats,
+        l.retries, l.errors, l.classes, l.nothing, l.nothing, l.nothing, l.versions, p_notify, true) w
+      where l.occurrences is not null;
+  end if;
+  if v_parcel.target_id is not null then
+    return query select true, f.id, f.queue, f.ready_at from carillon.leave_target(v_parcel, v_now) f;
+  end if;
+  if v_parcel.laned then
+    return query select true, f.id, f.queue, v_now
+      from carillon.leave_lanes(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns, v_now) f;
+  end if;
+end $$;
+
 revoke execute on function carillon.roll_up(int), carillon.tally_made(), carillon.tally_ended(), carillon.tally_failed(), carillon.tally_passed(),
-  carillon.tally_schedules(), carillon.lateness_bucket(interval) from public;
+  carillon.tally_withdrawn(), carillon.tally_unpassed(), carillon.tally_schedules(), carillon.lateness_bucket(interval) from public;
 grant execute on function carillon.roll_up(int) to carillon_tick;
 grant insert on carillon.tallies to carillon_tick, carillon_api, carillon_handler;
 grant select on carillon.tallies, carillon.minutes, carillon.minute_lateness, carillon.schedule_tallies, carillon.schedule_counts

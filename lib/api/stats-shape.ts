@@ -20,12 +20,16 @@ const lateness = z
 
 const counts = z.strictObject({
   from: instant.describe("The full minute from which on is counted."),
-  fired: number.describe("Jobs made. One that an edit plans anew is made again."),
+  fired: number.describe(
+    "Jobs made, up to three minutes ahead of their time, less those that an edit withdrew before it.",
+  ),
   succeeded: number,
   failed: number.describe("Attempts that failed, each counted."),
   dead: number,
   cancelled: number,
-  skipped: number.describe("Passed over for another reason than that they were missed."),
+  skipped: number.describe(
+    "Passed over for another reason than that they were missed: jobs that are skipped, and every occurrence of a range.",
+  ),
   missed: number,
   lateness,
 });

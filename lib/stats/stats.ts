@@ -53,6 +53,7 @@ async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
   return { total, active: total - paused, paused };
 }
 
+/** A job may have been counted before this time and withdrawn in it: there is no less than nothing. */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<(Omit<Counts, "from" | "lateness"> & { buckets: LatenessBucket[] })[]>`
     with fresh as materialized (select * from carillon.tallies where at >= ${from}),
@@ -66,9 +67,9 @@ async function readCounts(sql: Tx, from: Date): Promise<Counts> {
         union all
         select l.bucket, l.jobs from fresh f cross join lateral unnest(f.late_buckets, f.late_jobs) l (bucket, jobs)) l group by bucket
     )
-    select coalesce(sum(fired), 0)::float8 as fired, coalesce(sum(succeeded), 0)::float8 as succeeded,
+    select greatest(coalesce(sum(fired), 0), 0)::float8 as fired, coalesce(sum(succeeded), 0)::float8 as succeeded,
       coalesce(sum(failed), 0)::float8 as failed, coalesce(sum(dead), 0)::float8 as dead,
-      coalesce(sum(cancelled), 0)::float8 as cancelled, coalesce(sum(skipped), 0)::float8 as skipped,
+      coalesce(sum(cancelled), 0)::float8 as cancelled, greatest(coalesce(sum(skipped), 0), 0)::float8 as skipped,
       coalesce(sum(missed), 0)::float8 as missed,
       (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from late) as buckets
     from happened`;

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { readStats } from "../../lib/stats/stats.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -84,6 +87,49 @@ describe("the counts of jobs", () => {
     expect((await stats()).lastDay.succeeded).toBe(after["succeeded"] ?? 0);
   });
 
+  test("have no job twice that edits withdraw and plan anew, and none that they withdraw for good", async () => {
+    await world.put("often", { when: "every 1s" });
+    for (let n = 0; n < 5; n++) await world.patch("often", { tags: [`n${n}`] });
+    expect(Object.keys((await counted()).jobs)).toEqual(["waiting"]);
+    expect((await stats()).lastHour.fired).toBe((await counted()).jobs["waiting"]);
+    await world.tick();
+    await world.clock.advance(30 * second);
+    await world.pause("often");
+    expect((await counted()).jobs).toEqual({ waiting: 30 });
+    expect((await stats()).lastHour.fired).toBe(30);
+    await world.tick();
+    expect((await stats()).lastHour.fired).toBe(30);
+  });
+
+  test("are never below nothing where an hour has the withdrawal alone", async () => {
+    await world.put("often", { when: "every 1s" });
+    await world.clock.advance(minute);
+    await world.sql`update carillon.tallies set at = at - interval '2 hours'`;
+    await world.remove("often");
+    expect((await stats()).lastHour.fired).toBe(0);
+    expect((await stats()).lastDay.fired).toBeGreaterThan(0);
+  });
+
+  test("have what a calendar leaves out once, however often it is planned, singly and as ranges", async () => {
+    const read = readCalendarRules({ dates: ["2026-03-02"] });
+    if (!read.ok) throw new Error("The calendar is not understood.");
+    const wish = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
+    await putCalendar({ sql: world.sql, queue: world.queue }, wish);
+    await world.put("singly", { when: "* * * * *", calendar: { name: "c" } });
+    await world.put("ranges", { when: "*/5 * * * * *", calendar: { name: "c" } });
+    for (let n = 0; n < 3; n++) {
+      for (const key of ["singly", "ranges"]) await world.patch(key, { tags: [`n${n}`] });
+      await world.tick();
+      await world.clock.advance(minute);
+    }
+    const [ranges] = await world.sql<{ skipped: number }[]>`
+      select coalesce(sum(count), 0)::int as skipped from carillon.passed_over`;
+    const { jobs } = await counted();
+    expect(jobs["skipped"]).toBeGreaterThan(0);
+    expect(ranges?.skipped).toBeGreaterThan(0);
+    expect((await stats()).lastHour.skipped).toBe((jobs["skipped"] ?? 0) + (ranges?.skipped ?? 0));
+  });
+
   test("have what is skipped at the claim", async () => {
     await world.put("strict", { when: "in 1m", deadline: "10s" });
     await world.clock.advance(2 * minute);
@@ -115,6 +161,45 @@ describe("lateness", () => {
     await world.clock.advance(10 * minute);
     await world.work();
     expect((await stats()).lastHour).toMatchObject({ succeeded: 1, lateness: { jobs: 1, maxMs: 0 } });
+  });
+});
+
+describe("what a settle leaves behind", () => {
+  test("is nothing where there is nothing to count", async () => {
+    await world.put("again", {
+      when: "in 1m",
+      retry: { attempts: 3, base: "10m", backoff: "fixed", jitter: "none" },
+    });
+    world.outcome = () => failed("no");
+    await world.clock.advance(minute);
+    await world.work();
+    await world.clock.advance(10 * minute);
+    await world.tick();
+    expect(await world.sql`select from carillon.tallies`).toEqual([]);
+    await world.work();
+    // The attempt that failed is counted; the job has begun before.
+    expect(
+      await world.sql`select succeeded, failed, dead, late_buckets as late from carillon.tallies`,
+    ).toEqual([{ succeeded: null, failed: 1, dead: null, late: null }]);
+  });
+
+  test("has the lateness of a job whose first worker never answered", async () => {
+    await world.put("alone", { when: "in 1m", target: { handler: "slow" } });
+    await world.tick();
+    await world.clock.advance(minute);
+    const [parcel] = await world.sql<{ id: string }[]>`select id from carillon.parcels`;
+    await claimParcel(world.sql, parcel?.id ?? "", 30 * second);
+    world.queue.take("slow");
+    await world.clock.advance(31 * second);
+    await world.tick();
+    expect(await world.jobs()).toMatchObject([{ attempt: 1 }]);
+    expect((await stats()).lastHour.lateness).toMatchObject({ jobs: 1, maxMs: 0 });
+    for (let n = 0; n < 3; n++) {
+      await world.clock.advance(minute);
+      await world.tick();
+      await world.work();
+    }
+    expect((await stats()).lastHour).toMatchObject({ succeeded: 1, lateness: { jobs: 1 } });
   });
 });
 
