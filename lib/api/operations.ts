@@ -2,7 +2,12 @@ import type { AuditPlace } from "../audit/audit-place.ts";
 import type { EntrySearch } from "../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../audit/read-audit.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
-import { applyCommands, type Command, type CommandResult, readCommands } from "../command/apply-commands.ts";
+import {
+  applyCommandsInParts,
+  type Command,
+  type CommandResult,
+  readCommands,
+} from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
@@ -99,7 +104,7 @@ export interface Operations {
   createSchedule(wish: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
   patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(wish: EditWish): Promise<void>;
-  /** In one transaction; what became of each, in their order. */
+  /** In one transaction, wherever that does not keep others waiting for long; what became of each, in their order. */
   applyCommands(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,
@@ -201,7 +206,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return patchSchedule(deps, wish, accept.patched);
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
-    applyCommands: (commands, options) => applyCommands(deps, readCommands(commands, accept), options),
+    applyCommands: (commands, options) => applyCommandsInParts(deps, readCommands(commands, accept), options),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
     resumeSchedule: (wish) => resumeSchedule(deps, wish),
     fireNow: async (wish) => {

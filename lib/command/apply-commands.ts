@@ -1,4 +1,5 @@
 import { applyOperations } from "../plan/apply-operations.ts";
+import { oneByOneMax, TooMuchAtOnce } from "../plan/apply-wave.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
@@ -61,6 +62,30 @@ export async function applyCommands(
       : result;
   });
 }
+
+/**
+ * The same, where they may come in several transactions if that must be: what cannot be done together with others is done so many at a
+ * time, so that nobody's claims and ticks wait long.
+ */
+export async function applyCommandsInParts(
+  deps: EditDeps,
+  read: readonly ReadCommand[],
+  { allOrNothing = false }: Pick<ApplyOptions, "allOrNothing"> = {},
+): Promise<CommandResult[]> {
+  try {
+    return await applyCommands(deps, read, { allOrNothing });
+  } catch (error) {
+    if (!(error instanceof TooMuchAtOnce)) throw error;
+    if (allOrNothing) throw new Refusal("impossible", error.message);
+  }
+  const results: CommandResult[] = [];
+  for (let from = 0; from < read.length; from += partMax)
+    results.push(...(await applyCommands(deps, read.slice(from, from + partMax))));
+  return results;
+}
+
+/** Each may count twice: as one that is done by itself, and as one of several of a key. */
+const partMax = oneByOneMax / 2;
 
 /** Beside one that was refused, where all or nothing was asked for. */
 export const notDone: Refused = {

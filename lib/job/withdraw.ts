@@ -75,7 +75,7 @@ export async function withdrawReleased(
     where id = ${scheduleId} and max_fires is not null`;
 }
 
-/** The same for many schedules whose jobs are not counted. */
+/** The same for many schedules. */
 export async function withdrawEach(
   tx: Tx,
   planned: readonly { scheduleId: string; occurrences: readonly Date[] }[],
@@ -86,11 +86,16 @@ export async function withdrawEach(
   );
   if (each.length === 0) return;
   await tx`
-    delete from carillon.jobs j
-    using unnest(${tx.array(each.map(({ occurrence }) => occurrence))}::timestamptz[],
-      ${each.map(({ scheduleId }) => scheduleId)}::bigint[]) p (occurrence, schedule_id)
-    where j.occurrence = p.occurrence and j.schedule_id = p.schedule_id and j.kind = 'cadence' and j.n = 0
-      and j.state = 'waiting' and j.attempt = 0 and j.due_at > ${cut}`;
+    with withdrawn as (
+      delete from carillon.jobs j
+      using unnest(${tx.array(each.map(({ occurrence }) => occurrence))}::timestamptz[],
+        ${each.map(({ scheduleId }) => scheduleId)}::bigint[]) p (occurrence, schedule_id)
+      where j.occurrence = p.occurrence and j.schedule_id = p.schedule_id and j.kind = 'cadence' and j.n = 0
+        and j.state = 'waiting' and j.attempt = 0 and j.due_at > ${cut}
+      returning j.schedule_id)
+    update carillon.schedules s set fires = s.fires - w.jobs
+    from (select schedule_id, count(*)::int as jobs from withdrawn group by 1) w
+    where s.id = w.schedule_id and s.max_fires is not null`;
 }
 
 export function occurrencesWithin(cadence: Cadence, after: number, upTo: number): Date[] {

@@ -65,18 +65,44 @@ export async function rearrangeLanes(
   return [...released, ...(await handOverLanes(tx, all))];
 }
 
+/** A schedule and the lanes that its jobs pass. */
+export interface Passing {
+  id: string;
+  rules: LaneRules;
+}
+
+/** As `rearrangeLanes`, for schedules whose lanes stay what they are: what is withdrawn gives its place up. */
+export async function keepLanes(tx: Tx, schedules: readonly Passing[], cut: Date): Promise<OutgoingParcel[]> {
+  const { lanes, ids } = placesOf(schedules);
+  if (lanes.length === 0) return [];
+  await tx`
+    delete from carillon.lane_entries e using unnest(${lanes}::text[], ${ids}::bigint[]) l (lane, id)
+    where e.lane = l.lane and e.schedule_id = l.id and e.due_at > ${cut} and not exists (
+      select from carillon.jobs j where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n
+        and j.state = 'waiting')`;
+  return handOverLanes(tx, [...new Set(lanes)]);
+}
+
 /** Cancels what waits in the lanes of a schedule that is being deleted; what runs keeps the others waiting until it ends. */
 export async function cancelInLanes(
   tx: Tx,
   schedule: { id: string; body: ScheduleBody; lane: string | null },
 ): Promise<OutgoingParcel[]> {
-  const lanes = lanesOf(schedule.id, laneRules(schedule));
+  const passing = { id: schedule.id, rules: laneRules(schedule) };
+  const { lanes } = placesOf([passing]);
+  if (lanes.length > 0) await lockLanes(tx, schedule.id, lanes);
+  return cancelInLanesOf(tx, [passing]);
+}
+
+/** The same of many, whose lanes are locked. */
+export async function cancelInLanesOf(tx: Tx, schedules: readonly Passing[]): Promise<OutgoingParcel[]> {
+  const { lanes, ids } = placesOf(schedules);
   if (lanes.length === 0) return [];
-  await lockLanes(tx, schedule.id, lanes);
   await tx`
     with gone as (
-      delete from carillon.parcels where lane = any(${lanes}::text[]) and schedule_ids[1] = ${schedule.id}
-      returning id, occurrences, schedule_ids, kinds, ns
+      delete from carillon.parcels p using unnest(${lanes}::text[], ${ids}::bigint[]) l (lane, id)
+      where p.lane = l.lane and p.schedule_ids[1] = l.id
+      returning p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns
     )
     update carillon.jobs j
     set state = 'cancelled', reason = 'deleted', parcel_id = null, ready_at = null, finished_at = carillon.clock()
@@ -84,11 +110,16 @@ export async function cancelInLanes(
     where j.occurrence = g.occurrences[1] and j.schedule_id = g.schedule_ids[1] and j.kind = g.kinds[1] and j.n = g.ns[1]
       and j.state = 'waiting' and j.parcel_id = g.id`;
   await tx`
-    delete from carillon.lane_entries e
-    where e.lane = any(${lanes}::text[]) and e.schedule_id = ${schedule.id} and not exists (
+    delete from carillon.lane_entries e using unnest(${lanes}::text[], ${ids}::bigint[]) l (lane, id)
+    where e.lane = l.lane and e.schedule_id = l.id and not exists (
       select from carillon.jobs j join carillon.parcels p on p.id = j.parcel_id and p.lease_until is not null
       where j.occurrence = e.occurrence and j.schedule_id = e.schedule_id and j.kind = e.kind and j.n = e.n and j.state = 'waiting')`;
-  return handOverLanes(tx, lanes);
+  return handOverLanes(tx, [...new Set(lanes)]);
+}
+
+function placesOf(schedules: readonly Passing[]): { lanes: string[]; ids: string[] } {
+  const places = schedules.flatMap(({ id, rules }) => lanesOf(id, rules).map((lane) => ({ lane, id })));
+  return { lanes: places.map(({ lane }) => lane), ids: places.map(({ id }) => id) };
 }
 
 function ownLane(scheduleId: string): string {

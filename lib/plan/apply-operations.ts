@@ -2,10 +2,10 @@ import type { Tx } from "../db/connect.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { Refusal } from "../refusal.ts";
+import { PassingConflict } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
-import { applyWave, BeginAnew, type WaveDone } from "./apply-wave.ts";
+import { applyWave, BeginAnew, oneByOneMax, TooMuchAtOnce, type WaveDone } from "./apply-wave.ts";
 import { type EditDeps, mayPass } from "./edit-transaction.ts";
 import { lockMany, type ManyLocked } from "./lock-many.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
@@ -14,7 +14,8 @@ import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 const beginningsMax = 10;
 
 /**
- * Many edits in one transaction, each as if it were alone and one after the other; the results in the order of the operations.
+ * Many edits in one transaction, each as if it were alone and one after the other; the results in the order of the operations. Throws
+ * TooMuchAtOnce, and has then done nothing, where too many of them cannot be done together.
  */
 export async function applyOperations(
   deps: EditDeps,
@@ -22,7 +23,7 @@ export async function applyOperations(
   options: ApplyOptions = {},
 ): Promise<Applied[]> {
   const labels: Label[] = [];
-  for (let beginning = 1; ; beginning++) {
+  for (let beginning = 1; ; ) {
     try {
       const { applied, parcels } = await deps.sql.begin((tx) => applyOnce(tx, operations, labels, options));
       await handOver(deps.sql, deps.queue, parcels);
@@ -31,8 +32,10 @@ export async function applyOperations(
       if (error instanceof NothingDone) return error.applied;
       if (error instanceof BeginAnew) labels.push(...error.labels);
       else if (!mayPass(error)) throw error;
-      if (beginning === beginningsMax)
-        throw new Refusal("conflict", "Schedules are being created and deleted by others at this moment.");
+      // What it has learnt about labels brings it further each time.
+      if (!(error instanceof BeginAnew) || error.labels.length === 0) beginning += 1;
+      if (beginning > beginningsMax)
+        throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }
   }
 }
@@ -65,7 +68,7 @@ async function applyOnce(
   return { applied, parcels: await joinParcels(tx, done.parcels) };
 }
 
-const nothingToDo: WaveDone = { results: new Map(), parcels: [] };
+const nothingToDo: WaveDone = { results: new Map(), parcels: [], oneByOne: 0 };
 
 /** Operations of one key follow each other: the first of every key together, then the second of every key that has one, and so on. */
 async function applyWaves(
@@ -75,11 +78,14 @@ async function applyWaves(
 ): Promise<WaveDone> {
   const locked = await lockMany(tx, operations, labels);
   if (locked === null) throw new BeginAnew();
-  const all: WaveDone = { results: new Map(), parcels: [] };
+  const all: WaveDone = { results: new Map(), parcels: [], oneByOne: 0 };
   let left = [...Map.groupBy(operations, ({ key }) => key).values()];
   while (left.length > 0) {
+    if (all.oneByOne > oneByOneMax) throw new TooMuchAtOnce();
     const wave = left.flatMap(([first]) => (first === undefined ? [] : [first]));
-    const { results, parcels } = await applyWave(tx, wave, locked);
+    const { results, parcels, oneByOne } = await applyWave(tx, wave, locked, oneByOneMax - all.oneByOne);
+    // Each wave after the first costs about what an edit by itself does.
+    all.oneByOne += oneByOne + 1;
     for (const [operation, applied] of results) all.results.set(operation, applied);
     all.parcels.push(...parcels);
     left = left.map(([, ...others]) => others).filter(({ length }) => length > 0);

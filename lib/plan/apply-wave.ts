@@ -3,6 +3,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { changeTogether } from "./change-together.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
@@ -10,7 +11,7 @@ import { askedTogether, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { makeSchedules, type Prepared, prepareSchedule } from "./make-schedules.ts";
 import type { Applied, Operation } from "./operation.ts";
-import { applyPlainEdits, type DecidedEdit, isPlainEdit } from "./plain-edits.ts";
+import type { DecidedEdit } from "./plain-edits.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "./schedule-holds.ts";
 import { type ShardState, shardOf } from "./shard.ts";
@@ -26,13 +27,30 @@ export class BeginAnew extends Error {
   }
 }
 
+/** Rolls back what was done: it would keep everybody's claims and ticks waiting for seconds. */
+export class TooMuchAtOnce extends Error {
+  override readonly name = "TooMuchAtOnce";
+
+  constructor() {
+    super(
+      `More than ${oneByOneMax} of these operations cannot be done together with others: they concern holds, lanes or what is owed, or the same key. Send fewer at once.`,
+    );
+  }
+}
+
+/** So many edits are done one by one while claims and ticks wait, at some milliseconds each. */
+export const oneByOneMax = 100;
+
 export interface WaveDone {
   results: Map<Operation, Applied>;
   parcels: OutgoingParcel[];
+  /** How much had to be done by itself. */
+  oneByOne: number;
 }
 
 type Decided =
   | { operation: Operation; make: Prepared }
+  | { operation: Operation; unlocked: readonly Label[] }
   | { operation: Operation; change: DecidedEdit }
   | { operation: Operation; applied: Applied };
 
@@ -41,23 +59,27 @@ export async function applyWave(
   tx: Tx,
   operations: readonly Operation[],
   locked: ManyLocked,
+  budget: number,
 ): Promise<WaveDone> {
   const { standing, states, labels } = locked;
   const ids = operations.flatMap(({ key }) => standing.get(key)?.id ?? []);
   const known = await askedTogether(tx, { ids, labels }, cutOf(states));
   const decided: Decided[] = [];
   for (const operation of operations) decided.push(await decide(tx, operation, locked, known));
+  const unlocked = decided.flatMap((each) => ("unlocked" in each ? each.unlocked : []));
+  if (unlocked.length > 0) throw new BeginAnew(unlocked);
 
   const results = new Map<Operation, Applied>();
-  for (const each of decided) results.set(each.operation, appliedOf(each));
+  for (const each of decided) if (!("unlocked" in each)) results.set(each.operation, appliedOf(each));
   const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
   const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
-  const plain = changes.filter(isPlainEdit);
-  const parcels = [...(await makeSchedules(tx, made)), ...(await applyPlainEdits(tx, plain))];
-  parcels.push(...changes.flatMap(({ freed = [] }) => freed));
-  for (const { current, state, edit, holdsAfter, caller } of changes.filter((each) => !isPlainEdit(each)))
+  const ofMade = await makeSchedules(tx, made);
+  const { parcels, others } = await changeTogether(tx, changes);
+  if (others.length > budget) throw new TooMuchAtOnce();
+  parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
+  for (const { current, state, edit, holdsAfter, caller } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
-  return { results, parcels };
+  return { results, parcels, oneByOne: others.length };
 }
 
 async function decide(
@@ -115,11 +137,11 @@ async function decideEdit(
     const unchanged: Applied = { change: "unchanged", id: current.id, key, version: current.version };
     return { operation, applied: unchanged };
   }
-  if ("unlockedLabels" in decision) throw new BeginAnew(decision.unlockedLabels);
+  if ("unlockedLabels" in decision) return { operation, unlocked: decision.unlockedLabels };
   return { operation, change: { ...decision, current, state, caller } };
 }
 
-function appliedOf(decided: Decided): Applied {
+function appliedOf(decided: Exclude<Decided, { unlocked: readonly Label[] }>): Applied {
   if ("applied" in decided) return decided.applied;
   if ("make" in decided) {
     const { id, key } = decided.make.wish;

@@ -64,9 +64,16 @@ async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<S
   const patched = operations.flatMap(({ kind, key }) => (kind === "patch" ? [key] : []));
   const seen = new Map((await findSchedules(tx, patched)).map(({ key, body }) => [key, body]));
   return operations.flatMap((operation) => {
-    if (operation.kind === "put") return [operation.body];
     const before = seen.get(operation.key);
-    return operation.kind === "patch" && before !== undefined ? patchedOrNone(before, operation.patch) : [];
+    const bodies =
+      operation.kind === "put"
+        ? [operation.body]
+        : operation.kind === "patch" && before !== undefined
+          ? patchedOrNone(before, operation.patch)
+          : [];
+    // The next one of its key begins where this one ends.
+    for (const body of bodies) seen.set(operation.key, body);
+    return bodies;
   });
 }
 

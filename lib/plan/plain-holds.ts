@@ -10,7 +10,7 @@ import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts"
 import { raiseHeldVersions } from "../schedule/write-many.ts";
 import type { Held } from "../schedule/write-schedule.ts";
 import { wakeBacklog } from "./backlog.ts";
-import { owedAfterHold } from "./edit.ts";
+import { forgetFailures, owedAfterHold } from "./edit.ts";
 import {
   type Beginning,
   firePlannedEach,
@@ -113,6 +113,12 @@ export async function applyPlainChanges(
     const ids = held.map(({ id }) => id);
     parcels.push(...(await holdParked(tx, ids, end === null ? null : new Date(end))));
   }
+  // Whoever resumes on purpose has seen to what was wrong.
+  if (change === "resumed")
+    await forgetFailures(
+      tx,
+      changes.map(({ id }) => id),
+    );
   const released = changes.filter(({ held }) => held === null).map(({ id }) => id);
   if (released.length > 0) {
     await wakeBacklog(tx, released);

@@ -184,3 +184,22 @@ export async function pendingRows(
     where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
     order by 2`;
 }
+
+/** Of these schedules of one shard those of which the ticks have something due left to take. */
+export async function withPendingRows(
+  tx: Tx,
+  { shard, watermarkAt, watermarkSchedule, now }: ShardState,
+  schedules: readonly Pick<Planned, "id" | "version">[],
+): Promise<string[]> {
+  const rows = await tx<{ id: string }[]>`
+    with wanted as materialized (
+      select * from unnest(${schedules.map(({ id }) => id)}::bigint[], ${schedules.map(({ version }) => version)}::int[]) w (id, version)
+    )
+    select p.schedule_id as id from carillon.plan p join wanted w on w.id = p.schedule_id and w.version = p.version
+    where p.shard = ${shard} and (p.due_at, p.schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)
+      and p.due_at >= ${watermarkAt} and p.due_at <= ${now}
+    union
+    select p.schedule_id from carillon.plan_far p join wanted w on w.id = p.schedule_id and w.version = p.version
+    where p.shard = ${shard} and p.due_at <= ${now}`;
+  return rows.map(({ id }) => id);
+}

@@ -140,7 +140,7 @@ export async function respec(
   const { paused, ...asked } = body;
   const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
   const counted = whenNamed && restored === undefined && isRelative(body);
-  const holds = await known.holdsOf(current.id);
+  const holds = (await known.holdsOf(current.id)).filter(({ until }) => until === null || until > state.now);
   const own = ownHold(author.name);
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;

@@ -97,8 +97,37 @@ export async function writeHolds(
     await tx`
       insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
       values (${scheduleId}, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until})
-      on conflict (schedule_id, scope, name, owner) do update set reason = excluded.reason, until = excluded.until`;
+      on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
   }
+}
+
+/** One that has ended and that nobody has taken off yet is not renewed, but begins anew. */
+const renewed = (tx: Tx) => tx`
+  set reason = excluded.reason, until = excluded.until,
+    since = case when holds.until <= excluded.since then excluded.since else holds.since end`;
+
+/** Other holds of each of these schedules. */
+export async function writeHoldsOfEach(
+  tx: Tx,
+  changes: readonly { scheduleId: string; holds: HoldChange }[],
+): Promise<void> {
+  const removed = changes.flatMap(({ scheduleId, holds: { remove = [] } }) =>
+    remove.map(({ scope, name, owner }) => ({ schedule_id: scheduleId, scope, name, owner })),
+  );
+  const set = changes.flatMap(({ scheduleId, holds }) =>
+    (holds.set ?? []).map((hold) => ({ schedule_id: scheduleId, ...hold })),
+  );
+  if (removed.length > 0)
+    await tx`
+      delete from carillon.holds h using json_to_recordset(${JSON.stringify(removed)}::text::json)
+        r (schedule_id bigint, scope text, name text, owner text)
+      where h.schedule_id = r.schedule_id and h.scope = r.scope and h.name = r.name and h.owner = r.owner`;
+  if (set.length > 0)
+    await tx`
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
+      select * from json_to_recordset(${JSON.stringify(set)}::text::json)
+        s (schedule_id bigint, scope text, name text, owner text, reason text, since timestamptz, until timestamptz)
+      on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 
 /** The same hold on each of these schedules. */
@@ -110,7 +139,7 @@ export async function writeHoldOfEach(
   await tx`
     insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
     select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until} from unnest(${scheduleIds}::bigint[]) id
-    on conflict (schedule_id, scope, name, owner) do update set reason = excluded.reason, until = excluded.until`;
+    on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 
 export async function removeHoldOfEach(

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { TooMuchAtOnce } from "../../lib/plan/apply-wave.ts";
 import type { Applied, ApplyOptions, Operation } from "../../lib/plan/operation.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -111,4 +112,63 @@ describe("many operations at once", () => {
     ]);
     expect((await world.jobs("late")).map(({ state }) => state)).toEqual(["waiting"]);
   });
+});
+
+describe("operations that cannot be done together", () => {
+  const laned = (n: number) => put(`laned:${n}`, { overlap: "queue" });
+  const unlaned = (n: number) => put(`laned:${n}`, { overlap: "allow" });
+  const each = (count: number, operation: (n: number) => Operation) =>
+    Array.from({ length: count }, (_, n) => operation(n));
+
+  test("are so many at most in one transaction, for claims and ticks wait for it", async () => {
+    await apply(each(120, laned));
+    await expect(apply(each(120, unlaned))).rejects.toThrow(TooMuchAtOnce);
+    expect(await world.sql`select from carillon.schedules where version > 1`).toHaveLength(0);
+    expect(await changes(each(100, unlaned))).toEqual(each(100, unlaned).map(() => "changed"));
+  });
+
+  test("are as many where one key is named again and again", async () => {
+    await expect(apply(each(150, (n) => put("again", { payload: n })))).rejects.toThrow(TooMuchAtOnce);
+    expect(await changes(each(90, (n) => put("again", { payload: n })))).toHaveLength(90);
+  });
+
+  test("are not those that only have lanes, limits, spreads or a pause", async () => {
+    const bodies = [{ overlap: "queue" }, { maxFires: 5 }, { spread: "10m" }, { group: "g", serial: true }];
+    const all = each(200, (n) => put(`plain:${n}`, bodies[n % 4]));
+    await apply(all);
+    await world.tick();
+    const patched = each(
+      200,
+      (n): Operation => ({ kind: "patch", key: `plain:${n}`, caller, patch: { payload: n } }),
+    );
+    expect(await changes(patched)).toEqual(patched.map(() => "changed"));
+    const paused = each(
+      200,
+      (n): Operation => ({ kind: "pause", key: `plain:${n}`, caller, reason: "audit" }),
+    );
+    const unlimited = paused.filter((_, n) => n % 4 === 2);
+    expect(await changes(unlimited)).toEqual(unlimited.map(() => "changed"));
+    expect(
+      await changes(each(200, (n): Operation => ({ kind: "delete", key: `plain:${n}`, caller }))),
+    ).toEqual(all.map(() => "deleted"));
+  });
+});
+
+test("each of many new schedules may be patched into a group of its own", async () => {
+  const operations = Array.from({ length: 15 }, (_, n): Operation[] => [
+    put(`grouped:${n}`),
+    { kind: "patch", key: `grouped:${n}`, caller, patch: { group: `g:${n}` } },
+  ]).flat();
+  expect(await changes(operations)).toEqual(operations.map((_, n) => (n % 2 === 0 ? "created" : "changed")));
+});
+
+test("a put that pauses does so also where an earlier hold of its owner has just ended", async () => {
+  await world.put("held", { when: "every 5m" });
+  await world.pause("held", { until: new Date(world.clock.now().getTime() + 60_000) });
+  await world.clock.advance(61_000);
+  await apply([put("held", { paused: true })]);
+  const [hold] = await world.sql`select until, since from carillon.holds`;
+  expect(hold).toEqual({ until: null, since: world.clock.now() });
+  const [row] = await world.sql`select held_since is not null as held from carillon.schedules`;
+  expect(row).toEqual({ held: true });
 });
