@@ -1,6 +1,7 @@
 import type { SQSRecord } from "aws-lambda";
 import * as z from "zod";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
+import { refuseDeep } from "../command/json-depth.ts";
 import type { Refused } from "../plan/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
@@ -74,6 +75,7 @@ function listed(value: unknown): unknown[] {
 }
 
 function parsed(body: string): unknown {
+  refuseDeep(body, "message");
   let value: unknown;
   try {
     value = JSON.parse(body);
