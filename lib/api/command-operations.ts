@@ -29,6 +29,7 @@ export function commandOperations(deps: Omit<IngestDeps, "prefix">): CommandOper
     list: (wish) => listDeadCommands(sql, wish),
     read: (id) => readDeadCommand(sql, id),
     retry: (wish) => retryDead({ ...deps, prefix: null }, wish),
-    remove: (id) => deleteDeadCommand(sql, id),
+    // A transaction, as every write of a request that may come again.
+    remove: (id) => sql.begin((tx) => deleteDeadCommand(tx, id)),
   };
 }

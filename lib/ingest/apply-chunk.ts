@@ -58,9 +58,8 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     ...plan.noted.map(({ operation }) => operation),
   ];
   const marks = new Map(concerned.map(({ key }) => [key, markOf(key)]));
-  let told: Told = { outcomes: new Map(), lost: [] };
   const settle = async (tx: Tx, applied: readonly Applied[]) => {
-    told = tell(plan, applied, mayWait);
+    const told = tell(plan, applied, mayWait);
     const taken = commands.filter(
       (command) => plan.noted.includes(command) || told.outcomes.get(command)?.became === "applied",
     );
@@ -75,7 +74,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
   };
   if (marks.size === 0 && (dead ?? []).length === 0 && after === undefined)
     return tell(plan, [], mayWait).outcomes;
-  await applyOperations(
+  const applied = await applyOperations(
     deps,
     plan.steps.map(({ operation }) => operation),
     {
@@ -86,6 +85,8 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
       after: settle,
     },
   );
+  // By what the transaction came to: a request that is worked again is told that, and does not run it.
+  const told = tell(plan, applied, mayWait);
   for (const { kept, key, refusal } of told.lost)
     deps.log.warn("ingest.not-again", { key, command: kept.id, kind: refusal.kind });
   return told.outcomes;
@@ -110,8 +111,8 @@ function tell(plan: ChunkPlan, applied: readonly Applied[], mayWait: Chunk["mayW
   const told: Told = { outcomes: new Map(), lost: [] };
   for (const command of plan.passedOver) told.outcomes.set(command, { became: "passed-over" });
   for (const [index, { of, again }] of plan.steps.entries()) {
-    const result = applied[index];
-    if (result === undefined) continue;
+    // None where a repeated request planned by what was known before somebody else came between.
+    const result = applied[index] ?? { change: "passed-over" as const, key: "" };
     if (of !== null) told.outcomes.set(of, outcomeOf(of, result, mayWait));
     else if (again !== undefined && result.change === "refused")
       told.lost.push({ kept: again, key: result.key, refusal: result.refusal });

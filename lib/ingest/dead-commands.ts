@@ -120,8 +120,8 @@ export async function readDeadCommand(sql: Tx, id: string): Promise<DeadCommandR
 }
 
 /** False where there is none. */
-export async function deleteDeadCommand(sql: Tx, id: string): Promise<boolean> {
-  const gone = await sql`delete from carillon.dead_commands where id = ${id}`;
+export async function deleteDeadCommand(tx: Tx, id: string): Promise<boolean> {
+  const gone = await tx`delete from carillon.dead_commands where id = ${id}`;
   return gone.count > 0;
 }
 
