@@ -1,6 +1,5 @@
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
-import { Refusal } from "../refusal.ts";
 import { MarksMoved } from "./marks.ts";
 
 const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
@@ -13,9 +12,12 @@ const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "too_many_connections",
 ]);
 
-/** Whether the same is likely to succeed a moment later. */
+/**
+ * Whether the same is likely to succeed a moment later. Commands that others were in the way of, as often as they began anew, are not:
+ * fewer of them together are less in anybody's way.
+ */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof ConnectionLost || error instanceof MarksMoved || error instanceof Refusal) return true;
+  if (error instanceof ConnectionLost || error instanceof MarksMoved) return true;
   return passing.has(sqlState(error)) || isOfTheNetwork(error);
 }
 

@@ -250,12 +250,15 @@ describe("a command that is not applied", () => {
   });
 });
 
-test("a failure that does not pass is narrowed down to its message", async () => {
+test.each([
+  ["a failure that does not pass", "XX001"],
+  ["a deadlock that comes each time", "40P01"],
+])("%s is narrowed down to its message", async (_, code) => {
   const { sql } = world.deps;
   const poison = `${key}-poison`;
   await world.carillon.sql.unsafe(`
     create function carillon.refuse_poison() returns trigger language plpgsql as $$
-    begin if new.key like '%poison' then raise exception 'poison' using errcode = 'XX001'; end if; return new; end $$;
+    begin if new.key like '%poison' then raise exception 'poison' using errcode = '${code}'; end if; return new; end $$;
     create trigger refuse_poison before insert on carillon.schedules for each row execute function carillon.refuse_poison();`);
   const messages = ["a", "b", "c", "d"].map((name) => ({
     id: `${key}-${name}`,
@@ -264,7 +267,9 @@ test("a failure that does not pass is narrowed down to its message", async () =>
   expect(await world.ingest(messages)).toEqual([`${key}-c`]);
   const [made] = await sql`select count(*)::int as n from carillon.schedules where key like ${`${key}-%`}`;
   expect(made).toEqual({ n: 3 });
-  await world.carillon.sql.unsafe("drop trigger refuse_poison on carillon.schedules");
+  await world.carillon.sql.unsafe(
+    "drop trigger refuse_poison on carillon.schedules; drop function carillon.refuse_poison",
+  );
 });
 
 test("a command may put a job, once, though its message comes twice and names no key", async () => {
