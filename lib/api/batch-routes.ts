@@ -2,10 +2,11 @@ import { v7 as uuidv7 } from "uuid";
 import * as z from "zod";
 import type { Command, CommandResult } from "../command/apply-commands.ts";
 import { notDone } from "../command/apply-commands.ts";
+import type { Refused } from "../plan/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { memberPath } from "../schedule/shape-faults.ts";
 import type { Answer } from "./answer.ts";
-import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
+import { ownersRefused } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
 import { problemDocument, problemSchema } from "./problem.ts";
 import { refuseForeignKey } from "./reach.ts";
@@ -29,6 +30,7 @@ const resultShape = z.strictObject({
   key: z.string().nullable().describe("Null where not even the key was understood."),
   id: z.string().optional(),
   version: z.int().optional(),
+  job: z.string().optional().describe("Of `job`: the id of the job."),
   error: problemSchema.optional(),
 });
 
@@ -83,14 +85,14 @@ export function batchRoutes(operations: Operations): Route[] {
       },
       answer: async ({ body, token, caller }) => {
         const { operations: inputs, atomic } = readShape(batchShape, body(), "body");
+        const refuseOwner = await ownersRefused({ tokens: operations.tokens, token }, inputs);
         const commands = inputs.map(
           (input): Command => ({
             input,
             caller,
             newKey: () => `${token.prefix ?? ""}job:${uuidv7()}`,
             refuseKey: (key) => refuseForeignKey(token, key),
-            refuseOwner: (verb, owner) =>
-              void (verb === "pause" ? ownerFor(token, owner) : resumedOwnerFor(token, owner)),
+            refuseOwner,
           }),
         );
         const results = await operations.applyCommands(commands, { allOrNothing: atomic });
@@ -103,19 +105,30 @@ export function batchRoutes(operations: Operations): Route[] {
 
 const statuses = { created: 201, changed: 200, unchanged: 200, deleted: 204 } as const;
 
+/** So many faults one answer tells of; a thousand operations may hold a hundred each. */
+const faultsMax = 1_000;
+
 function answerOf(results: readonly CommandResult[]): Answer {
-  return { status: 200, body: { results: results.map(resultView) } };
+  let left = faultsMax;
+  const views = results.map((result) => {
+    if (result.change !== "refused") return resultView(result);
+    const faults = result.refusal.faults.slice(0, Math.max(1, left));
+    left -= faults.length;
+    return refusedView(result.key, { ...result.refusal, faults });
+  });
+  return { status: 200, body: { results: views } };
 }
 
-function resultView(result: CommandResult): z.output<typeof resultShape> {
-  if (result.change === "refused") {
-    const { kind, message, faults } = result.refusal;
-    const error = problemDocument(kind, { detail: message, faults });
-    return { status: error.status, key: result.key, error };
-  }
+function refusedView(key: string | null, { kind, message, faults }: Refused): z.output<typeof resultShape> {
+  const error = problemDocument(kind, { detail: message, faults });
+  return { status: error.status, key, error };
+}
+
+function resultView(result: Exclude<CommandResult, { change: "refused" }>): z.output<typeof resultShape> {
   if (result.change === "passed-over") throw new Error(`Nobody asked to pass over ${result.key}.`);
-  const { key, id, version, change } = result;
-  return { status: statuses[change], key, id, version };
+  const { key, id, version, change, job } = result;
+  if (job === undefined) return { status: statuses[change], key, id, version };
+  return { status: change === "unchanged" ? 200 : 202, key, id, version, job };
 }
 
 /** Tells of every operation that stood in the way of the others. */
@@ -132,5 +145,9 @@ function refuseUndone(results: readonly CommandResult[]): void {
         }));
   });
   if (faults.length === 0) return;
-  throw new Refusal("impossible", "Nothing was done, because of what was refused.", faults);
+  throw new Refusal(
+    "impossible",
+    "Nothing was done, because of what was refused.",
+    faults.slice(0, faultsMax),
+  );
 }

@@ -1,4 +1,6 @@
+import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { jobId } from "../job/job-id.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
@@ -12,6 +14,7 @@ import type { ManyLocked } from "./lock-many.ts";
 import { makeSchedules, type Prepared, prepareSchedule } from "./make-schedules.ts";
 import type { Applied, Operation } from "./operation.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
+import { onceOf } from "./planned-job.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "./schedule-holds.ts";
 import { type ShardState, shardOf } from "./shard.ts";
@@ -134,8 +137,8 @@ async function decideEdit(
     throw new Refusal("precondition", `The schedule ${key} is at version ${current.version}.`);
   const decision = await stepsOf(operation).decide(tx, context);
   if (decision === null) {
-    const unchanged: Applied = { change: "unchanged", id: current.id, key, version: current.version };
-    return { operation, applied: unchanged };
+    const unchanged = { change: "unchanged", id: current.id, key, version: current.version } as const;
+    return { operation, applied: { ...unchanged, ...jobAsked(operation, current.id, current.cadence) } };
   }
   if ("unlockedLabels" in decision) return { operation, unlocked: decision.unlockedLabels };
   return { operation, change: { ...decision, current, state, caller } };
@@ -144,12 +147,21 @@ async function decideEdit(
 function appliedOf(decided: Exclude<Decided, { unlocked: readonly Label[] }>): Applied {
   if ("applied" in decided) return decided.applied;
   if ("make" in decided) {
-    const { id, key } = decided.make.wish;
-    return { change: "created", id, key, version: 1 };
+    const { wish, spec } = decided.make;
+    const { id, key } = wish;
+    return { change: "created", id, key, version: 1, ...jobAsked(decided.operation, id, spec.cadence) };
   }
   const { current, edit } = decided.change;
   const { id, key, version } = current;
-  return { change: edit.delete === true ? "deleted" : "changed", id, key, version: version + 1 };
+  const change = edit.delete === true ? "deleted" : "changed";
+  const job = jobAsked(decided.operation, id, edit.spec?.cadence ?? current.cadence);
+  return { change, id, key, version: version + 1, ...job };
+}
+
+function jobAsked(operation: Operation, scheduleId: string, cadence: Cadence): { job?: string } {
+  const at = operation.kind === "put" && operation.ifExists !== undefined ? onceOf(cadence) : null;
+  if (at === null) return {};
+  return { job: jobId({ scheduleId, occurrence: new Date(at), kind: "cadence", n: 0 }) };
 }
 
 function cutOf(states: ManyLocked["states"]): Date {

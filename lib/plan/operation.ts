@@ -33,7 +33,14 @@ export type Operation = {
 
 /** What became of an operation; one that was refused has changed nothing. */
 export type Applied =
-  | { change: "created" | "changed" | "unchanged" | "deleted"; id: string; key: string; version: number }
+  | {
+      change: "created" | "changed" | "unchanged" | "deleted";
+      id: string;
+      key: string;
+      version: number;
+      /** The id of the job that it stands for, where one was asked for. */
+      job?: string;
+    }
   /** By `before`: it was not to be done any more. */
   | { change: "passed-over"; key: string }
   | { change: "refused"; key: string; refusal: Refused };

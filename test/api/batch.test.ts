@@ -94,8 +94,8 @@ describe("a batch", () => {
     ]);
     expect(json).toMatchObject({
       results: [
-        { status: 201 },
-        { status: 201, key: "batched-job" },
+        { status: 202, job: expect.stringMatching(/^\d+-\d+-c0$/) },
+        { status: 202, key: "batched-job", job: expect.stringMatching(/^\d+-\d+-c0$/) },
         { status: 200, key: "batched-job", version: 1 },
         { status: 409 },
         { status: 422, error: { errors: [{ path: "job.target.handler" }] } },
@@ -120,6 +120,35 @@ describe("a batch", () => {
     const operations = [{ pause: { key: "owned", owner: "bob" } }, { pause: "owned" }];
     const { json } = await api.send("POST", "/v1/schedules:batch", { as: "write", body: { operations } });
     expect(json).toMatchObject({ results: [{ status: 403 }, { status: 200 }] });
+  });
+
+  test("tells of a thousand faults at most, so that its answer can be sent", async () => {
+    const unknown = Object.fromEntries(
+      Array.from({ length: 45 }, (_, n) => [`${"unknown ".repeat(10)}${n}`, 1]),
+    );
+    const operations = Array.from({ length: 999 }, (_, n) => ({
+      put: { key: `odd:${n}`, ...body, ...unknown },
+    }));
+    const answer = await batch([{ put: { key: "fine", ...body } }, ...operations]);
+    expect(answer.status).toBe(200);
+    expect(answer.body.length).toBeLessThan(1_500_000);
+    expect(answer.json).toMatchObject({
+      results: expect.arrayContaining([expect.objectContaining({ status: 201, key: "fine" })]),
+    });
+    expect((await batch(operations, { atomic: true })).body.length).toBeLessThan(500_000);
+  });
+
+  test("that cannot be done together is done in parts, but not where it asks for all or nothing", async () => {
+    const put = (n: number, overlap: string) => ({ put: { key: `parts:${n}`, ...body, overlap } });
+    const all = (overlap: string) => Array.from({ length: 130 }, (_, n) => put(n, overlap));
+    await batch(all("queue"));
+    const atomic = await batch(all("allow"), { atomic: true });
+    expect(atomic.status).toBe(422);
+    const { status, json } = await batch(all("allow"));
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      results: all("allow").map(() => expect.objectContaining({ status: 200, version: 2 })),
+    });
   });
 
   test("of a thousand is one transaction", async () => {
