@@ -195,4 +195,5 @@ test("JSON values end where their brackets do, whatever stands in their texts", 
   expect(jsonValues('{"a":"}"}\n[1,"\\"]"] {"b":{}}')).toEqual([{ a: "}" }, [1, '"]'], { b: {} }]);
   expect(jsonValues('{"a":1} and more')).toBeNull();
   expect(jsonValues("  ")).toBeNull();
+  expect(jsonValues(`["${"a".repeat(100_000)}`)).toBeNull();
 });

@@ -11,17 +11,26 @@ export function jsonValues(text: string): unknown[] | null {
   return values.length === 0 ? null : values;
 }
 
-/** A value ends where all brackets are closed. */
+/** A value ends where all brackets are closed. Read sign by sign: a pattern for strings takes for ever where one is not closed. */
 function valueTexts(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
   let open = 0;
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]+|\\.)*"|[[\]{}]/gs)) {
-    if (token.startsWith('"')) continue;
-    open += token === "[" || token === "{" ? 1 : -1;
-    if (open !== 0) continue;
-    parts.push(text.slice(start, index + 1));
-    start = index + 1;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (isInString) {
+      if (sign === "\\") at += 1;
+      else if (sign === '"') isInString = false;
+    } else if (sign === '"') isInString = true;
+    else if (sign === "{" || sign === "[") open += 1;
+    else if (sign === "}" || sign === "]") {
+      open -= 1;
+      if (open === 0) {
+        parts.push(text.slice(start, at + 1));
+        start = at + 1;
+      }
+    }
   }
   const rest = text.slice(start);
   return rest.trim() === "" ? parts : [...parts, rest];

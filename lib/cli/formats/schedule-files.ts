@@ -1,4 +1,4 @@
-import { LineCounter, parseAllDocuments } from "yaml";
+import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { refuseInexactNumbers } from "../../command/exact-numbers.ts";
 import { Refusal } from "../../refusal.ts";
 import { isJson, jsonFaults } from "../../schedule/json.ts";
@@ -105,6 +105,7 @@ function yamlIn(text: string): unknown[] {
   const documents = parseAllDocuments(text, {
     lineCounter,
     prettyErrors: false,
+    logLevel: "error",
     intAsBigInt: true,
     merge: true,
   });
@@ -114,20 +115,28 @@ function yamlIn(text: string): unknown[] {
       const { line, col } = lineCounter.linePos(fault.pos[0]);
       throw new NotUnderstood(`is no YAML: ${yamlFault(fault.code)} (line ${line}, column ${col})`);
     }
-    try {
-      return withNumbers(document.toJS({ maxAliasCount: 100 }));
-    } catch (error) {
-      if (!(error instanceof ReferenceError)) throw error;
-      throw new NotUnderstood(
-        "is no YAML: an alias (`*…`) leads nowhere or to too much; a cron expression that begins with `*` stands in quotes",
-      );
-    }
+    return withNumbers(valueIn(document));
   });
 }
 
+function valueIn(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    // The parser's own words may quote the text.
+    throw new NotUnderstood(
+      error instanceof ReferenceError
+        ? `is no YAML: an alias (\`*…\`) leads nowhere or to too much; ${inQuotes}`
+        : "is no YAML: a merge (`<<`) takes an object or a list of objects",
+    );
+  }
+}
+
+const inQuotes = "a cron expression that begins with `*` stands in quotes";
+
 function yamlFault(code: string): string {
   if (/ALIAS|UNEXPECTED_TOKEN|MULTIPLE|MISSING_CHAR/.test(code))
-    return "something is out of place; a cron expression that begins with `*` stands in quotes";
+    return `something is out of place; ${inQuotes}`;
   return code.toLowerCase().replaceAll("_", " ");
 }
 
