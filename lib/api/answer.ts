@@ -1,3 +1,5 @@
+import { Refusal } from "../refusal.ts";
+
 /** What a route answers with; a body is sent as JSON. */
 export interface Answer {
   status: number;
@@ -20,9 +22,14 @@ export function toHttp(
   contentType = "application/json",
 ): HttpResponse {
   if (body === undefined) return { statusCode: status, headers: { ...always, ...headers }, body: "" };
-  return {
-    statusCode: status,
-    headers: { ...always, "content-type": contentType, ...headers },
-    body: JSON.stringify(body),
-  };
+  const text = JSON.stringify(body);
+  if (Buffer.byteLength(text) > answerBytesMax)
+    throw new Refusal(
+      "impossible",
+      "The answer is larger than 5 MB, and would not be sent; ask for fewer with `limit`.",
+    );
+  return { statusCode: status, headers: { ...always, "content-type": contentType, ...headers }, body: text };
 }
+
+/** Lambda gives up at 6 MB, escaped as JSON once more, and the caller would read of a failure that is none. */
+const answerBytesMax = 5_000_000;
