@@ -70,7 +70,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             caller,
             reason: reason ?? undefined,
             until: until ?? undefined,
-            owner: ownerFor(token, owner),
+            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
@@ -90,7 +90,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           await operations.resumeLabel({
             label,
             caller,
-            owner: ownerFor(token, owner),
+            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),

@@ -112,7 +112,7 @@ function holdRoutes(operations: Operations): Route[] {
             ifMatch: readIfMatch(header("if-match")),
             reason: reason ?? undefined,
             until: until ?? undefined,
-            owner: ownerFor(token, owner),
+            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
           }),
         );
       },
@@ -131,7 +131,7 @@ function holdRoutes(operations: Operations): Route[] {
             key,
             caller,
             ifMatch: readIfMatch(header("if-match")),
-            owner: resumedOwnerFor(token, owner),
+            owner: await resumedOwnerFor({ tokens: operations.tokens, token }, owner),
           }),
         );
       },

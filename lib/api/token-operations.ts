@@ -1,5 +1,5 @@
 import type { Sql } from "../db/connect.ts";
-import { listTokens, readToken, type TokenRead } from "../token/read-tokens.ts";
+import { listTokens, namesBeyond, readToken, type TokenRead } from "../token/read-tokens.ts";
 import type { TokenWish } from "../token/token-edits.ts";
 import { createToken, deleteToken, type Issued, type NewToken, rotateToken } from "../token/token-edits.ts";
 
@@ -15,6 +15,8 @@ export interface TokenOperations {
     after?: string | undefined;
     limit: number;
   }): Promise<{ items: TokenRead[]; next?: string }>;
+  /** Of these names, those of tokens that do not lie under the prefix. */
+  namesBeyond(names: readonly string[], prefix: string): Promise<string[]>;
 }
 
 export function tokenOperations(sql: Sql): TokenOperations {
@@ -24,5 +26,6 @@ export function tokenOperations(sql: Sql): TokenOperations {
     remove: (wish) => deleteToken(sql, wish),
     read: (id, prefix) => readToken(sql, id, prefix),
     list: (wish) => listTokens(sql, wish),
+    namesBeyond: (names, prefix) => namesBeyond(sql, names, prefix),
   };
 }

@@ -8,6 +8,7 @@ import {
   lockLabelAlone,
   noteWish,
   releaseSharedHold,
+  removeSharedHold,
   type SharedHold,
   type SharedHoldName,
   sharedHoldsMax,
@@ -96,7 +97,7 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const standing = await findSharedHold(tx, hold);
   if (standing !== null && isAsWished(standing, hold)) return sameRevision(standing, wish);
   refuseRevision(wish);
-  refuseSecond(nested, hold, now);
+  refuseNarrower(nested, hold, now);
   if (others.length >= sharedHoldsMax) {
     throw new Refusal(
       "conflict",
@@ -108,6 +109,10 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const since = goesOn ? standing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
   await noteWish(tx, hold, "paused", author, goesOn ? standing : null);
+  for (const narrower of nested.filter((each) => isOfOwner(each, hold) && isWider(hold, each))) {
+    await removeSharedHold(tx, narrower);
+    await noteWish(tx, { ...hold, prefix: narrower.prefix }, "paused", author, narrower);
+  }
   return written(tx, hold);
 }
 
@@ -144,18 +149,27 @@ function isNested(a: Pick<SharedHold, "prefix">, b: Pick<SharedHold, "prefix">):
   return a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix);
 }
 
-/** On a member, an owner has one hold of a label: two would be one, and end together. */
-function refuseSecond(nested: readonly SharedHold[], hold: SharedHoldName, now: Date): void {
-  const second = nested.find(
-    (each) => each.owner === hold.owner && each.prefix !== hold.prefix && !hasEnded(each, now),
-  );
-  if (second === undefined) return;
-  const keys =
-    second.prefix === "" ? "all its keys" : `keys that begin with ${JSON.stringify(second.prefix)}`;
+/**
+ * On a member, an owner has one hold of a label: two would be one, and end together. One of more keys takes the place of those of fewer,
+ * so that nothing stands in the way of who holds everything; one of fewer is within the other already.
+ */
+function refuseNarrower(nested: readonly SharedHold[], hold: SharedHoldName, now: Date): void {
+  const wider = nested.find((each) => isOfOwner(each, hold) && isWider(each, hold) && !hasEnded(each, now));
+  if (wider === undefined) return;
+  const keys = wider.prefix === "" ? "all its keys" : `keys that begin with ${JSON.stringify(wider.prefix)}`;
   throw new Refusal(
     "conflict",
     `${hold.owner} has a hold of the ${hold.scope} for ${keys} already: resume that one first, or name another owner.`,
   );
+}
+
+function isOfOwner(hold: Pick<SharedHold, "owner">, { owner }: Pick<SharedHold, "owner">): boolean {
+  return hold.owner === owner;
+}
+
+/** The one binds all that the other binds, and more. */
+function isWider(a: Pick<SharedHold, "prefix">, b: Pick<SharedHold, "prefix">): boolean {
+  return a.prefix !== b.prefix && b.prefix.startsWith(a.prefix);
 }
 
 async function written(tx: Tx, hold: SharedHoldName): Promise<SharedHold> {

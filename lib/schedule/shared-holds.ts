@@ -120,6 +120,11 @@ export async function releaseSharedHold(tx: Tx, hold: SharedHoldName, author: Au
     where ${named(tx, hold)}`;
 }
 
+/** Without letting go of a member: another hold has taken its place. */
+export async function removeSharedHold(tx: Tx, hold: SharedHoldName): Promise<void> {
+  await tx`delete from carillon.shared_holds where ${named(tx, hold)}`;
+}
+
 export async function noteWish(
   tx: Tx,
   hold: SharedHoldName & Pick<SharedHold, "reason" | "until">,

@@ -74,9 +74,11 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
       list: operation("listTokens"),
       rotate: operation("rotateToken"),
       remove: operation("removeToken"),
+      namesBeyond: operation("namesBeyond"),
     },
     applyInbox: async () => operation("applyInbox")(undefined),
     listInboxErrors: operation("listInboxErrors"),
+    readInboxError: async () => null,
     commands: {
       list: operation("listDeadCommands"),
       read: operation("readDeadCommand"),

@@ -129,7 +129,7 @@ const label = (scope: string): Record<string, RouteCase> => ({
   [`POST /v1/${scope}s/{name}/pause`]: shows([`/v1/${scope}s/shared/pause`, { body: { reason: "ours" } }]),
   [`POST /v1/${scope}s/{name}/resume`]: shows(`/v1/${scope}s/shared/resume`, [
     `/v1/${scope}s/shared/resume`,
-    { body: { owner: "theirs:admin" } },
+    { body: { owner: "night" } },
   ]),
   [`POST /v1/${scope}s/{name}/cancel`]: shows(`/v1/${scope}s/elsewhere/cancel`),
 });
@@ -354,10 +354,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
 
   test("is not let go by another team, nor by its name", async () => {
     expect((await resume(theirs.secret)).json).toEqual({ done: 0, hold: null });
-    expect((await resume(theirs.secret, { body: { owner: "ours:admin" } })).json).toEqual({
-      done: 0,
-      hold: null,
-    });
+    expect((await resume(theirs.secret, { body: { owner: "ours:admin" } })).status).toBe(403);
     expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
   });
 
@@ -372,9 +369,46 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
     expect(await stateOf(`theirs:${scope}-1`)).toBe("active");
   });
 
-  test("is held by one owner for all keys or for some, and not for both", async () => {
-    const owner = { body: { owner: "ours:admin" } };
-    expect((await api.send("POST", `${path}/pause`, owner)).status).toBe(409);
+  test("is held in no name beyond the team's prefix, by itself or in a batch", async () => {
+    for (const owner of ["adminer", "theirs:admin"]) {
+      const named = { body: { owner } };
+      expect((await asOurs("POST", `${path}/pause`, named)).status).toBe(403);
+      const key = `ours:${scope}-1`;
+      expect((await asOurs("POST", `/v1/schedules/${key}/pause`, named)).status).toBe(403);
+      expect((await asOurs("POST", `/v1/schedules/${key}/resume`, named)).status).toBe(403);
+      const operations = [{ pause: { key, owner } }, { resume: { key, owner } }, { resume: key }];
+      expect((await asOurs("POST", "/v1/schedules:batch", { body: { operations } })).json).toMatchObject({
+        results: [{ status: 403 }, { status: 403 }, { status: 200 }],
+      });
+    }
+  });
+
+  test("is held by its owner for all keys in the place of some", async () => {
+    const owner = { owner: "dusk" };
+    await asOurs("POST", `${path}/pause`, { body: { ...owner, reason: "ours" } });
+    const all = await api.send("POST", `${path}/pause`, { body: { ...owner, reason: "all" } });
+    expect(all.json).toMatchObject({ done: 4, hold: { owner: "dusk", prefix: null, reason: "all" } });
+    expect((await asOurs("GET", path)).json).toMatchObject({
+      holds: [{ owner: "ours:admin" }, { owner: "dusk", prefix: null, reason: "all" }],
+    });
+    // What is within it already is no hold of its own, and not the team's to let go.
+    expect((await asOurs("POST", `${path}/pause`, { body: owner })).status).toBe(409);
+    expect((await resume(ours.secret, { body: owner })).json).toEqual({ done: 0, hold: null });
+    const audit = await asOurs("GET", "/v1/audit", {
+      query: `subject=${name}&action=${scope}.paused&limit=1`,
+    });
+    expect(audit.json).toMatchObject({
+      items: [{ actor: "adminer", detail: { ...owner, reason: "all", before: { reason: "ours" } } }],
+    });
+    expect((await api.send("POST", `${path}/resume`, { body: owner })).json).toMatchObject({
+      done: 4,
+      hold: null,
+    });
+    expect(await stateOf(`theirs:${scope}-1`)).toBe("active");
+    expect(await stateOf(`ours:${scope}-1`)).toBe("paused");
+  });
+
+  test("is held by one for all keys beside the team's own", async () => {
     expect((await api.send("POST", `${path}/pause`, { body: { reason: "all" } })).json).toMatchObject({
       hold: { prefix: null, members: 4 },
     });
@@ -382,7 +416,7 @@ describe.each(["group", "tag"])("a %s that teams share a name of", (scope) => {
       holds: [{ owner: "ours:admin" }, { owner: "adminer", prefix: null }],
     });
     // A team cannot let go of what was set for everybody.
-    expect((await resume(ours.secret, { body: { owner: "adminer" } })).json).toEqual({ done: 0, hold: null });
+    expect((await resume(ours.secret, { body: { owner: "adminer" } })).status).toBe(403);
     expect((await api.send("POST", `${path}/resume`)).json).toMatchObject({ done: 4, hold: null });
   });
 
