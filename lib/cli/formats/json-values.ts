@@ -18,19 +18,14 @@ function valueTexts(text: string): string[] {
   let open = 0;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
-    const sign = text[at];
-    if (isInString) {
-      if (sign === "\\") at += 1;
-      else if (sign === '"') isInString = false;
-    } else if (sign === '"') isInString = true;
-    else if (sign === "{" || sign === "[") open += 1;
-    else if (sign === "}" || sign === "]") {
-      open -= 1;
-      if (open === 0) {
-        parts.push(text.slice(start, at + 1));
-        start = at + 1;
-      }
-    }
+    const sign = text.charAt(at);
+    if (isInString && sign === "\\") at += 1;
+    else if (sign === '"') isInString = !isInString;
+    if (isInString || !/[[\]{}]/.test(sign)) continue;
+    open += /[[{]/.test(sign) ? 1 : -1;
+    if (open !== 0) continue;
+    parts.push(text.slice(start, at + 1));
+    start = at + 1;
   }
   const rest = text.slice(start);
   return rest.trim() === "" ? parts : [...parts, rest];
