@@ -5,10 +5,17 @@ export interface Fault {
 }
 
 /**
- * What kind of refusal; the API turns it into a status. `invalid` 400, `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412,
+ * What kind of refusal; the API turns it into a status. `invalid` 400, `unauthorized` 401, `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412,
  * `impossible` 422.
  */
-export type RefusalKind = "invalid" | "forbidden" | "missing" | "conflict" | "precondition" | "impossible";
+export type RefusalKind =
+  | "invalid"
+  | "unauthorized"
+  | "forbidden"
+  | "missing"
+  | "conflict"
+  | "precondition"
+  | "impossible";
 
 /** A request that cannot be carried out as asked. Nothing of it has been done when this is thrown. */
 export class Refusal extends Error {

@@ -1,5 +1,6 @@
 import type { PresentedToken } from "../token/token.ts";
 import { Problem } from "./problem.ts";
+import { unknownToken } from "./problem-answer.ts";
 
 export type FindToken = (bearer: string) => Promise<PresentedToken | null>;
 
@@ -16,9 +17,7 @@ export async function authenticate(
   }
   const token = await findToken(bearer);
   if (token === null) {
-    throw new Problem("unauthorized", "The token is unknown or its time is over.", {
-      "www-authenticate": 'Bearer realm="carillon", error="invalid_token"',
-    });
+    throw new Problem("unauthorized", "The token is unknown or its time is over.", unknownToken);
   }
   return token;
 }

@@ -9,6 +9,8 @@ const contentType = "application/problem+json";
 /** After so many seconds what others do is likely to be done. */
 const passingSeconds = "1";
 
+export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", error="invalid_token"' };
+
 const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
 
 /** States in which the same request is likely to succeed a moment later. */
@@ -52,5 +54,6 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
 
 function headersOf(refusal: Refusal): Readonly<Record<string, string>> {
   if (refusal instanceof PassingConflict) return { "retry-after": passingSeconds };
+  if (refusal.kind === "unauthorized") return unknownToken;
   return refusal.kind === "forbidden" ? insufficient : {};
 }

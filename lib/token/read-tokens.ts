@@ -47,11 +47,24 @@ export async function readToken(tx: Tx, id: string, prefix: string | null): Prom
   return row === undefined ? null : tokenRead(row);
 }
 
-/** Its row stays as it is until the transaction ends. */
-export async function lockToken(tx: Tx, id: string, prefix: string | null): Promise<TokenRead | null> {
-  if (!isTokenId(id)) return null;
-  await tx`select from carillon.tokens t where t.id = ${id} and ${under(tx, prefix)} for update`;
-  return readToken(tx, id, prefix);
+/** Nobody takes it back before the transaction ends; null where somebody has. */
+export async function keepToken(tx: Tx, id: string): Promise<TokenRead | null> {
+  await tx`select from carillon.tokens where id = ${id} for share`;
+  return readToken(tx, id, null);
+}
+
+/** Their rows stay as they are until the transaction ends. Together, so that no two wait for each other. */
+export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx`select from carillon.tokens where id = any(${ids.filter(isTokenId)}::uuid[]) order by id for update`;
+}
+
+/** The same, and those by which everything can be reached for good; the ids of these. */
+export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx<{ id: string; lasts: boolean }[]>`
+    select id, scope = 'admin' and prefix is null and expires_at is null as lasts from carillon.tokens
+    where (scope = 'admin' and prefix is null and expires_at is null) or id = any(${ids.filter(isTokenId)}::uuid[])
+    order by id for update`;
+  return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }
 
 /** In the order of names, those under the prefix; `after` is the name at which the page before ended. */

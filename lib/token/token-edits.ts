@@ -5,7 +5,7 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { type Rate, rateText } from "../job/rate.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/caller.ts";
-import { lockToken, readToken, type TokenRead } from "./read-tokens.ts";
+import { keepToken, lockTokens, lockTokensAndLasting, readToken, type TokenRead } from "./read-tokens.ts";
 import { hashOf, newSecret } from "./secret.ts";
 import type { Scope, Token } from "./token.ts";
 
@@ -42,7 +42,8 @@ export async function createToken(sql: Sql, wish: TokenWish & { asked: NewToken 
   const id = randomUUID();
   try {
     return await sql.begin(async (tx) => {
-      const own = await written(tx, by.id);
+      const own = await keepToken(tx, by.id);
+      if (own === null) throw takenBack();
       const { prefix, expiresAt, rate } = {
         prefix: asked.prefix === undefined ? own.prefix : asked.prefix,
         expiresAt: asked.expiresAt === undefined ? own.expiresAt : asked.expiresAt,
@@ -86,9 +87,12 @@ export function rotateToken(
 ): Promise<Issued> {
   const secret = newSecret();
   return sql.begin(async (tx) => {
-    const standing = await lockToken(tx, id, by.prefix);
+    await lockTokens(tx, [id, by.id]);
+    const own = await readToken(tx, by.id, null);
+    if (own === null) throw takenBack();
+    const standing = await readToken(tx, id, by.prefix);
     if (standing === null) throw missing(id);
-    if (standing.id !== by.id) refuseBeyond(standing, await written(tx, by.id));
+    if (standing.id !== by.id) refuseBeyond(standing, own);
     const now = await databaseClock(tx);
     if (standing.expiresAt !== null && standing.expiresAt <= now)
       throw new Refusal("conflict", "The token's time is over; make another one.");
@@ -119,12 +123,11 @@ export function rotateToken(
 export async function deleteToken(sql: Sql, { id, by, caller }: TokenWish & { id: string }): Promise<void> {
   await sql.begin(async (tx) => {
     // Two that are deleted at once take turns here, so that one of them is the last.
-    const lasting = await tx<{ id: string }[]>`
-      select id from carillon.tokens
-      where scope = 'admin' and prefix is null and expires_at is null order by id for update`;
-    const standing = await lockToken(tx, id, by.prefix);
+    const lasting = await lockTokensAndLasting(tx, [id, by.id]);
+    if ((await readToken(tx, by.id, null)) === null) throw takenBack();
+    const standing = await readToken(tx, id, by.prefix);
     if (standing === null) throw missing(id);
-    if (lasting.length === 1 && lasting[0]?.id === id)
+    if (lasting.length === 1 && lasting[0] === id)
       throw new Refusal(
         "conflict",
         "This is the last token of scope admin that reaches every key and does not expire: make another one first.",
@@ -147,17 +150,28 @@ function refuseBeyond({ prefix, expiresAt, rate }: Powers, grantor: Powers): voi
     faults.push({ path: "prefix", message: `begins with ${JSON.stringify(grantor.prefix)}, as yours` });
   if (grantor.expiresAt !== null && (expiresAt === null || expiresAt > grantor.expiresAt))
     faults.push({ path: "expiresAt", message: `is at most ${grantor.expiresAt.toISOString()}, as yours` });
-  if (grantor.rate !== null && (rate === null || perMs(rate) > perMs(grantor.rate)))
-    faults.push({ path: "rate", message: `is at most ${rateText(grantor.rate)}, as yours` });
+  if (grantor.rate !== null && (rate === null || isMore(rate, grantor.rate)))
+    faults.push({
+      path: "rate",
+      message: `is at most ${rateText(grantor.rate)}, as yours, and lets in no more than ${grantor.rate.count} at once`,
+    });
   if (faults.length > 0) throw new Refusal("forbidden", "A token gives no more than it has itself.", faults);
 }
 
-const perMs = ({ count, perMs: ms }: Rate) => count / ms;
+/** Faster, or more at once: so many as a rate has in its unit come in together. */
+function isMore(rate: Rate, than: Rate): boolean {
+  return rate.count > than.count || rate.count / rate.perMs > than.count / than.perMs;
+}
 
 async function written(tx: Tx, id: string): Promise<TokenRead> {
   const token = await readToken(tx, id, null);
   if (token === null) throw new Error(`The token ${id} was written and is not there.`);
   return token;
+}
+
+/** Between its look-up and here: what a token that was taken back has asked for is not done. */
+function takenBack(): Refusal {
+  return new Refusal("unauthorized", "The token is unknown or its time is over.");
 }
 
 function missing(id: string): Refusal {

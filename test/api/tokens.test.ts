@@ -267,16 +267,64 @@ describe("an admin of a team", () => {
       [{ expiresAt: null }, "expiresAt"],
       [{ expiresAt: at(11) }, "expiresAt"],
       [{ rate: null }, "rate"],
-      [{ rate: "601/m" }, "rate"],
+      [{ rate: "11/s" }, "rate"],
+      // No faster, and more at once.
+      [{ rate: "600/m" }, "rate"],
+      [{ rate: "11/h" }, "rate"],
     ] as const) {
       const answer = await post("/v1/tokens", { name: "more", scope: "read", ...more }, by(team.token));
       expect([answer.status, faultsOf(answer).map((fault) => fault.path)]).toEqual([403, [path]]);
     }
-    await make({ name: "less", scope: "read", expiresAt: at(9), rate: "600/m" }, by(team.token));
+    await make({ name: "less", scope: "read", expiresAt: at(9), rate: "10/m" }, by(team.token));
     // Of a token that may more, it would get the secret.
     const strong = await make({ name: "strong", scope: "admin" });
     expect((await post(`/v1/tokens/${strong.id}/rotate`, {}, by(team.token))).status).toBe(403);
     expect((await post(`/v1/tokens/${team.id}/rotate`, {}, by(team.token))).status).toBe(200);
+  });
+});
+
+describe("a token that is taken back while it asks", () => {
+  test.each<[string, (id: string) => [string, string, object?]]>([
+    ["for another one", () => ["POST", "/v1/tokens", { name: "late", scope: "admin" }]],
+    ["to rotate another one", (id) => ["POST", `/v1/tokens/${id}/rotate`, {}]],
+    ["to take another one back", (id) => ["DELETE", `/v1/tokens/${id}`]],
+    ["for itself", () => ["POST", "/v1/tokens/itself/rotate", {}]],
+  ])("%s does nothing more", async (what, request) => {
+    const asking = await make({ name: `asking ${what}`.replaceAll(" ", "-"), scope: "admin" });
+    const other = await make({ name: `other ${what}`.replaceAll(" ", "-"), scope: "read" });
+    const [method, path, body] = request(other.id);
+    const own = path.replace("itself", asking.id);
+    const answer = await api.sql.begin(async (tx) => {
+      await tx`select from carillon.tokens where id = ${asking.id} for update`;
+      const answer = api.send(method, own, { ...by(asking.token), ...(body && { body }) });
+      for (let waits = 0; waits === 0; ) {
+        const found = await api.sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        waits = found.length;
+      }
+      await tx`delete from carillon.tokens where id = ${asking.id}`;
+      return { answer };
+    });
+    expect(await answer.answer).toMatchObject({
+      status: 401,
+      headers: { "www-authenticate": expect.stringContaining("invalid_token") },
+    });
+    expect(await works(other.token)).toBe(200);
+    const late =
+      await api.sql`select from carillon.tokens where name = 'late' or rotated_at is not null and id = ${other.id}`;
+    expect(late).toHaveLength(0);
+  });
+
+  test("two that rotate each other both get through", async () => {
+    const [a, b] = [
+      await make({ name: "pair-a", scope: "admin" }),
+      await make({ name: "pair-b", scope: "admin" }),
+    ];
+    const both = await Promise.all([
+      post(`/v1/tokens/${b.id}/rotate`, {}, by(a.token)),
+      post(`/v1/tokens/${a.id}/rotate`, {}, by(b.token)),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
   });
 });
 
