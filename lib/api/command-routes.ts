@@ -22,7 +22,9 @@ const deadSchema = z.strictObject({
   error: problemSchema.describe("Why it was not applied."),
   command: z
     .unknown()
-    .describe("As it came, credentials hidden; in lists without payloads. Null where it could not be kept."),
+    .describe(
+      "As it came, credentials hidden; in lists without payloads, and null where it is long even so. Null as well where it could not be kept.",
+    ),
 });
 
 const retriedSchema = z.strictObject({

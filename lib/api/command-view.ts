@@ -1,4 +1,5 @@
 import { withoutCredentials } from "../command/without-credentials.ts";
+import { listedCharactersMax } from "../inbox/refusals.ts";
 import type { DeadCommandRead } from "../ingest/dead-commands.ts";
 import { isJson, type Json } from "../schedule/json.ts";
 import { problemDocument } from "./problem.ts";
@@ -21,7 +22,11 @@ export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
 function shown(command: unknown, within: "list" | "alone"): Json {
   if (!isJson(command)) return null;
   const hidden = withoutCredentials(command);
-  return within === "list" ? withoutPayload(hidden) : hidden;
+  return within === "list" ? listed(withoutPayload(hidden)) : hidden;
+}
+
+function listed(command: Json): Json {
+  return JSON.stringify(command).length > listedCharactersMax ? null : command;
 }
 
 /** What else may be large, in a command of which nothing is known to stand where it belongs. */

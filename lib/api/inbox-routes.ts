@@ -5,12 +5,13 @@ import {
   refusedKeptDays,
   refusedPlaceText,
 } from "../inbox/refusals.ts";
+import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { instantText } from "./instant-text.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery, pageSchema } from "./query.ts";
-import { narrowed, refusePrefixed } from "./reach.ts";
+import { narrowed, reaches, refusePrefixed } from "./reach.ts";
 import { noQuery, type Route, route } from "./route.ts";
 import type { RouteDoc } from "./route-doc.ts";
 
@@ -46,7 +47,11 @@ const errorSchema = z.strictObject({
   refusedAt: instantText,
   caller: z.string().describe("The role that had logged in."),
   key: z.string().nullable(),
-  command: z.unknown().describe("As it was written, credentials hidden."),
+  command: z
+    .unknown()
+    .describe(
+      "As it was written, credentials hidden; of one that is nested too deep the key alone. In lists without payloads, and null where it is long even so.",
+    ),
   problem: z.string(),
   errors: z.array(z.strictObject({ path: z.string(), message: z.string() })),
 });
@@ -61,6 +66,27 @@ const errorsQuery = z.strictObject({
     .describe("Of the keys."),
 });
 
+const errorExample = {
+  id: "4711",
+  at: "2026-12-01T09:00:00.000Z",
+  refusedAt: "2026-12-01T09:00:41.000Z",
+  caller: "shop",
+  key: "order:1234:unshipped",
+  command: { put: { key: "order:1234:unshipped", when: "in 3 h ours", target: { queue: "orders" } } },
+  problem: "The schedule is not understood.",
+  errors: [{ path: "put.when", message: "is not understood" }],
+};
+
+const errorDoc: RouteDoc = {
+  summary: "Read what the SQL inbox refused",
+  operation: "getInboxError",
+  tag: "Batch and commands",
+  answers: {
+    200: { what: "The command, and why it was not applied.", schema: errorSchema, example: errorExample },
+  },
+  problems: [404],
+};
+
 const errorsDoc: RouteDoc = {
   summary: "List what the SQL inbox refused",
   operation: "listInboxErrors",
@@ -70,22 +96,7 @@ const errorsDoc: RouteDoc = {
     200: {
       what: "A page of refused commands.",
       schema: pageSchema(errorSchema),
-      example: {
-        items: [
-          {
-            id: "4711",
-            at: "2026-12-01T09:00:00.000Z",
-            refusedAt: "2026-12-01T09:00:41.000Z",
-            caller: "shop",
-            key: "order:1234:unshipped",
-            command: {
-              put: { key: "order:1234:unshipped", when: "in 3 h ours", target: { queue: "orders" } },
-            },
-            problem: "The schedule is not understood.",
-            errors: [{ path: "put.when", message: "is not understood" }],
-          },
-        ],
-      },
+      example: { items: [errorExample] },
     },
   },
 };
@@ -125,8 +136,25 @@ export function inboxRoutes(operations: Operations): Route[] {
         };
       },
     }),
+    route({
+      method: "GET",
+      path: "/v1/inbox/errors/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: errorDoc,
+      answer: async ({ parameter, token }) => {
+        const id = parameter("id");
+        const found = isId(id) ? await operations.readInboxError(id) : null;
+        // One that the token does not reach is not there.
+        if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
+          throw new Refusal("missing", `The inbox has no error ${JSON.stringify(id.slice(0, 100))}.`);
+        return { status: 200, body: errorView(found) };
+      },
+    }),
   ];
 }
+
+const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
 
 function readPlace(cursor: string) {
   const text = readCursor(cursor, "inbox-errors", (place) => readRefusedPlace(place) !== null);

@@ -13,6 +13,7 @@ import type { Sql } from "../db/connect.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
 import {
   listRefused,
+  readOneRefused,
   type RefusedCommand,
   type RefusedPlace,
   type RefusedSearch,
@@ -60,7 +61,7 @@ import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
 import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-many.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
 import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
-import { type HistorySearch, searchHistory } from "../plan/search-history.ts";
+import { searchKey } from "../plan/search-histories.ts";
 import { type JobSearch, searchJobs } from "../plan/search-jobs.ts";
 import type { Count } from "../plan/search-page.ts";
 import {
@@ -138,7 +139,7 @@ export interface Operations {
   readJob(id: string): Promise<JobRead | null>;
   /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
-  searchHistory(search: HistorySearch): Promise<Page<JobRead, JobPlace>>;
+  searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
   searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
   /** `asked`: it runs, and whoever works it has been told to stop. */
   cancelJob(wish: JobWish): Promise<{ job: JobRead; asked: boolean }>;
@@ -176,6 +177,7 @@ export interface Operations {
   applyInbox(): Promise<InboxApplied>;
   /** Newest first; a page may be short of its limit and still have a `next`. */
   listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
+  readInboxError(id: string): Promise<RefusedCommand | null>;
   commands: CommandOperations;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
@@ -236,7 +238,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     },
     readJob: (id) => readAnyJob(sql, id),
     deadJobs: (search) => listDead(sql, search),
-    searchHistory: (search) => searchHistory(sql, search),
+    searchKey: (search) => searchKey(sql, search),
     searchJobs: (search) => searchJobs(sql, search),
     cancelJob: (wish) => cancelAnyJob(deps, wish),
     retryJob: (wish) => retryAnyJob(deps, wish),
@@ -260,6 +262,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readAudit: (search) => readAudit(sql, search),
     applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
     listInboxErrors: (search) => listRefused(sql, search),
+    readInboxError: (id) => readOneRefused(sql, id),
     commands: commandOperations({ ...deps, acceptance: accept }),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),

@@ -63,6 +63,7 @@ export interface InboxError {
   /** The role that had logged in. */
   caller: string;
   key: string | null;
+  /** Credentials hidden; in lists without payloads, and null where it is long even so. */
   command: Json;
   problem: string;
   errors: Fault[];
@@ -92,5 +93,10 @@ export class Inbox {
   /** Newest first. */
   errors(wish?: ListOptions & { prefix?: string | undefined }): Pages<InboxError> {
     return listOf(this.#send, ["v1", "inbox", "errors"], wish);
+  }
+
+  async error(id: string, options?: CallOptions): Promise<InboxError> {
+    return (await this.#send<InboxError>({ method: "GET", path: ["v1", "inbox", "errors", id], options }))
+      .body;
   }
 }

@@ -11,6 +11,7 @@ export interface RefusedCommand {
   /** The role that had called. */
   caller: string;
   key: string | null;
+  /** In lists without its payload, and null where it is large even so. */
   command: Json;
   problem: string;
   faults: Fault[];
@@ -65,10 +66,24 @@ export async function listRefused(
     : { items, next: { refusedAt: last.refusedAt, id: last.id } };
 }
 
+/** What is longer is shown alone: a page of it would be more than an answer holds. */
+export const listedCharactersMax = 10_000;
+
 function readRefused(sql: Sql, ids: readonly string[]): PromiseLike<RefusedCommand[]> {
   return sql<RefusedCommand[]>`
-    select id, at, refused_at as "refusedAt", caller, key, command, problem, faults from carillon.inbox_refusals
-    where id = any(${[...ids]}::bigint[]) order by refused_at desc, id desc`;
+    select r.id, r.at, r.refused_at as "refusedAt", r.caller, r.key, r.problem, r.faults,
+      case when length(c.command::text) <= ${listedCharactersMax} then c.command end as command
+    from carillon.inbox_refusals r cross join lateral (
+      select jsonb_object_agg(m.name, case jsonb_typeof(m.value) when 'object' then m.value - 'payload' else m.value end) as command
+      from jsonb_each(case jsonb_typeof(r.command) when 'object' then r.command end) m (name, value)) c
+    where r.id = any(${[...ids]}::bigint[]) order by r.refused_at desc, r.id desc`;
+}
+
+/** With all of its command. */
+export async function readOneRefused(sql: Sql, id: string): Promise<RefusedCommand | null> {
+  const [found] = await sql<RefusedCommand[]>`
+    select id, at, refused_at as "refusedAt", caller, key, command, problem, faults from carillon.inbox_refusals where id = ${id}`;
+  return found ?? null;
 }
 
 /** Long enough for a look after the holidays. */

@@ -251,6 +251,10 @@ describe("each other status that is documented comes up", () => {
   test("in commands", async () => {
     await answers("POST", "/v1/inbox:apply", 200);
     await answers("GET", "/v1/inbox/errors", 200);
+    const [refused] = await api.sql<{ id: string }[]>`
+      insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
+      values (1, carillon.clock(), carillon.clock(), 'shop', 'walk', '{"delete": {"key": "walk"}}', 'No.', '[]') returning id`;
+    await answers("GET", `/v1/inbox/errors/${refused?.id}`, 200);
     await answers("GET", "/v1/commands/dead", 200);
     const put = { key: "commanded", ...schedule };
     const job = { key: "commanded", target: put.target };

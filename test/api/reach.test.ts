@@ -17,6 +17,7 @@ interface Team {
   waiting: string;
   /** A command that was refused. */
   command: string;
+  inboxError: string;
 }
 
 beforeAll(async () => {
@@ -56,6 +57,9 @@ async function team(prefix: string): Promise<Team> {
   const [command] = await api.sql<{ id: string }[]>`
     insert into carillon.dead_commands (message_id, place, key, refused_at, refusal, command)
     values (${prefix}, 0, ${`${prefix}a`}, carillon.clock(), '{"kind":"invalid","message":"no","faults":[]}', '{}') returning id`;
+  const [inboxError] = await api.sql<{ id: string }[]>`
+    insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
+    select count(*) + 1, carillon.clock(), carillon.clock(), 'shop', ${`${prefix}a`}, '{}', 'No.', '[]' from carillon.inbox_refusals returning id`;
   return {
     prefix,
     secret,
@@ -63,6 +67,7 @@ async function team(prefix: string): Promise<Team> {
     dead,
     waiting: await fired(prefix, secret),
     command: command?.id ?? "",
+    inboxError: inboxError?.id ?? "",
   };
 }
 
@@ -238,6 +243,10 @@ const cases: Record<string, RouteCase> = {
   ),
   "POST /v1/inbox:apply": refused("/v1/inbox:apply"),
   "GET /v1/inbox/errors": shows("/v1/inbox/errors", ["/v1/inbox/errors", { query: "prefix=theirs:" }]),
+  "GET /v1/inbox/errors/{id}": {
+    is: "missing",
+    attempts: () => [theirs.inboxError, "999999"].map((id) => ({ path: `/v1/inbox/errors/${id}` })),
+  },
 };
 
 /** What a caller has named himself may come back; what he has not, may not. */

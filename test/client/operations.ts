@@ -170,6 +170,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     call: (c) => page(c.inbox.errors({ prefix: "k", ...listed })),
     answer: "Page<InboxError>",
   },
+  getInboxError: { call: (c) => c.inbox.error("1"), answer: "InboxError" },
   listDeadCommands: {
     call: (c) => page(c.commands.dead({ prefix: "k", ...listed })),
     answer: "Page<DeadCommand>",

@@ -93,6 +93,32 @@ describe("GET /v1/inbox/errors", () => {
     expect(await keysOf("limit=2")).toEqual(["team:3", "other:2", "team:2", "other:1", "team:1"]);
   });
 
+  test("leaves out payloads and what is long, which one alone is shown with", async () => {
+    const payload = "x".repeat(240_000);
+    const many = JSON.stringify({ key: "large", when: "nonsense", target: { queue: "demo" }, payload });
+    await api.sql`select carillon.put_schedule(${many}::text::jsonb) from generate_series(1, 60)`;
+    const tags = Array.from({ length: 20_000 }, (_, n) => `tag-${n}`);
+    const long = JSON.stringify({ key: "long", when: "every 1h", target: { queue: "demo" }, tags });
+    await api.sql`select carillon.put_schedule(${long}::text::jsonb)`;
+    await api.send("POST", "/v1/inbox:apply");
+    const { status, json, body } = await api.send("GET", "/v1/inbox/errors", { query: "limit=100" });
+    expect([status, body.length < 100_000]).toEqual([200, true]);
+    const { items } = z
+      .object({ items: z.array(z.looseObject({ id: z.string(), key: z.string() })) })
+      .parse(json);
+    const [first, second] = ["long", "large"].map((key) => items.find((each) => each.key === key));
+    expect(first).toMatchObject({ key: "long", command: null });
+    expect(second).toMatchObject({
+      command: { put: { key: "large", when: "nonsense", target: { queue: "demo" } } },
+    });
+    expect(body).not.toContain("xxxx");
+    const alone = async (id = "") => (await api.send("GET", `/v1/inbox/errors/${id}`)).json;
+    expect(await alone(first?.id)).toMatchObject({ key: "long", command: { put: { tags } } });
+    expect(await alone(second?.id)).toMatchObject({ key: "large", command: { put: { payload } } });
+    expect((await api.send("GET", "/v1/inbox/errors/0")).status).toBe(404);
+    expect((await api.send("GET", `/v1/inbox/errors/${first?.id}`, asTeam)).status).toBe(404);
+  });
+
   test("narrows to a prefix, and to that of the token", async () => {
     expect(await keysOf("limit=1&prefix=team:")).toEqual(["team:3", "team:2", "team:1"]);
     expect(await keysOf("limit=2", asTeam)).toEqual(["team:3", "team:2", "team:1"]);
