@@ -150,7 +150,8 @@ export function checkExchange(exchange: Exchange): string | null {
   }
   const name = `${method} ${found.template} ${answer.status}`;
   const faults = [...answerFaults(found.operation, answer)];
-  if (answer.status < 400) faults.push(...requestFaults(found, exchange));
+  // Probes put into a query what they like; nothing reads it there.
+  if (answer.status < 400 && found.template !== "/health") faults.push(...requestFaults(found, exchange));
   if (faults.length > 0) throw new Error(`${name} is not as the document says: ${faults.join("; ")}.`);
   return name;
 }
