@@ -108,8 +108,8 @@ function unread({ messageId, place, command, refusal }: NotUnderstood): DeadComm
 }
 
 /**
- * One transaction. Where it fails for a reason that will not pass, it is tried in halves, down to the one message on which it fails: that
- * one stays, and SQS sets it aside in the end.
+ * One transaction. Where it fails for a reason that will not pass, or is too much for one, it is tried in halves, down to the one command
+ * on which it fails: its message stays, and SQS sets it aside in the end.
  */
 async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
   const messages = [...new Set(entries.map(({ messageId }) => messageId))];
@@ -117,20 +117,14 @@ async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> 
     if (run.timeIsUp()) throw new OutOfTime();
     await applyTogether(run, entries);
   } catch (error) {
-    if (isPassing(error) || error instanceof OutOfTime || messages.length === 1) {
+    if (isPassing(error) || error instanceof OutOfTime || entries.length === 1) {
       for (const messageId of messages) run.stay.add(messageId);
       run.deps.log.error("ingest.failed", { messages: messages.length, error: errorText(error) });
       return;
     }
-    const first = new Set(messages.slice(0, messages.length / 2));
-    await applyEntries(
-      run,
-      entries.filter(({ messageId }) => first.has(messageId)),
-    );
-    await applyEntries(
-      run,
-      entries.filter(({ messageId }) => !first.has(messageId)),
-    );
+    const half = Math.ceil(entries.length / 2);
+    await applyEntries(run, entries.slice(0, half));
+    await applyEntries(run, entries.slice(half));
   }
 }
 

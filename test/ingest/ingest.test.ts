@@ -272,6 +272,17 @@ test.each([
   );
 });
 
+test("a message whose commands are too much for one transaction is applied in several", async () => {
+  const own = (n: number) => `${key}-${n % 2}`;
+  // Each but the first of its key comes in a wave of its own.
+  const commands = Array.from({ length: 210 }, (_, n) => ({
+    put: { key: own(n), when: "every 1h", target, payload: n },
+  }));
+  expect(await world.command(commands)).toEqual([]);
+  const payloads = [0, 1].map(async (n) => (await readSchedule(world.carillon.sql, own(n)))?.body.payload);
+  expect(await Promise.all(payloads)).toEqual([208, 209]);
+});
+
 test("a command may put a job, once, though its message comes twice and names no key", async () => {
   const job = { id: `job-${key}`, body: { job: { target, at: "in 5m", payload: key } } };
   await world.ingest([job]);
