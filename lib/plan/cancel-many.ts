@@ -3,6 +3,7 @@ import type { JobKey } from "../job/job-id.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import { cancelJobs } from "./cancel-jobs.ts";
+import { cancelUnmade, type UnmadeWish } from "./cancel-unmade.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
 
@@ -15,7 +16,7 @@ export interface CancelManyWish {
   filter: CancelFilter;
   limit: number;
   reason?: string | undefined;
-  /** The parcel at which the call before ended. */
+  /** Where the call before ended. */
   after?: string | undefined;
   caller: Caller;
 }
@@ -33,23 +34,57 @@ const batchMax = 250;
 const parcelsAtOnce = 400;
 const parcelsMax = 10_000;
 
+/** Within this time a call ends by itself: the API's own is bounded. */
+const callMs = 8_000;
+
+/** Where a call goes on: behind a key, among the jobs that have no row yet; or behind a parcel. */
+const behindKey = /^ahead\/(.*)$/;
+const behindParcel = /^(0|[1-9]\d{0,17})$/;
+
+export const isCancelPlace = (text: string): boolean => behindKey.test(text) || behindParcel.test(text);
+
 /**
- * Cancels what waits, is to be tried again or runs of the schedules that are meant. Whatever is not settled is in a parcel, so the
- * parcels are walked through, in the order of their ids: what is put into another one meanwhile comes later in the walk. What a
- * cadence makes after this runs: to stop that too, pause or delete the schedule.
+ * Cancels what waits, is to be tried again or runs of the schedules that are meant. What has no row yet comes first; what becomes one
+ * meanwhile is met behind that. What a cadence makes after this runs: to stop that too, pause or delete the schedule.
  */
 export async function cancelMany(deps: EditDeps, wish: CancelManyWish): Promise<CancelledMany> {
-  const { filter, limit, caller, reason } = wish;
-  const detail = { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) };
+  const { filter, limit, caller, reason, after = "ahead/" } = wish;
+  const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
+  const until = performance.now() + callMs;
+  const timeIsUp = () => performance.now() > until;
+  const [, key] = behindKey.exec(after) ?? [];
+  const { state, ...owners } = filter;
+  if (key === undefined || (state !== undefined && state !== "waiting"))
+    return cancelMade(deps, { ...wish, by, timeIsUp, after: key === undefined ? after : "0" });
+  const unmade = { owners, after: key === "" ? undefined : key, most: limit, by, timeIsUp };
+  const { done, next } = await cancelUnmade(deps, unmade);
+  if (next !== null) return { done, running: 0, next: `ahead/${next}` };
+  if (done >= limit || timeIsUp()) return { done, running: 0, next: "0" };
+  const made = await cancelMade(deps, { ...wish, by, timeIsUp, after: "0", limit: limit - done });
+  return { ...made, done: done + made.done };
+}
+
+interface MadeWish extends CancelManyWish {
+  after: string;
+  by: UnmadeWish["by"];
+  timeIsUp: () => boolean;
+}
+
+/**
+ * Whatever has a row and is not settled is in a parcel, so the parcels are walked through, in the order of their ids: what is put into
+ * another one meanwhile comes later in the walk.
+ */
+async function cancelMade(deps: EditDeps, wish: MadeWish): Promise<CancelledMany> {
+  const { filter, limit, by, timeIsUp } = wish;
   const owners = await fewOwners(deps.sql, filter, { deleted: false });
   if (owners?.length === 0) return { done: 0, running: 0 };
   const counts = { done: 0, running: 0 };
-  let after = wish.after ?? "0";
+  let after = wish.after;
   for (let looked = 0; looked < parcelsMax; looked += parcelsAtOnce) {
     const { jobs, last } = await openJobs(deps.sql, filter, owners, after);
     for (let from = 0; from < jobs.length; ) {
       const batch = jobs.slice(from, from + Math.min(batchMax, limit - counts.done));
-      const outcomes = [...(await cancelJobs(deps, batch, { caller, detail })).values()];
+      const outcomes = [...(await cancelJobs(deps, batch, by)).values()];
       const running = outcomes.filter((outcome) => outcome === "asked").length;
       counts.running += running;
       counts.done += running + outcomes.filter((outcome) => outcome === "cancelled").length;
@@ -61,7 +96,7 @@ export async function cancelMany(deps: EditDeps, wish: CancelManyWish): Promise<
     }
     if (last === null) return counts;
     after = last;
-    if (counts.done >= limit) break;
+    if (counts.done >= limit || timeIsUp()) break;
   }
   return { ...counts, next: after };
 }

@@ -44,7 +44,7 @@ async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null
 }
 
 /** Null where the ticks have come past it: it has a row, or had one. */
-async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
+export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
   const [[row], state] = await Promise.all([
     tx<{ deletedAt: Date | null; keptFrom: Date }[]>`
       select s.deleted_at as "deletedAt", r.kept_from as "keptFrom"

@@ -1,7 +1,9 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import { byPlace, type JobPlace } from "../job/job-place.ts";
+import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { Refusal } from "../refusal.ts";
+import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
 import { type HistoryTimes, historyOf } from "./search-history.ts";
 
 /** Together they are looked at as long as one history is. */
@@ -29,21 +31,8 @@ export async function mergedHistories(
     if (next !== undefined) ends.push(endOf(id, next));
   }
   // Behind the first of the ends one history is not read any more.
-  const [end] = ends.sort(newestFirst);
-  const read = end === undefined ? found : found.filter((job) => newestFirst(job, end) <= 0);
-  const items = read.sort(newestFirst).slice(0, limit);
-  const last = items.at(-1);
-  if (items.length === limit && last !== undefined && (end !== undefined || read.length > limit))
-    return { items, next: last };
-  return end === undefined ? { items } : { items, next: end };
-}
-
-/** The last job up to which a history is read, whether there is one or not. */
-function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
-  const occurrence = new Date(at);
-  return kind === null
-    ? { occurrence, scheduleId, kind: "cadence", n: 0 }
-    : { occurrence, scheduleId, kind, n };
+  const [end = null] = ends.sort(newestFirst);
+  return pageUpTo(found, end, limit);
 }
 
 /** From where on the jobs of a schedule come behind a job of perhaps another one. */
@@ -55,14 +44,39 @@ function placeOf(id: string, before: JobKey | undefined): JobPlace | undefined {
   return { at: BigInt(id) < BigInt(scheduleId) ? at + 1 : at, kind: null, n: 0 };
 }
 
-function newestFirst(a: JobKey, b: JobKey): number {
-  return (
-    b.occurrence.getTime() - a.occurrence.getTime() ||
-    (BigInt(b.scheduleId) < BigInt(a.scheduleId)
-      ? -1
-      : BigInt(b.scheduleId) > BigInt(a.scheduleId)
-        ? 1
-        : 0) ||
-    byPlace(a, b)
-  );
+/** Of so many schedules the histories are looked at for one page. */
+const oneByOneMax = 50;
+
+/**
+ * The jobs of a key: those of the schedule that has it now, newest occurrence first, and behind them those of the schedules that had it
+ * before and are deleted, the last one first. A page may have fewer than `limit` and still a `next`.
+ */
+export async function searchKey(
+  tx: Tx,
+  {
+    filter: { key, ...filter },
+    before,
+    limit,
+  }: { filter: HistoryTimes & { key: string }; before?: JobKey | undefined; limit: number },
+): Promise<{ items: JobRead[]; next?: JobKey }> {
+  const upTo = before === undefined ? tx`` : tx`and id <= ${before.scheduleId}::bigint`;
+  const rows = await tx<{ id: string }[]>`
+    (select id from carillon.schedules where key = ${key} and deleted_at is null ${upTo})
+    union all (select id from carillon.schedules where key = ${key} and deleted_at is not null ${upTo})
+    order by id desc limit ${oneByOneMax + 1}`;
+  if (rows.length === 0 && before === undefined)
+    throw new Refusal("missing", `There is and was no schedule ${JSON.stringify(key)}.`);
+  const items: JobRead[] = [];
+  for (const { id } of rows.slice(0, oneByOneMax)) {
+    const reached = items.at(-1);
+    if (items.length === limit && reached !== undefined) return { items, next: reached };
+    const behind = before?.scheduleId === id ? placeBehind(before) : undefined;
+    const page = await historyOf(tx, { id }, { filter, before: behind, limit: limit - items.length });
+    items.push(...page.items);
+    if (page.next !== undefined) return { items, next: endOf(id, page.next) };
+  }
+  const last = rows[oneByOneMax - 1];
+  return rows.length > oneByOneMax && last !== undefined
+    ? { items, next: { occurrence: new Date(0), scheduleId: last.id, kind: "cadence", n: 0 } }
+    : { items };
 }

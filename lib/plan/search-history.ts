@@ -5,6 +5,8 @@ import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
 import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { jobsOf } from "./job-history.ts";
+import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
+import { unmadeJob } from "./unmade-jobs.ts";
 
 /** What is looked for in a history. */
 export interface HistoryTimes {
@@ -43,8 +45,30 @@ export async function searchHistory(
   return historyOf(tx, schedule, { filter, before, limit });
 }
 
-/** As `searchHistory`, in fewer rounds where several are read. */
+type HistoryPage = { items: JobRead[]; next?: JobPlace };
+
+/** As `searchHistory`, in fewer rounds where several are read; also of a deleted schedule, and with the job that has no row. */
 export async function historyOf(
+  tx: Tx,
+  { id }: Pick<StoredSchedule, "id">,
+  search: Omit<HistorySearch, "filter"> & { filter: HistoryTimes; rounds?: number },
+): Promise<HistoryPage> {
+  const { filter, before, limit } = search;
+  const { from = new Date(0), to } = filter;
+  // First: what becomes a row meanwhile is then found as that.
+  const unmade = await unmadeJob(tx, id);
+  const made = await madeHistoryOf(tx, { id }, search);
+  if (unmade === null || !fits(unmade, filter)) return made;
+  const { occurrence } = unmade;
+  const isPassed = before !== undefined && newestFirst(unmade, endOf(id, before)) <= 0;
+  if (isPassed || occurrence < from || (to !== undefined && occurrence >= to)) return made;
+  if (made.items.some((job) => job.id === unmade.id)) return made;
+  const end = made.next === undefined ? null : endOf(id, made.next);
+  const { items, next } = pageUpTo([unmade, ...made.items], end, limit);
+  return { items, ...(next === undefined ? {} : { next: placeBehind(next) }) };
+}
+
+async function madeHistoryOf(
   tx: Tx,
   schedule: Pick<StoredSchedule, "id">,
   {
@@ -53,7 +77,7 @@ export async function historyOf(
     limit,
     rounds = roundsMax,
   }: Omit<HistorySearch, "filter"> & { filter: HistoryTimes; rounds?: number },
-): Promise<{ items: JobRead[]; next?: JobPlace }> {
+): Promise<HistoryPage> {
   const { from = new Date(0), to } = filter;
   const items: JobRead[] = [];
   let place = before ?? (to === undefined ? undefined : { at: to.getTime(), kind: null, n: 0 });

@@ -2,8 +2,10 @@ import type { Tx } from "../db/connect.ts";
 import { type JobKey, type JobKind, jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, type JobState, readJobsAt, reasonOfJob, stateOfJob } from "../job/read-job.ts";
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
+import { newestFirst, pageUpTo } from "./job-order.ts";
 import { mergedHistories } from "./search-histories.ts";
 import type { HistoryTimes } from "./search-history.ts";
+import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
 
 export interface JobFilter extends Omit<JobOwners, "key">, HistoryTimes {
   state?: Exclude<JobState, "dead"> | undefined;
@@ -33,6 +35,52 @@ export async function searchJobs(
 ): Promise<{ items: JobRead[]; next?: JobKey }> {
   const few = await fewSchedules(tx, filter);
   if (few !== null) return mergedHistories(tx, few, { filter, before, limit });
+  // First: what becomes a row meanwhile is then found as that.
+  const toCome = await findToCome(tx, { filter, before, limit });
+  const made = await searchMade(tx, { filter, before, limit });
+  if (toCome.length === 0) return made;
+  const ids = new Set(made.items.map(({ id }) => id));
+  const found = [...made.items, ...toCome.filter(({ id }) => !ids.has(id))];
+  return pageUpTo(found, made.next ?? null, limit);
+}
+
+/** Among so many schedules it is looked for jobs that have no row yet. */
+const ownersMax = 5_000;
+
+/** The first jobs that have no row yet, of owners that are named and not too many. */
+async function findToCome(tx: Tx, { filter, before, limit }: JobSearch): Promise<JobRead[]> {
+  const { state, reason, from, to, ...owners } = filter;
+  const isNamed = Object.values(owners).some((owner) => owner !== undefined);
+  if (!isNamed || reason !== undefined || (state !== undefined && state !== "waiting")) return [];
+  const { found, last } = await lookForUnmade(tx, owners, { looked: ownersMax });
+  if (last !== null) return [];
+  const keys = found
+    .map(({ id, occurrence }) => ({ occurrence, scheduleId: id, kind: "cadence", n: 0 }) as const)
+    .filter(
+      (key) =>
+        (before === undefined || newestFirst(key, before) > 0) &&
+        (from === undefined || key.occurrence >= from) &&
+        (to === undefined || key.occurrence < to),
+    )
+    .sort(newestFirst);
+  const jobs: JobRead[] = [];
+  // Not all of those found are still to come.
+  for (let at = 0; at < keys.length && jobs.length <= limit; at += limit + 1) {
+    const some = keys.slice(at, at + limit + 1);
+    jobs.push(
+      ...(await jobsToCome(
+        tx,
+        some.map(({ scheduleId }) => scheduleId),
+      )),
+    );
+  }
+  return jobs;
+}
+
+async function searchMade(
+  tx: Tx,
+  { filter, before, limit }: JobSearch,
+): Promise<{ items: JobRead[]; next?: JobKey }> {
   const open = isOpen(filter.state) ? await openFew(tx) : null;
   const found: JobKey[] = [];
   let place = before;

@@ -44,7 +44,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
     jobsOfSchedule: operation("jobsOfSchedule"),
     readJob: operation("readJob"),
     deadJobs: operation("deadJobs"),
-    searchHistory: operation("searchHistory"),
+    searchKey: operation("searchKey"),
     searchJobs: operation("searchJobs"),
     cancelJob: operation("cancelJob"),
     retryJob: operation("retryJob"),

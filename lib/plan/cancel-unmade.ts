@@ -1,0 +1,75 @@
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import { applyOperations } from "./apply-operations.ts";
+import type { EditDeps } from "./edit-transaction.ts";
+import type { JobOwners } from "./find-schedules.ts";
+import { noteJobs } from "./note-jobs.ts";
+import type { Operation } from "./operation.ts";
+import { jobsToCome, lookForUnmade } from "./unmade-jobs.ts";
+
+export interface UnmadeWish {
+  owners: JobOwners;
+  /** The key at which the call before ended. */
+  after: string | undefined;
+  most: number;
+  by: { caller: Caller; detail: { [name: string]: Json } };
+  timeIsUp: () => boolean;
+}
+
+/** One call looks at so many schedules, in statements of so many. */
+const lookedMax = 20_000;
+const lookedAtOnce = 5_000;
+
+/** Claims of their shards wait while they are deleted. */
+const batchMax = 50;
+
+/** So often it is looked again at those that somebody has changed meanwhile. */
+const looksMax = 3;
+
+/**
+ * Cancels jobs that have no row yet: their schedules go. `next`: the key from which on it was not looked, null where all of them were
+ * looked at.
+ */
+export async function cancelUnmade(
+  deps: EditDeps,
+  { owners, most, by, timeIsUp, ...wish }: UnmadeWish,
+): Promise<{ done: number; next: string | null }> {
+  let done = 0;
+  let after = wish.after;
+  for (let looked = 0; looked < lookedMax; looked += lookedAtOnce) {
+    const { found, last } = await lookForUnmade(deps.sql, owners, { after, looked: lookedAtOnce });
+    for (let from = 0; from < found.length; ) {
+      if (done >= most || timeIsUp()) return { done, next: after ?? "" };
+      const batch = found.slice(from, from + Math.min(batchMax, most - done));
+      const ids = batch.map(({ id }) => id);
+      done += await cancelTogether(deps, ids, by);
+      from += batch.length;
+      after = batch.at(-1)?.key ?? after;
+    }
+    if (last === null) return { done, next: null };
+    after = last;
+  }
+  return { done, next: after ?? "" };
+}
+
+/** What has become a row meanwhile is left alone: it is found there. */
+async function cancelTogether(deps: EditDeps, ids: readonly string[], by: UnmadeWish["by"]): Promise<number> {
+  let done = 0;
+  for (let look = 1; look <= looksMax; look++) {
+    const jobs = await jobsToCome(deps.sql, ids);
+    if (jobs.length === 0) return done;
+    const deletions = jobs.map(({ key, version }): Operation => {
+      return { kind: "delete", key, caller: by.caller, ifMatch: [version] };
+    });
+    const applied = await applyOperations(deps, deletions, {
+      after: async (tx, results) => {
+        const deleted = results.flatMap((result) => (result.change === "deleted" ? [result.id] : []));
+        const noted = deleted.map((scheduleId) => ({ scheduleId }));
+        await noteJobs(tx, "jobs.cancelled", noted, by);
+      },
+    });
+    done += applied.filter(({ change }) => change === "deleted").length;
+    if (applied.every(({ change }) => change === "deleted")) return done;
+  }
+  return done;
+}

@@ -1,0 +1,41 @@
+import type { JobKey } from "../job/job-id.ts";
+import { byPlace, type JobPlace } from "../job/job-place.ts";
+import type { JobRead } from "../job/read-job.ts";
+
+/** For sorting jobs of many schedules: the newest occurrence first. */
+export function newestFirst(a: JobKey, b: JobKey): number {
+  return (
+    b.occurrence.getTime() - a.occurrence.getTime() ||
+    (BigInt(b.scheduleId) < BigInt(a.scheduleId)
+      ? -1
+      : BigInt(b.scheduleId) > BigInt(a.scheduleId)
+        ? 1
+        : 0) ||
+    byPlace(a, b)
+  );
+}
+
+/** The last job up to which a schedule's history is read, whether there is one or not. */
+export function endOf(scheduleId: string, { at, kind, n }: JobPlace): JobKey {
+  const occurrence = new Date(at);
+  return kind === null
+    ? { occurrence, scheduleId, kind: "cadence", n: 0 }
+    : { occurrence, scheduleId, kind, n };
+}
+
+/**
+ * A page of what was found, where it was looked for up to `end` (null: to the last). It goes on behind its last job, or there where nothing
+ * of the rest is known yet.
+ */
+export function pageUpTo(
+  found: readonly JobRead[],
+  end: JobKey | null,
+  limit: number,
+): { items: JobRead[]; next?: JobKey } {
+  const known = end === null ? [...found] : found.filter((job) => newestFirst(job, end) <= 0);
+  const items = known.sort(newestFirst).slice(0, limit);
+  const last = items.at(-1);
+  if (items.length === limit && last !== undefined && (end !== null || known.length > limit))
+    return { items, next: last };
+  return end === null ? { items } : { items, next: end };
+}
