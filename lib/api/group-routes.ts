@@ -13,6 +13,7 @@ import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
 import { type Route, readShape, route } from "./route.ts";
 import { scheduleListView } from "./schedule-view.ts";
+import { readSearchCursor, writeSearchCursor } from "./search-cursor.ts";
 
 const cancelShape = pauseShape.pick({ reason: true });
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
@@ -106,22 +107,25 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       answer: async ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");
+        const members = { ...label, prefix: token.prefix };
         const { done, running, next } = await operations.cancelLabel({
           label,
           caller,
           reason: reason ?? undefined,
           prefix: token.prefix ?? undefined,
-          after:
-            query.cursor === undefined
-              ? undefined
-              : readCursor(query.cursor, "group-cancels", (key) => key === "" || keyFault(key) === null),
+          after: readSearchCursor(
+            query.cursor,
+            "group-cancels",
+            members,
+            (key) => key === "" || keyFault(key) === null,
+          ),
         });
         return {
           status: 200,
           body: {
             done,
             running,
-            ...(next === undefined ? {} : { cursor: writeCursor("group-cancels", next) }),
+            ...(next === undefined ? {} : { cursor: writeSearchCursor("group-cancels", members, next) }),
           },
         };
       },

@@ -3,6 +3,7 @@ import { readKey } from "../command/schedule-input.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { placeText, readPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { isCancelPlace } from "../plan/cancel-many.ts";
 import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
 import { isRetryPlace } from "../plan/retry-many.ts";
 import { Refusal } from "../refusal.ts";
@@ -96,14 +97,12 @@ async function searchPage(
     const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
     return answer(items, next === undefined ? undefined : deadPlaceText(next));
   }
-  if (key !== undefined) {
-    const place = placed((text) => readPlace(text) !== null);
-    const before = place === undefined ? undefined : (readPlace(place) ?? undefined);
-    const { items, next } = await operations.searchHistory({ filter: historyFilter(asked), limit, before });
-    return answer(items, next === undefined ? undefined : placeText(next));
-  }
   const place = placed((text) => parseJobId(text) !== null);
   const before = place === undefined ? undefined : (parseJobId(place) ?? undefined);
+  if (key !== undefined) {
+    const { items, next } = await operations.searchKey({ filter: historyFilter(asked), limit, before });
+    return answer(items, next === undefined ? undefined : jobId(next));
+  }
   const { items, next } = await operations.searchJobs({ filter: { ...others, state }, limit, before });
   return answer(items, next === undefined ? undefined : jobId(next));
 }
@@ -153,9 +152,9 @@ function bulkRoutes(operations: Operations): Route[] {
         const filter = retryFilter(asked);
         if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
-        const after = cursor === undefined ? undefined : readCursor(cursor, "retries", isPlace);
+        const after = readSearchCursor(cursor, "retries", filter, isPlace);
         const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
-        return { status: 202, body: { ...counts, ...cursorOf("retries", next) } };
+        return { status: 202, body: { ...counts, ...goOn("retries", filter, next) } };
       },
     }),
     route({
@@ -168,20 +167,21 @@ function bulkRoutes(operations: Operations): Route[] {
         const { filter: asked, ...wish } = readShape(cancelManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
-        const after =
-          cursor === undefined
-            ? undefined
-            : readCursor(cursor, "cancels", (id) => /^(0|[1-9]\d{0,17})$/.test(id));
+        const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
         const { next, ...counts } = await operations.cancelMany({
           ...wish,
           filter,
           after,
           caller,
         });
-        return { status: 202, body: { ...counts, ...cursorOf("cancels", next) } };
+        return { status: 202, body: { ...counts, ...goOn("cancels", filter, next) } };
       },
     }),
   ];
+}
+
+function goOn(list: "retries" | "cancels", filter: object, next: string | undefined) {
+  return next === undefined ? {} : { cursor: writeSearchCursor(list, filter, next) };
 }
 
 /** A job of a key that the token does not reach is as if it were not there. */

@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
 import { type ListName, readCursor, writeCursor } from "./cursor.ts";
 
-type SearchName = Extract<ListName, "schedule-search" | "job-search">;
+type SearchName = Extract<
+  ListName,
+  "schedule-search" | "job-search" | "retries" | "cancels" | "group-cancels"
+>;
 
 /**
- * Where a search goes on. It carries a mark of its filter: a place among other schedules, or in another order, would pass over some of them
+ * Where a search, or what is done to all that it finds, goes on. It carries a mark of its filter: a place among other schedules, or in another order, would pass over some of them
  * and nobody would notice.
  */
 export function writeSearchCursor(list: SearchName, filter: object, place: string): string {
