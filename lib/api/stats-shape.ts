@@ -87,7 +87,9 @@ export const forecastAnswer = z.strictObject({
   }),
   exact: z
     .boolean()
-    .describe("False where the share of plan rows left from before edits was estimated from a part of them."),
+    .describe(
+      "False beyond 20,000 plan rows: which of them edits left behind, slots, and pauses with an end are then estimated from some thousand schedules.",
+    ),
 });
 
 const exampleCounts = {

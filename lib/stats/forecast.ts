@@ -18,7 +18,7 @@ export interface Forecast {
   total: number;
   heaviest: HeavyMinute[];
   suggestion: { peak: number; average: number; withSpread: Flattened[]; text: string };
-  /** False where the number of plan rows left from before edits was estimated. */
+  /** False where a part of the plan's rows was looked up, which stands for all. */
   exact: boolean;
 }
 
@@ -27,7 +27,7 @@ const mostMax = 3;
 /** A spread is worth its delay where the heaviest minute loses at least a fifth by it. */
 const worthIt = 0.8;
 
-/** What fires in the minutes to come, from the plan and from what has been made of it, without a look at the schedules. */
+/** What fires in the minutes to come, from the plan and from what has been made of it. */
 export async function readForecast(sql: Sql, minutes: number): Promise<Forecast> {
   const { asOf, planned, made } = await sql.begin(async (tx) => {
     // The planner's guess is high enough for it to compile the plan, which takes longer than to run it.
@@ -38,7 +38,7 @@ export async function readForecast(sql: Sql, minutes: number): Promise<Forecast>
     return { asOf: row.now, planned: await readPlanned(tx, end), made: await readMade(tx, end) };
   }, "isolation level repeatable read");
   const from = minuteOf(asOf);
-  const line = unfoldMinutes(scaled(planned), from, minutes);
+  const line = unfoldMinutes(planned.groups, from, minutes);
   for (const { at, fires } of made) {
     const minute = line[(at - from) / minuteMs];
     if (minute !== undefined) minute.fires += fires;
@@ -59,12 +59,6 @@ export async function readForecast(sql: Sql, minutes: number): Promise<Forecast>
 
 function minuteOf(now: Date): number {
   return Math.floor(now.getTime() / minuteMs) * minuteMs;
-}
-
-/** Rows left from before edits are spread over the groups as over all. */
-function scaled({ groups, liveShare }: { groups: PlannedGroup[]; liveShare: number }): PlannedGroup[] {
-  if (liveShare === 1) return groups;
-  return groups.map((group) => ({ ...group, schedules: group.schedules * liveShare }));
 }
 
 function heavyMinute({ at, fires, shares }: Minute, groups: readonly PlannedGroup[]): HeavyMinute {

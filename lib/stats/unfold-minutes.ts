@@ -1,4 +1,5 @@
 import { isRun, nextRunAfter } from "../cadence/cadence.ts";
+import { dueAt, occurrenceDueBy } from "../schedule/timetable.ts";
 import type { PlannedGroup } from "./planned-groups.ts";
 
 export const minuteMs = 60_000;
@@ -45,23 +46,50 @@ export function ruleOf({ cadence, everyMs }: PlannedGroup): string {
   return everyMs === null ? "single" : `every ${everyMs}`;
 }
 
-/** Intervals have each its own phase; what fires once has its own instant. Crons meet, unless a spread has moved them. */
-function isTogether({ cadence, due }: PlannedGroup): boolean {
-  return cadence !== null && due === cadence.occurrence;
+/**
+ * Intervals have each its own phase; what fires once has its own instant. Crons meet, unless a spread has moved them; in a slot they
+ * meet on purpose.
+ */
+function isTogether({ cadence, due, slot }: PlannedGroup): boolean {
+  return cadence !== null && slot === null && due === cadence.occurrence;
 }
 
 /** What is due already fires once, as soon as a tick comes. */
-function* duesOf({ due, cadence, everyMs }: PlannedGroup, from: number, end: number): Generator<number> {
+function* duesOf(group: PlannedGroup, from: number, end: number): Generator<number> {
+  const { due, cadence } = group;
   if (cadence === null || isRun(cadence.of, cadence.occurrence)) yield Math.max(due, from);
-  const lag = cadence === null ? 0 : due - cadence.occurrence;
-  const following = (after: number): number | null => {
-    if (everyMs !== null) return due + (Math.floor((after - due) / everyMs) + 1) * everyMs;
-    const next = cadence === null ? null : nextRunAfter(cadence.of, after - lag);
-    return next === null ? null : next + lag;
-  };
-  let at = following(Math.max(due, from - 1));
-  for (let run = 0; at !== null && at < end && run < runsMax; run++) {
+  let run = 0;
+  for (const at of group.slot === null ? evenDues(group, from) : slotDues(group, group.slot, from)) {
+    if (at >= end || run++ >= runsMax) return;
     yield at;
-    at = following(at);
   }
+}
+
+/** Each as long after its occurrence as the first. */
+function* evenDues({ due, cadence, everyMs }: PlannedGroup, from: number): Generator<number> {
+  const lag = cadence === null ? 0 : due - cadence.occurrence;
+  const after = Math.max(due, from - 1);
+  for (const at of occurrencesAfter({ cadence, everyMs }, due - lag, after - lag)) yield at + lag;
+}
+
+/** Several may be due at the end of one slot. */
+function* slotDues(
+  { cadence, everyMs }: PlannedGroup,
+  slot: NonNullable<PlannedGroup["slot"]>,
+  from: number,
+): Generator<number> {
+  const after = Math.max(slot.occurrence, occurrenceDueBy(slot, from - 1));
+  for (const at of occurrencesAfter({ cadence, everyMs }, slot.occurrence, after)) yield dueAt(slot, at);
+}
+
+function* occurrencesAfter(
+  { cadence, everyMs }: Pick<PlannedGroup, "cadence" | "everyMs">,
+  first: number,
+  after: number,
+): Generator<number> {
+  if (everyMs !== null) {
+    for (let at = first + (Math.floor((after - first) / everyMs) + 1) * everyMs; ; at += everyMs) yield at;
+  }
+  if (cadence === null) return;
+  for (let at = nextRunAfter(cadence.of, after); at !== null; at = nextRunAfter(cadence.of, at)) yield at;
 }

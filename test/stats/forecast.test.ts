@@ -70,6 +70,54 @@ describe("the forecast", () => {
     expect(sorted(await forecast(90))).toEqual(sorted(await oneByOne(90)));
   });
 
+  test.each([
+    ["cron in slots", { when: "*/7 * * * *", slot: "10m" }],
+    ["interval in slots", { when: "every 7m", slot: "10m" }],
+    ["several of one slot", { when: "every 1m", slot: "10m" }],
+    ["long interval, longer slots", { when: "every 45m", slot: "1h" }],
+    ["off the second", { when: "every 90s", startsAt: "2026-03-02T10:33:00.500Z", slot: "5m" }],
+    ["cron with a spread in slots", { when: "*/7 * * * *", spread: "3m", slot: "5m" }],
+    ["interval with a spread in slots", { when: "every 7m", spread: "3m", slot: "5m" }],
+    ["once, in a slot", { when: "in 20m", slot: "15m" }],
+    ["cron with a spread", { when: "*/5 * * * *", spread: "4m" }],
+    ["cron with rules of its own", { when: "*/5 * * * *", overlap: "skip" }],
+    ["interval with rules of its own", { when: "every 5m", catchUp: { policy: "all" } }],
+  ])("is exact for a schedule with rules of its own: %s", async (_name, body) => {
+    await world.put("k", body);
+    for (const minutes of [60, 200])
+      expect(sorted(await forecast(minutes))).toEqual(sorted(await oneByOne(minutes)));
+    await world.clock.advance(17 * minute + 3 * second);
+    await world.tick();
+    await world.work();
+    expect(sorted(await forecast(90))).toEqual(sorted(await oneByOne(90)));
+  });
+
+  test("sees that slots meet: a spread before them would not change that", async () => {
+    for (let n = 0; n < 5; n++) await world.put(`s-${n}`, { when: "0 11 * * *", slot: "1h" });
+    const { suggestion } = await readForecast(world.sql, 180);
+    expect(suggestion).toMatchObject({ peak: 5, withSpread: [{ peak: 5 }, { peak: 5 }, { peak: 5 }] });
+  });
+
+  const whens = ["every 1m", "* * * * *", "every 7m", "*/5 * * * *"];
+  test.each([
+    ...whens.map((when): [string, object] => [when, { when }]),
+    ...whens.map((when): [string, object] => [`${when}, one at a time`, { when, overlap: "skip" }]),
+    ["in slots", { when: "*/3 * * * *", slot: "2m" }],
+  ])("has what a hold keeps once, when it ends, and then what comes after it: %s", async (_name, body) => {
+    await world.put("free", body);
+    await world.put("held", body);
+    await world.pause("held", { until: new Date(world.clock.now().getTime() + 10 * minute + 30 * second) });
+    const whole = await forecast(30);
+    const alone = await oneByOne(30);
+    const end = world.clock.now().getTime() + 10 * minute;
+    const of = (from: Map<string, number>, at: number) => from.get(new Date(at).toISOString()) ?? 0;
+    for (let at = world.clock.now().getTime(); at < end; at += minute)
+      expect(of(whole, at)).toBe(of(alone, at));
+    const after = [...alone].filter(([at]) => Date.parse(at) > end);
+    for (const [at, fires] of after) expect(whole.get(at)).toBe(2 * fires);
+    expect(of(whole, end)).toBe(of(alone, end) + 1);
+  });
+
   test("leaves out what a calendar skips", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
