@@ -50,9 +50,12 @@ const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemS
     detail: 'The schedule "hello" is at version 4.',
     headers: replayed,
   },
-  "too-large": { what: "The body is too large.", detail: "The body takes 5242880 bytes, has 6000000." },
+  "too-large": {
+    what: "The body is too large, or has too many values.",
+    detail: "The body takes 5242880 bytes, has 6000000.",
+  },
   "media-type": {
-    what: "The body is not JSON in UTF-8.",
+    what: "The body is not JSON in UTF-8, or is compressed.",
     detail: 'The body is sent as "text/plain"; send JSON as application/json.',
   },
   impossible: {

@@ -32,6 +32,7 @@ export function readRequest(event: APIGatewayProxyEventV2, requestId: string): A
         body: event.body,
         isBase64Encoded: event.isBase64Encoded,
         contentType: header("content-type"),
+        contentEncoding: header("content-encoding"),
       }),
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { bodyBytesMax, readJsonBody } from "../../lib/api/json-body.ts";
+import { bodyBytesMax, bodyValuesMax, readJsonBody } from "../../lib/api/json-body.ts";
 import { Problem } from "../../lib/api/problem.ts";
 import { Refusal } from "../../lib/refusal.ts";
+import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
 
 const read = (body: string, contentType = "application/json", isBase64Encoded = false) =>
   readJsonBody({ body, contentType, isBase64Encoded });
@@ -71,10 +72,51 @@ describe("a body", () => {
     );
   });
 
-  test("of any nesting is read or refused, not choked on", () => {
-    expect(kindOf(() => read(`${"[".repeat(2_000_000)}${"]".repeat(2_000_000)}`))).toMatch(
-      /accepted|invalid/,
+  test.each([undefined, "", "identity", " Identity "])("may be encoded as %j", (contentEncoding) => {
+    expect(readJsonBody({ body: "1", contentType: undefined, contentEncoding, isBase64Encoded: false })).toBe(
+      1,
     );
+  });
+
+  test.each(["gzip", "br", "identity, gzip", "\u0000".repeat(1_000)])(
+    "that is encoded as %j is not taken for what it is not",
+    (contentEncoding) => {
+      const sent = { body: "1", contentType: undefined, contentEncoding, isBase64Encoded: false };
+      expect(kindOf(() => readJsonBody(sent))).toBe("media-type");
+    },
+  );
+
+  test("may hold so many values and no more, counted before they are read", () => {
+    const of = (value: string, count: number) => `[${Array.from({ length: count }, () => value).join(",")}]`;
+    for (const [value, each] of [
+      ["11111", 1],
+      ["{    }", 1],
+      ["[\n\n]", 1],
+      ['",[{,"', 1],
+      ['"\\""', 1],
+      ["[0, 1]", 3],
+      ['{ "a": 1 }', 2],
+    ] as const) {
+      const most = Math.floor((bodyValuesMax - 1) / each);
+      expect([value, kindOf(() => read(of(value, most)))]).toEqual([value, "accepted"]);
+      expect([value, kindOf(() => read(of(value, most + 1)))]).toEqual([value, "too-large"]);
+    }
+    expect(bodyValuesMax).toBeGreaterThan(payloadBytesMax / 2 + 100);
+  });
+
+  test("is refused quickly where it is full of values", () => {
+    const began = performance.now();
+    for (const value of ["{}", "1", '""', '{"a":1}', '[""]'])
+      expect(
+        kindOf(() => read(`[${`${value},`.repeat(Math.floor(bodyBytesMax / (value.length + 1)) - 1)}0]`)),
+      ).toBe("too-large");
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
+  test("of any nesting is refused, not choked on", () => {
+    const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    expect(kindOf(() => read(nested(bodyValuesMax - 1)))).toBe("invalid");
+    expect(kindOf(() => read(nested(2_000_000)))).toBe("too-large");
   });
 
   test("with a long whole number that would lose digits is refused", () => {
