@@ -42,7 +42,7 @@ export const jobDocs = {
   search: {
     summary: "Search jobs",
     description:
-      "Without payloads, the newest occurrence first; with `state=dead` what died last, `from` and `to` being when. A page may be short, even empty, while it has a `cursor`: each looks at so many jobs at most. A `key` takes none of `prefix`, `group`, `tag` and `target` beside it, but for dead jobs.",
+      "Without payloads, the newest occurrence first; with `state=dead` what died last, `from` and `to` being when. A page may be short, even empty, while it has a `cursor`: each looks at so many jobs at most. A `key` takes none of `prefix`, `group`, `tag` and `target` beside it, but for dead jobs, and finds also those of deleted schedules that had it, behind those of the one that has it. Enqueued jobs that have no row yet are among the others where one of these five is named, of up to 5,000 schedules.",
     tag,
     answers: { 200: page },
     problems: [404, 422],
@@ -92,6 +92,8 @@ export const jobDocs = {
   cancelMany: {
     summary: "Cancel many jobs",
     operation: "cancelJobs",
+    description:
+      "What waits, is to be tried again or runs; enqueued jobs also before they have a row. With a `cursor` there is more, also where `done` is 0: the same body with it goes on.",
     tag,
     body: { schema: cancelManyShape, example: { filter: { group: "order:1234" } } },
     answers: {
