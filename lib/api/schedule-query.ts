@@ -26,7 +26,11 @@ const filterQuery = {
     .transform(() => true)
     .optional()
     .describe("A job of it is dead, and the newest that was due has not succeeded since."),
-  nextFrom: instantShape.optional().describe("Its next occurrence is not before this, nor before now …"),
+  nextFrom: instantShape
+    .optional()
+    .describe(
+      "Its next occurrence is due (behind `nextAt` where `spread` or `slot` move it) not before this, nor before now …",
+    ),
   nextTo: instantShape.optional().describe("… and before this."),
 };
 

@@ -35,8 +35,9 @@ export function readComingPlace(text: string): ComingPlace | null {
 const lastInstant = new Date("9999-01-01T00:00:00Z");
 
 /**
- * Through what comes, the soonest first: the jobs that are made already, by their occurrences, and behind them the plan, by when it is
- * due. A schedule is meant where it is met at its own next occurrence, and so once.
+ * Through what comes, the soonest first: the plan, by when it is due, and the jobs that are made without a row of it, by their occurrences
+ * (jobs have no index by due). What `spread` or `slot` moves has its row in the plan also when it is made, and is met there. A schedule is
+ * meant where it is met at its own next occurrence, and so once.
  */
 export function comingWalk(
   tx: Tx,
@@ -94,8 +95,8 @@ async function look(
       select distinct l.at, l.id, l.occurrence from looked l
       cross join lateral (select * from carillon.schedules s where s.id = l.id and s.deleted_at is null offset 0) s
       where (l.version is null or l.version = s.version) and ${fits(tx, filter)} and not exists (
-        select from carillon.jobs j where l.version is not null and l.at <> l.occurrence
-          and j.occurrence = l.occurrence and j.schedule_id = l.id and j.kind = 'cadence' and j.n = 0 offset 0)
+        select from carillon.plan p where l.due <> l.occurrence
+          and p.shard = s.shard and p.due_at = l.due and p.schedule_id = l.id and p.occurrence = l.occurrence and p.version = s.version offset 0)
       order by l.at, l.id limit ${most.found})
     select e.looked, e.at as "lastAt", e.id as "lastId", f.at, f.id, f.occurrence
     from (select count(*)::int as looked, (array_agg(at order by at desc, id desc))[1] as at, (array_agg(id order by at desc, id desc))[1] as id from looked) e
@@ -112,7 +113,7 @@ async function look(
 /** Not only the cadence's: a recheck may be what comes next. */
 function madeJobs(tx: Tx, { from, to, after }: Stretch, most: number) {
   return tx`
-    select j.occurrence as at, j.schedule_id as id, j.occurrence, null::int as version from carillon.jobs j
+    select j.occurrence as at, j.schedule_id as id, j.occurrence, null::int as version, j.due_at as due from carillon.jobs j
     where j.occurrence >= ${from} and j.occurrence < ${to} ${beyond(tx, tx`(j.occurrence, j.schedule_id)`, after)}
       and j.kind in ('cadence', 'again')
     order by j.occurrence, j.schedule_id limit ${most}`;
@@ -121,7 +122,7 @@ function madeJobs(tx: Tx, { from, to, after }: Stretch, most: number) {
 /** Each shard has its rows in this order: they are merged. */
 function planned(tx: Tx, table: "plan" | "plan_far", { from, to, after }: Stretch, most: number) {
   const ofShard = (shard: number) => tx`
-    (select p.due_at as at, p.schedule_id as id, p.occurrence, p.version from ${tx(`carillon.${table}`)} p
+    (select p.due_at as at, p.schedule_id as id, p.occurrence, p.version, null::timestamptz as due from ${tx(`carillon.${table}`)} p
     where p.shard = ${shard} and p.due_at >= ${from} and p.due_at < ${to} ${beyond(tx, tx`(p.due_at, p.schedule_id)`, after)}
     order by p.due_at, p.schedule_id limit ${most})`;
   const all = Array.from({ length: shardCount }, (_, shard) => ofShard(shard)).reduce(
