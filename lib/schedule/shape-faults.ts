@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Fault } from "../refusal.ts";
+import { faultWords } from "./fault-words.ts";
 
 /** A body may hold a hundred thousand faults; an answer names so many of them. */
 export const faultsMax = 100;
@@ -30,13 +31,12 @@ function issueFaults(issue: Issue, above: string): Fault[] {
   if (issue.code === "invalid_union") {
     const branch = meantBranch(issue.errors);
     return branch === null
-      ? [{ path, message: issue.message }]
+      ? [{ path, message: faultWords(issue) }]
       : branch.flatMap((inner) => issueFaults(inner, path));
   }
   // Why a record does not take a name is said by the name's own rules.
   if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => issueFaults(inner, path));
-  const missing = issue.code === "invalid_type" && issue.input === undefined;
-  return [{ path, message: missing ? "is required" : issue.message }];
+  return [{ path, message: faultWords(issue) }];
 }
 
 /** Of a union of objects, the one whose own fields the input has; null where that is not clear. */

@@ -1,0 +1,90 @@
+import * as z from "zod";
+
+type Issue = z.core.$ZodIssue;
+type Branches = readonly (readonly Issue[])[];
+
+/** What the library says by itself, in the words of its own; what a schema says is said as it is. */
+const { localeError: libraryWords } = z.locales.en();
+
+/** What is wrong with what stands at an issue's path. */
+export function faultWords(issue: Issue): string {
+  // It is typed for issues that have no message yet.
+  const words: unknown = Reflect.apply(libraryWords, undefined, [issue]);
+  return issue.message === words ? ownWords(issue) : issue.message;
+}
+
+function ownWords(issue: Issue): string {
+  if (issue.input === undefined && (issue.code === "invalid_type" || issue.code === "invalid_value"))
+    return "is required";
+  switch (issue.code) {
+    case "invalid_type":
+      return `takes ${typeName(issue.expected)}${besides(issue)}`;
+    case "invalid_value":
+      return `takes ${oneOf(issue.values.map((value) => (typeof value === "string" ? JSON.stringify(value) : String(value))))}`;
+    case "too_small":
+      return bound(issue.origin, issue.minimum, issue.inclusive === false ? "more than" : "at least");
+    case "too_big":
+      return bound(issue.origin, issue.maximum, issue.inclusive === false ? "less than" : "at most");
+    case "not_multiple_of":
+      return `is not a multiple of ${issue.divisor}`;
+    case "invalid_format":
+      return formatNames[issue.format] ?? `is not written as ${issue.pattern ?? issue.format}`;
+    case "invalid_union":
+      return unionWords(issue.errors);
+    default:
+      return "is not understood";
+  }
+}
+
+const formatNames: Readonly<Record<string, string>> = {
+  datetime: "is not an instant such as 2026-12-01T09:00:00Z",
+  date: "is not a date such as 2026-12-01",
+  url: "is not a URL",
+  uuid: "is not a UUID",
+};
+
+const typeNames: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+  null: "null",
+  number: "a number",
+  object: "an object",
+  record: "an object",
+  string: "a string",
+};
+
+function typeName(type: string): string {
+  return typeNames[type] ?? `a ${type}`;
+}
+
+/** What it is instead; of a number that is not whole, nothing need be said. */
+function besides({ expected, input }: z.core.$ZodIssueInvalidType): string {
+  if (typeof input === "number" && (expected === "int" || expected === "number")) return "";
+  if (input === null || typeof input === "boolean") return `, not ${input}`;
+  return `, not ${typeName(Array.isArray(input) ? "array" : typeof input)}`;
+}
+
+const units: Readonly<Record<string, string>> = { array: "item", record: "member", string: "character" };
+
+function bound(origin: string, most: number | bigint, how: string): string {
+  const unit = units[origin];
+  return unit === undefined ? `is ${how} ${most}` : `takes ${how} ${most} ${unit}${most === 1 ? "" : "s"}`;
+}
+
+/** Where none of the forms is meant more than another: what each of them begins with. */
+function unionWords(branches: Branches): string {
+  const forms = branches.flat().flatMap((issue) => {
+    if (issue.path.length > 0) return [];
+    const words = ownWords(issue);
+    return words.startsWith("takes ") ? [words.slice("takes ".length).replace(/, not .*$/, "")] : [];
+  });
+  return forms.length === 0
+    ? "has none of the forms that it may have"
+    : `takes ${oneOf([...new Set(forms)])}`;
+}
+
+function oneOf(names: readonly string[]): string {
+  const last = names.at(-1) ?? "nothing";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
+}
