@@ -233,6 +233,8 @@ grant select on carillon.inbox_errors, carillon.inbox_status to carillon_caller;
 grant select, delete on carillon.inbox to carillon_tick, carillon_api;
 grant select, insert on carillon.inbox_refusals to carillon_tick, carillon_api;
 grant delete on carillon.inbox_refusals to carillon_tick;
+-- Beside the right to lock and change marks: a delete that finds nothing is remembered for the queue's sake.
+grant insert on carillon.command_marks to carillon_tick;
 -- What edits take beside what the tick has had for its own.
 grant insert on carillon.schedules to carillon_tick;
 grant execute on function carillon.join_parcel(bigint) to carillon_tick;

@@ -48,6 +48,7 @@ const entrySchema = z
         request: z.string().optional(),
         ip: z.string().optional(),
         agent: z.string().optional(),
+        at: instantText.optional().describe("When it was called, in SQL: it was applied later."),
       })
       .nullable()
       .describe("From where it was asked for; null for what Carillon does by itself."),

@@ -8,6 +8,8 @@ export interface Origin {
   request?: string;
   ip?: string;
   agent?: string;
+  /** When it was called, in SQL: it was applied later. */
+  at?: InstantText;
 }
 
 /** One thing that was done. */

@@ -30,6 +30,8 @@ import type { Tx } from "./connect.ts";
  * have; so does who carries a hold to members. Who sets or releases a hold of a label locks it exclusively, and nothing after it. So
  * whoever comes under the label is either seen by the walk through its members or sees the hold itself.
  *
+ * Who applies commands of the SQL inbox has it locked exclusively, who applies those of the queue shared, and then the marks of its keys.
+ *
  * Each is a statement of its own: what is read in the same statement is read from a snapshot older than the lock.
  * And each is sent when it is asked for, by `execute`: the driver sends other statements only when somebody awaits them, so
  * that a read asked for after a lock, and awaited first, would go before it.
@@ -43,6 +45,11 @@ export const inboxLock = 7;
 /** Whoever applies commands of the inbox does so alone: those of one key stay in their order. */
 export function lockInbox(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();
+}
+
+/** Whoever applies commands of the queue: the inbox then sees all that it did with their keys, or nothing. */
+export function lockInboxShared(tx: Tx): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock_shared(${inboxLock}::int, 0)`.execute();
 }
 
 /** In one order, whoever asks. */

@@ -18,6 +18,7 @@ import {
   stillThere,
   waitingCommands,
 } from "./inbox-rows.ts";
+import { overtakenByQueue, tellQueue } from "./queue-order.ts";
 import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
 
 export interface InboxDeps extends EditDeps {
@@ -172,11 +173,16 @@ async function applyTogether(run: Run, commands: readonly Understood[]): Promise
       before: async (tx) => {
         await lockInbox(tx);
         const there = await stillThere(tx, ids);
-        return new Set(ids.flatMap((id, index) => (there.has(id) ? [] : [index])));
+        const late = await overtakenByQueue(tx, commands);
+        return new Set(ids.flatMap((id, index) => (there.has(id) && !late.has(index) ? [] : [index])));
       },
       after: async (tx, results) => {
         const refusals = refusalsAmong(commands, results);
         const refused = new Set(refusals.map(({ id }) => id));
+        await tellQueue(
+          tx,
+          commands.filter((command, index) => foundNothing(command.operation, results[index])),
+        );
         await refuseCommands(tx, refusals);
         await removeCommands(
           tx,
@@ -194,15 +200,16 @@ async function applyTogether(run: Run, commands: readonly Understood[]): Promise
 function refusalsAmong(commands: readonly Understood[], results: readonly Applied[]): InboxRefusal[] {
   return commands.flatMap((command, index) => {
     const result = results[index];
-    if (result?.change !== "refused" || isDoneAlready(command.operation, result.refusal)) return [];
+    if (result?.change !== "refused" || foundNothing(command.operation, result)) return [];
     const { message, faults } = result.refusal;
     return [refusalOf(command, { message, faults: belowVerb(command.verb, faults) })];
   });
 }
 
 /** What is to be gone and is not there is done: the schedule may have ended by itself meanwhile. */
-function isDoneAlready({ kind, ifMatch }: Operation, refusal: Pick<Refused, "kind">): boolean {
-  return kind === "delete" && ifMatch === undefined && refusal.kind === "missing";
+function foundNothing({ kind, ifMatch }: Operation, result: Applied | undefined): boolean {
+  if (kind !== "delete" || ifMatch !== undefined) return false;
+  return result?.change === "refused" && result.refusal.kind === "missing";
 }
 
 function refusalOf(

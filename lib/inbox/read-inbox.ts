@@ -42,7 +42,7 @@ function readInput(
   input: Json,
   acceptance: Acceptance,
 ): { operation: Operation; verb: string } | { refusal: Refused } {
-  const caller: Caller = { name: `sql:${role}`, origin: { via: "sql", request: id } };
+  const caller: Caller = { name: `sql:${role}`, origin: { via: "sql", request: id, at: at.toISOString() } };
   const [read] = readCommands([{ input, caller, countFrom: at }], acceptance);
   if (read === undefined) throw new Error(`Command ${id} of the inbox was not read.`);
   if ("refusal" in read) return { refusal: read.refusal };

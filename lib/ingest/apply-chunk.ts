@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { lockInboxShared } from "../db/locks.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
 import type { Applied, Refused } from "../plan/operation.ts";
 import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
@@ -8,7 +9,8 @@ import { lockMarks, MarksMoved, readMarks, writeMarks } from "./marks.ts";
 import type { Kept } from "./memory.ts";
 import { type ChunkPlan, planChunk, remembered } from "./plan-chunk.ts";
 import type { Received } from "./received.ts";
-import { readStandings } from "./standing.ts";
+import { readReleases } from "./releases.ts";
+import { hasMoved, readStandings } from "./standing.ts";
 import { operationAgain, type Understood } from "./understand.ts";
 
 /** What became of a command. `early`: it is for a schedule that is not there yet, and may be a moment later. */
@@ -31,7 +33,7 @@ export interface Chunk {
 
 const beginningsMax = 20;
 
-/** Commands and what is known of their keys, in one transaction; begun anew where somebody else applied commands for the same keys. */
+/** Commands and what is known of their keys, in one transaction; begun anew where somebody else has edited the same keys since they were read. */
 export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
   for (let beginning = 1; ; beginning++) {
     try {
@@ -50,8 +52,9 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     readMarks(deps.sql, [...oldest.keys()]),
     readStandings(deps.sql, oldest),
   ]);
+  const isReleased = await readReleases(deps.sql, commands, markOf);
   const again = (kept: Kept) => operationAgain(deps, kept, now);
-  const plan = planChunk(commands, { memoryOf: markOf, standingOf, again });
+  const plan = planChunk(commands, { memoryOf: markOf, standingOf, isReleased, again });
   // What is known only grows: a command that comes too late by now does so whatever others do meanwhile.
   const concerned = [
     ...plan.steps.map(({ operation }) => operation),
@@ -59,6 +62,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
   ];
   const marks = new Map(concerned.map(({ key }) => [key, markOf(key)]));
   const settle = async (tx: Tx, applied: readonly Applied[]) => {
+    if (hasMoved(applied, standingOf)) throw new MarksMoved();
     const told = tell(plan, applied, mayWait);
     const taken = commands.filter(
       (command) => plan.noted.includes(command) || told.outcomes.get(command)?.became === "applied",
@@ -79,6 +83,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     plan.steps.map(({ operation }) => operation),
     {
       before: async (tx) => {
+        await lockInboxShared(tx);
         if (marks.size > 0) await lockMarks(tx, marks);
         return new Set();
       },

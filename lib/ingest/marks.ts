@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { Tx } from "../db/connect.ts";
+import type { Operation } from "../plan/operation.ts";
 import { type Memory, nothingKnown } from "./memory.ts";
+import { isNewer } from "./stamp.ts";
 
 export interface Mark extends Memory {
   revision: number;
@@ -32,12 +34,12 @@ export async function readMarks(sql: Tx, keys: readonly string[]): Promise<(key:
   return (key) => marks.get(key) ?? noMark;
 }
 
-/** Somebody else applied commands for one of the keys since its mark was read. */
+/** Somebody else applied commands for one of the keys, or edited its schedule, since it was read. */
 export class MarksMoved extends Error {
   override readonly name = "MarksMoved";
 
   constructor() {
-    super("The marks have changed since they were read.");
+    super("What is known of the keys has changed since it was read.");
   }
 }
 
@@ -69,6 +71,22 @@ export async function writeMarks(tx: Tx, memories: ReadonlyMap<string, Memory>):
     from unnest(${all.map(([key]) => key)}::text[], ${all.map(([, { base }]) => base)}::text[], ${all.map(([, { gone }]) => gone)}::text[],
       ${all.map(([, memory]) => laterText(memory))}::text[]) w (key, base, gone, later)
     where m.key = w.key`;
+}
+
+/** Whether something newer is known than a command that is no command of the queue. */
+export function isLate(kind: Operation["kind"], stamp: string, { base, gone }: Memory): boolean {
+  return !isNewer(stamp, kind === "pause" || kind === "resume" ? gone : base);
+}
+
+/** Notes deletes that found nothing, each with its stamp. Nobody has the marks locked who may come to lock a schedule. */
+export async function leaveTombstones(tx: Tx, stamps: ReadonlyMap<string, string>): Promise<void> {
+  if (stamps.size === 0) return;
+  await tx`
+    insert into carillon.command_marks as m (key, revision, base, gone, seen_on)
+    select key, 1, stamp, stamp, (carillon.clock() at time zone 'UTC')::date
+    from unnest(${[...stamps.keys()]}::text[], ${[...stamps.values()]}::text[]) t (key, stamp) order by key collate "C"
+    on conflict (key) do update set revision = m.revision + 1, base = greatest(m.base, excluded.base),
+      gone = greatest(m.gone, excluded.gone), seen_on = excluded.seen_on`;
 }
 
 function laterText({ patches, holds }: Memory): string | null {

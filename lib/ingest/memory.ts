@@ -31,6 +31,10 @@ export interface Memory {
 
 export const nothingKnown: Memory = { base: null, gone: null, patches: [], holds: [] };
 
+export function pausesIn({ holds }: Pick<Memory, "holds">): KeptHold[] {
+  return holds.filter(({ kind }) => kind === "pause");
+}
+
 /** A command with what orders it. */
 export interface Stamped {
   stamp: string;

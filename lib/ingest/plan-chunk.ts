@@ -1,5 +1,6 @@
 import type { Operation } from "../plan/operation.ts";
-import { type Kept, type Memory, type Remembered, remember } from "./memory.ts";
+import { type Kept, type KeptHold, type Memory, pausesIn, type Remembered, remember } from "./memory.ts";
+import { isNewer } from "./stamp.ts";
 import { isOverruled, type Standing } from "./standing.ts";
 import type { Understood } from "./understand.ts";
 
@@ -23,6 +24,8 @@ export interface ChunkPlan {
 export interface Known {
   memoryOf(key: string): Memory;
   standingOf(key: string): Standing;
+  /** Whether others, or the end of its schedule, have taken the hold away since. */
+  isReleased(key: string, hold: KeptHold): boolean;
   /** Null where it is not taken any more. */
   again(kept: Kept): Operation | null;
 }
@@ -53,8 +56,8 @@ export function planChunk(commands: readonly Understood[], known: Known): ChunkP
     if (does) steps.push({ operation, of: command });
     else passedOver.push(command);
     if (!does && memory !== before) noted.push(command);
-    const isThere = existing.get(key) ?? standing.exists;
-    for (const kept of toRepeat(command, isThere, done)) repeat(kept);
+    const isThere = existing.get(key) ?? standing.id !== null;
+    for (const kept of toRepeat(command, isThere, done, known)) repeat(kept);
     if (does && (operation.kind === "put" || operation.kind === "delete"))
       existing.set(key, operation.kind === "put");
   }
@@ -62,12 +65,19 @@ export function planChunk(commands: readonly Understood[], known: Known): ChunkP
 }
 
 /** What came before and has to be done after the command, because it was given later. */
-function toRepeat({ operation }: Understood, isThere: boolean, done: Remembered): Kept[] {
+function toRepeat(
+  { operation }: Understood,
+  isThere: boolean,
+  done: Remembered,
+  { isReleased }: Pick<Known, "isReleased">,
+): Kept[] {
   const { key, kind } = operation;
   const releases = done.released.map((hold) => ({ ...hold, input: { resume: { key, owner: hold.owner } } }));
   // One that is made anew has none of the holds that were set since the last delete.
   const isMade = done.does && kind === "put" && !isThere;
-  const holds = isMade ? done.memory.holds.filter((hold) => hold.kind === "pause") : [];
+  const holds = isMade
+    ? pausesIn(done.memory).filter((hold) => isNewer(hold.stamp, done.memory.gone) && !isReleased(key, hold))
+    : [];
   return [...done.again, ...releases, ...holds];
 }
 

@@ -8,6 +8,8 @@ export interface Origin {
   /** The address that sent the request, and how its client names itself. */
   ip?: string | undefined;
   agent?: string | undefined;
+  /** When it was asked for, where it was done later: as text, since it stands in the audit as JSON. */
+  at?: string | undefined;
 }
 
 /** Who wants a change. */

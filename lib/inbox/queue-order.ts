@@ -1,0 +1,36 @@
+import type { Tx } from "../db/connect.ts";
+import { isLate, leaveTombstones, readMarks } from "../ingest/marks.ts";
+import { stampOf } from "../ingest/stamp.ts";
+import type { Operation } from "../plan/operation.ts";
+import type { InboxRow } from "./inbox-rows.ts";
+
+/** A command of the inbox as the queue's commands are ordered: by when it was called. */
+interface Called {
+  row: Pick<InboxRow, "id" | "at">;
+  operation: Pick<Operation, "key" | "kind">;
+}
+
+function stampOfCall({ row: { id, at }, operation: { kind } }: Called): string {
+  return stampOf({ at, place: 0, kind, id: `sql:${id}` });
+}
+
+/** Those, by index, that the queue has overtaken: it brought a put or a delete of their key that was given later. Under the inbox's lock. */
+export async function overtakenByQueue(tx: Tx, commands: readonly Called[]): Promise<Set<number>> {
+  const markOf = await readMarks(tx, [...new Set(commands.map(({ operation: { key } }) => key))]);
+  const late = commands.flatMap((command, index) => {
+    const { key, kind } = command.operation;
+    return isLate(kind, stampOfCall(command), markOf(key)) ? [index] : [];
+  });
+  return new Set(late);
+}
+
+/** So that a put of the queue that was given before these deletes, and comes later, makes nothing. */
+export async function tellQueue(tx: Tx, deletes: readonly Called[]): Promise<void> {
+  const newest = new Map<string, string>();
+  for (const command of deletes) {
+    const { key } = command.operation;
+    const stamp = stampOfCall(command);
+    if (stamp > (newest.get(key) ?? "")) newest.set(key, stamp);
+  }
+  await leaveTombstones(tx, newest);
+}

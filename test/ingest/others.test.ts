@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
+import { editOnce } from "../../lib/plan/edit-transaction.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { deleteSteps, putSteps } from "../../lib/plan/schedule-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { minute, second } from "../support/instants.ts";
+import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
+
+let world: IngestWorld;
+let keys = 0;
+let key: string;
+beforeAll(async () => {
+  world = await ingestWorld();
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  keys += 1;
+  key = `key-${keys}`;
+});
+
+const target = { queue: "demo" };
+const now = () => world.carillon.clock.now();
+const pass = (ms: number) => world.carillon.clock.advance(ms);
+const read = () => readSchedule(world.carillon.sql, key);
+const put = (payload: unknown = null) => ({ put: { key, when: "every 1h", target, payload } });
+const ingest = (command: object) => world.ingest([{ body: { at: now(), ...command } }]);
+
+/** With everything of it written, and not committed before `meanwhile` has begun to wait for it. */
+async function whileEdited(
+  edit: Parameters<typeof editOnce>[2],
+  meanwhile: () => Promise<unknown>,
+): Promise<unknown> {
+  const { sql } = world.carillon;
+  const written = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  const edited = sql.begin(async (tx) => {
+    await editOnce(tx, { key, caller: { name: "ann" } }, edit, []);
+    written.resolve();
+    await commit.promise;
+  });
+  await written.promise;
+  const waiting = meanwhile();
+  await expect
+    .poll(async () => (await sql`select from pg_locks where not granted`).length, { timeout: 5_000 })
+    .toBeGreaterThan(0);
+  commit.resolve();
+  await edited;
+  return waiting;
+}
+
+describe("an older command that waits for a newer change over HTTP", () => {
+  const body = parseScheduleBody({ when: "every 2h", target, payload: "newer, over HTTP" });
+
+  test("does not undo an edit", async () => {
+    await world.carillon.put(key, { when: "every 1h", target, payload: 0 });
+    await pass(minute);
+    const at = now();
+    await pass(minute);
+    const edit = putSteps({ key, body, caller: { name: "ann" } });
+    expect(await whileEdited(edit, () => ingest({ at, ...put("older, by the queue") }))).toEqual([]);
+    expect(await read()).toMatchObject({ version: 2, body: { payload: "newer, over HTTP" } });
+  });
+
+  test("does not make again what was deleted", async () => {
+    await world.carillon.put(key, { when: "every 1h", target });
+    await pass(minute);
+    const at = now();
+    await pass(minute);
+    expect(await whileEdited(deleteSteps, () => ingest({ at, ...put("older, by the queue") }))).toEqual([]);
+    expect(await read()).toBeNull();
+  });
+
+  test("does not undo a schedule that was made", async () => {
+    const at = now();
+    await pass(minute);
+    const edit = putSteps({ key, body, caller: { name: "ann" } });
+    expect(await whileEdited(edit, () => ingest({ at, ...put("older, by the queue") }))).toEqual([]);
+    expect(await read()).toMatchObject({ version: 1, body: { payload: "newer, over HTTP" } });
+  });
+});
+
+describe("a hold of the queue", () => {
+  test("does not come back with its next put once its schedule was deleted over HTTP", async () => {
+    await ingest(put());
+    await pass(10 * second);
+    await ingest({ pause: { key } });
+    expect((await read())?.state).toBe("paused");
+    await pass(10 * second);
+    await world.carillon.remove(key);
+    await pass(10 * second);
+    await ingest(put());
+    expect((await read())?.state).toBe("active");
+  });
+
+  test("does not come back once somebody has released it", async () => {
+    await ingest(put());
+    await pass(second);
+    const between = now();
+    await pass(second);
+    await ingest({ pause: { key } });
+    await pass(second);
+    await world.carillon.resume(key, "queue:ingest");
+    await pass(second);
+    // A delete of before the hold, which takes the schedule along and leaves what came later to the next put.
+    await ingest({ at: between, delete: key });
+    expect(await read()).toBeNull();
+    await pass(second);
+    await ingest(put());
+    expect((await read())?.state).toBe("active");
+  });
+
+  test("does not come back once its schedule has gone by itself", async () => {
+    await world.carillon.tick();
+    const once = () => ({ put: { key, when: "in 30s", target, deleteOnEnd: true } });
+    await ingest(once());
+    await pass(second);
+    await ingest({ pause: { key, until: new Date(now().getTime() + 5 * second) } });
+    for (let n = 0; n < 6; n += 1) {
+      await pass(30 * second);
+      await world.carillon.tick();
+      await world.carillon.work();
+    }
+    expect(await read()).toBeNull();
+    expect(await ingest(once())).toEqual([]);
+    expect((await read())?.state).toBe("active");
+  });
+});
+
+describe("a call in SQL", () => {
+  const call = (name: "put_schedule" | "patch_schedule", body: object) => world.carillon.sql`
+    select ${world.carillon.sql.unsafe(`carillon.${name}`)}(${JSON.stringify(body)}::text::jsonb)`;
+  const remove = () => world.carillon.sql`select carillon.delete_schedule(${key})`;
+  const applied = async () => {
+    const { sql, log } = world.carillon;
+    const { queue, acceptance } = world.deps;
+    const { failures } = await applyInbox(
+      { sql, queue, log, acceptance },
+      { most: 1_000, timeIsUp: () => false },
+    );
+    expect(failures).toEqual([]);
+  };
+  /** Called and given in this order, and applied in that one or the other. */
+  async function inEitherOrder(order: string, called: () => PromiseLike<unknown>, given: object) {
+    await called();
+    await pass(20 * second);
+    const at = now();
+    await pass(20 * second);
+    if (order === "called first") await applied();
+    await pass(second);
+    expect(await ingest({ at, ...given })).toEqual([]);
+    await applied();
+  }
+  /** Given and called in this order, and applied in that one or the other. */
+  async function afterwards(order: string, given: object, called: () => PromiseLike<unknown>) {
+    const at = now();
+    await pass(20 * second);
+    await called();
+    await pass(20 * second);
+    if (order === "called first") await applied();
+    await pass(second);
+    expect(await ingest({ at, ...given })).toEqual([]);
+    await applied();
+  }
+
+  test.each(["called first", "given first"])(
+    "that puts, and a later event that deletes, %s: it is gone",
+    async (order) => {
+      await inEitherOrder(order, () => call("put_schedule", put("sql").put), { delete: key });
+      expect(await read()).toBeNull();
+    },
+  );
+
+  test.each(["called first", "given first"])(
+    "that deletes, and a later event that puts, %s: it stands",
+    async (order) => {
+      await world.carillon.put(key, { when: "every 1h", target });
+      await pass(second);
+      await inEitherOrder(order, remove, put("queue"));
+      expect((await read())?.body.payload).toBe("queue");
+    },
+  );
+
+  test.each(["called first", "given first"])(
+    "that puts, and a later event that puts, %s: the event's stands",
+    async (order) => {
+      await inEitherOrder(order, () => call("put_schedule", put("sql").put), put("queue"));
+      expect((await read())?.body.payload).toBe("queue");
+    },
+  );
+
+  test.each(["called first", "given first"])(
+    "that deletes what an earlier event puts, %s: it is gone",
+    async (order) => {
+      await afterwards(order, put("queue"), remove);
+      expect(await read()).toBeNull();
+      // And another event of afterwards makes it again.
+      await pass(second);
+      await ingest(put("again"));
+      expect((await read())?.body.payload).toBe("again");
+    },
+  );
+
+  test.each(["called first", "given first"])(
+    "that puts what an earlier event deletes, %s: it stands",
+    async (order) => {
+      await afterwards(order, { delete: key }, () => call("put_schedule", put("sql").put));
+      expect((await read())?.body.payload).toBe("sql");
+    },
+  );
+});
