@@ -10,7 +10,9 @@ import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { patchSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { searchKey } from "../../lib/plan/search-histories.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
+import { jobsToCome, lookForUnmade } from "../../lib/plan/unmade-jobs.ts";
 import { versionsOf } from "../../lib/plan/versions.ts";
 import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
@@ -143,6 +145,15 @@ describe.each([
     expectProbesOnly(await touched(sql, () => readSchedule(sql, "k5000")), 1_000);
     expectProbesOnly(await touched(sql, () => listSchedules(sql, { prefix: "k50", limit: 100 })), 2_000);
     expectProbesOnly(await touched(sql, () => listSchedules(sql, { group: "g7", limit: 100 })), 2_000);
+    const some = Array.from({ length: 100 }, (_, n) => String(5_000 + n));
+    expectProbesOnly(await touched(sql, () => jobsToCome(sql, some)), 300);
+    const looked = 5_000;
+    expectProbesOnly(await touched(sql, () => lookForUnmade(sql, { prefix: "k50" }, { looked })), 2_000);
+    expectProbesOnly(await touched(sql, () => lookForUnmade(sql, { key: "k5000" }, { looked })), 100);
+    expectProbesOnly(
+      await touched(sql, () => searchKey(sql, { filter: { key: "k5000" }, limit: 20 })),
+      1_000,
+    );
     const explaining = await touched(sql, () => explain(sql, { key: "k5000", at: at(5 * second) }));
     expectProbesOnly(explaining, 1_000);
     expectProbesOnly(await touched(sql, () => versionsOf(sql, { key: "k5000", limit: 100 })), 300);
