@@ -41,6 +41,6 @@ export function narrowedOrRefused(
 export function refusePrefixed(token: Pick<Token, "prefix">, what: string): void {
   if (token.prefix === null) return;
   throw forbidden(
-    `${what} takes a token that reaches every key; yours reaches those that begin with ${JSON.stringify(token.prefix)}.`,
+    `${what} must be asked for with a token that reaches every key; yours reaches those that begin with ${JSON.stringify(token.prefix)}.`,
   );
 }

@@ -3,7 +3,7 @@ import { canonicalTimezone } from "../cadence/timezone.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
 import { type RetryPolicy, retryShape } from "./retry-shape.ts";
-import { keyShape } from "./schedule-key.ts";
+import { keyShape, tagShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
 import { type Target, targetShape } from "./target-shape.ts";
 import { storableText } from "./text.ts";
@@ -79,7 +79,10 @@ export const payloadShape = z
     }
     const bytes = Buffer.byteLength(JSON.stringify(value));
     if (bytes > payloadBytesMax) {
-      context.addIssue({ code: "custom", message: `takes ${payloadBytesMax} bytes as JSON, has ${bytes}` });
+      context.addIssue({
+        code: "custom",
+        message: `takes at most ${payloadBytesMax} bytes as JSON, has ${bytes}`,
+      });
     }
     return value;
   })
@@ -100,10 +103,6 @@ const timezoneShape = z
     return z.NEVER;
   })
   .meta({ description: "The IANA time zone in which `when` is read; kept under its canonical name." });
-
-const tagShape = keyShape
-  .refine((tag) => tag.length <= 100, "takes at most 100 characters")
-  .meta({ maxLength: 100 });
 
 export const scheduleShape = z.strictObject({
   when: whenShape,

@@ -10,9 +10,9 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]
  * Why a string cannot be the key of a schedule or the name of a group; null if it can. Both stand in paths, so that
  * whatever a gateway, proxy or client may decode, cut off or resolve is left out.
  */
-export function keyFault(key: string): string | null {
+export function keyFault(key: string, lengthMax = keyLengthMax): string | null {
   const length = lengthInCharacters(key);
-  if (length < 1 || length > keyLengthMax) return `takes 1 to ${keyLengthMax} characters, has ${length}`;
+  if (length < 1 || length > lengthMax) return `takes 1 to ${lengthMax} characters, has ${length}`;
   if (key === "." || key === "..") return "may not be `.` or `..`";
   const reserved = /[/?#%\\]/.exec(key);
   if (reserved !== null) return `may not hold \`${reserved[0]}\` (nor any of \`/ ? # % \\\`)`;
@@ -34,3 +34,14 @@ export const keyShape = z
     if (fault !== null) context.addIssue({ code: "custom", message: fault });
   })
   .meta({ id: "Key", minLength: 1, maxLength: keyLengthMax, pattern: keyPattern });
+
+const tagLengthMax = 100;
+
+/** A tag follows the rule of keys, and is shorter. */
+export const tagShape = z
+  .string()
+  .superRefine((tag, context) => {
+    const fault = keyFault(tag, tagLengthMax);
+    if (fault !== null) context.addIssue({ code: "custom", message: fault });
+  })
+  .meta({ minLength: 1, maxLength: tagLengthMax, pattern: keyPattern });
