@@ -12,7 +12,14 @@ import type { ListOptions, Pages } from "./pages.ts";
 import { Schedules } from "./schedules.ts";
 import type { Forecast, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
-import { type Answered, type CallOptions, makeSend, type Request, type Send } from "./transport.ts";
+import {
+  type Answered,
+  type CallOptions,
+  makeSend,
+  type Request,
+  type Retrying,
+  type Send,
+} from "./transport.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {
@@ -27,6 +34,8 @@ export interface CarillonOptions {
   retries?: number | undefined;
   /** Sent along with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Told before each wait between two tries: for logs, and for people who wait. */
+  onRetry?: ((retrying: Retrying) => void) | undefined;
 }
 
 /** The API of one Carillon. */
@@ -51,11 +60,12 @@ export class Carillon {
       timeout = 30_000,
       retries = 4,
       headers = {},
+      onRetry,
     } = options;
     const send = makeSend({
       url,
       token,
-      // Called as a function of its own: browsers refuse it as a method of something else.
+      // Called as a function of its own: some runtimes refuse it as a method of something else.
       fetch: (input, init) => given(input, init),
       timeout,
       retries,
@@ -64,6 +74,7 @@ export class Carillon {
       now: Date.now,
       pause,
       newKey: () => crypto.randomUUID(),
+      onRetry,
     });
     this.#send = send;
     this.schedules = new Schedules(send);

@@ -24,6 +24,7 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
+export { CarillonInputError } from "./names.ts";
 export { type ListOptions, type Page, Pages } from "./pages.ts";
 export {
   CarillonProblem,
@@ -75,5 +76,13 @@ export type {
   Version,
 } from "./time.ts";
 export type { NewToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
-export type { Answered, CallOptions, EditOptions, PutOptions, Request, WriteOptions } from "./transport.ts";
+export type {
+  Answered,
+  CallOptions,
+  EditOptions,
+  PutOptions,
+  Request,
+  Retrying,
+  WriteOptions,
+} from "./transport.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

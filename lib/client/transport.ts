@@ -1,4 +1,5 @@
 import { backoffMs, retryAfterMaxMs, retryAfterMs } from "./backoff.ts";
+import { refuseUnfitPath } from "./names.ts";
 import { CarillonProblem, CarillonUnreachable } from "./problem.ts";
 import { problemOf } from "./read-problem.ts";
 
@@ -41,6 +42,15 @@ export interface Request {
   options?: PutOptions | undefined;
 }
 
+/** A try that has failed and is followed by another one. */
+export interface Retrying {
+  /** 1 for the first one after the first try. */
+  retry: number;
+  /** It comes after so many milliseconds. */
+  waitMs: number;
+  error: CarillonProblem | CarillonUnreachable;
+}
+
 export interface TransportParts {
   url: string;
   token: string | (() => string | Promise<string>);
@@ -52,6 +62,7 @@ export interface TransportParts {
   now: () => number;
   pause: (ms: number, signal?: AbortSignal) => Promise<void>;
   newKey: () => string;
+  onRetry?: ((retrying: Retrying) => void) | undefined;
 }
 
 export interface Answered<Body> {
@@ -67,6 +78,7 @@ export type Send = <Body>(request: Request) => Promise<Answered<Body>>;
 export function makeSend(parts: TransportParts): Send {
   const base = readUrl(parts.url);
   return async <Body>(request: Request): Promise<Answered<Body>> => {
+    refuseUnfitPath(request.path);
     const url = base + pathOf(request);
     const key = keyFor(request, parts);
     const signal = request.options?.signal;
@@ -76,6 +88,7 @@ export function makeSend(parts: TransportParts): Send {
       if ("answer" in tried) return tried.answer;
       const waitMs = retry < parts.retries ? waitBefore(tried.error, retry, parts.random) : null;
       if (waitMs === null || !isRepeatable(request, key, tried.error)) throw tried.error;
+      parts.onRetry?.({ retry: retry + 1, waitMs, error: tried.error });
       await parts.pause(waitMs, signal);
     }
   };

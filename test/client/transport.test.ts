@@ -57,7 +57,7 @@ function setup(replies: Reply[], more: Partial<TransportParts> = {}) {
   return { send, sent, waits };
 }
 
-const put = { method: "PUT", path: ["v1", "schedules", "order:1 ä/"], body: { when: "in 3h" } } as const;
+const put = { method: "PUT", path: ["v1", "schedules", "order:1 ä"], body: { when: "in 3h" } } as const;
 
 describe("a request", () => {
   test("is sent to the path below the given address, with the token, the body and the conditions", async () => {
@@ -69,7 +69,7 @@ describe("a request", () => {
     });
     expect(sent).toEqual([
       {
-        url: "https://api.example.com/stage/v1/schedules/order:1%20%C3%A4%2F?a=1970-01-01T00%3A00%3A00.000Z",
+        url: "https://api.example.com/stage/v1/schedules/order:1%20%C3%A4?a=1970-01-01T00%3A00%3A00.000Z",
         method: "PUT",
         headers: {
           accept: "application/json, application/problem+json",
@@ -171,6 +171,17 @@ describe("trying again", () => {
     expect(waits).toEqual([200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]);
   });
 
+  test("is told before each wait", async () => {
+    const told: string[] = [];
+    const replies = [() => problem(429, {}, { "retry-after": "20" }), refusal, () => done()];
+    const { send, waits } = setup(replies, {
+      onRetry: ({ retry, waitMs, error }) => void told.push(`${retry} ${waitMs} ${error.name}`),
+    });
+    await send(put);
+    expect(told).toEqual(["1 20000 CarillonProblem", "2 200 CarillonUnreachable"]);
+    expect(waits).toEqual([20_000, 200]);
+  });
+
   test("ends with the caller's signal, in a try as in a wait", async () => {
     const stop = new AbortController();
     const inTry = setup([
@@ -235,7 +246,7 @@ describe("an answer", () => {
     const { send } = setup([refusal], { retries: 0 });
     await expect(send(put)).rejects.toMatchObject({
       message:
-        "https://api.example.com/stage/v1/schedules/order:1%20%C3%A4%2F does not answer: connect ECONNREFUSED 127.0.0.1:1",
+        "https://api.example.com/stage/v1/schedules/order:1%20%C3%A4 does not answer: connect ECONNREFUSED 127.0.0.1:1",
       idempotencyKey: "key-1",
     });
   });

@@ -1,0 +1,56 @@
+/** What was given cannot name anything, and nothing was sent: it would have led to another address than the one that is meant. */
+export class CarillonInputError extends TypeError {
+  override readonly name = "CarillonInputError";
+}
+
+const lengthMax = 255;
+
+/** Control and format characters, lone surrogates, line separators and noncharacters. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
+
+/** Why a text cannot be a key, nor the name of a group, a tag or a calendar; null if it can. The API has the same rule; a test compares both. */
+export function nameFault(name: string): string | null {
+  const length = [...name].length;
+  if (length < 1 || length > lengthMax) return `takes 1 to ${lengthMax} characters, has ${length}`;
+  if (isStep(name)) return "may not be `.` or `..`";
+  const [reserved] = /[/?#%\\]/.exec(name) ?? [];
+  if (reserved !== undefined) return `may not hold \`${reserved}\` (nor any of \`/ ? # % \\\`)`;
+  if (/^\s|\s$/u.test(name)) return "may not begin or end with a blank";
+  return unprintable.test(name) ? "may hold printable characters only" : null;
+}
+
+/** Addresses are resolved on their way: these would be taken for steps, however they are encoded. */
+function isStep(segment: string): boolean {
+  return segment === "." || segment === "..";
+}
+
+/** What stands behind these is a name that callers give. */
+const named: Readonly<Record<string, string>> = {
+  schedules: "The key",
+  groups: "The group",
+  tags: "The tag",
+  calendars: "The name of the calendar",
+  jobs: "The id of the job",
+  tokens: "The id of the token",
+  dead: "The id of the command",
+};
+
+/** Throws where a segment would not arrive as the one that it is. */
+export function refuseUnfitPath(path: readonly string[]): void {
+  for (const [at, segment] of path.entries()) {
+    const what = named[path[at - 1] ?? ""];
+    const isName = what !== undefined && (at === 2 || path[at - 1] === "dead");
+    // Somebody who writes no TypeScript may have left it out.
+    const fault = typeof segment !== "string" ? "takes a text" : isName ? nameFault(segment) : unfit(segment);
+    if (fault !== null)
+      throw new CarillonInputError(
+        `${what ?? "What stands in the path"} ${fault}: ${JSON.stringify(segment)}.`,
+      );
+  }
+}
+
+function unfit(segment: string): string | null {
+  if (segment === "") return "may not be empty";
+  if (isStep(segment)) return "may not be `.` or `..`";
+  return /\p{Cs}/u.test(segment) ? "may hold printable characters only" : null;
+}
