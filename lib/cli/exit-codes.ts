@@ -1,4 +1,5 @@
 import {
+  CarillonInputError,
   CarillonProblem,
   CarillonUnreachable,
   isConflict,
@@ -6,7 +7,16 @@ import {
   isPreconditionFailed,
   isRateLimited,
 } from "../client/main.ts";
-import { EditedMeanwhile, Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
+import {
+  EditedMeanwhile,
+  Interrupted,
+  Missing,
+  NotConfirmed,
+  PartlyDone,
+  UsageFault,
+  WouldBeRefused,
+  WouldChange,
+} from "./fault.ts";
 
 /** What a script can tell apart; printed by `carillon help` and in docs/cli.md. */
 export const exitCodes = {
@@ -32,12 +42,14 @@ export const exitCodeWords: readonly (readonly [number, string])[] = [
 ];
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageFault) return exitCodes.usage;
+  if (error instanceof PartlyDone) return exitCodeOf(error.cause);
+  if (error instanceof UsageFault || error instanceof CarillonInputError) return exitCodes.usage;
   if (error instanceof Interrupted) return exitCodes.interrupted;
   if (error instanceof WouldChange) return exitCodes.wouldChange;
+  if (error instanceof WouldBeRefused) return exitCodes[error.how];
   if (error instanceof NotConfirmed) return exitCodes.refused;
   if (error instanceof CarillonUnreachable || isRateLimited(error)) return exitCodes.unreachable;
-  if (isNotFound(error)) return exitCodes.missing;
+  if (error instanceof Missing || isNotFound(error)) return exitCodes.missing;
   if (error instanceof EditedMeanwhile || isConflict(error) || isPreconditionFailed(error))
     return exitCodes.conflict;
   if (error instanceof CarillonProblem && (error.status >= 500 || error.status === 0))

@@ -22,3 +22,24 @@ export class EditedMeanwhile extends Error {
 export class WouldChange extends Error {
   override readonly name = "WouldChange";
 }
+
+/** Tried and not done: what was asked for would be refused. */
+export class WouldBeRefused extends Error {
+  override readonly name = "WouldBeRefused";
+  readonly how: "refused" | "conflict";
+
+  constructor(how: "refused" | "conflict", why: string) {
+    super(`It would be refused: ${why}.`);
+    this.how = how;
+  }
+}
+
+/** There is no such thing. */
+export class Missing extends Error {
+  override readonly name = "Missing";
+}
+
+/** Of several some could not be done, each of which has been told; the cause is that of one of them. */
+export class PartlyDone extends Error {
+  override readonly name = "PartlyDone";
+}

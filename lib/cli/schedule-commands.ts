@@ -1,13 +1,13 @@
-import { type Edited, isNotFound, type Json, type Preview, type Schedule } from "../client/main.ts";
+import type { Edited, Json } from "../client/main.ts";
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, ifMatchOption, listOptions } from "./common-options.ts";
 import { UsageFault } from "./fault.ts";
 import { pageSize, someOf } from "./listed.ts";
+import { puttable } from "./schedule-file.ts";
 import { scheduleFilterFrom, scheduleFilterOptions } from "./schedule-filter.ts";
 import { bodyFrom, scheduleOptions } from "./schedule-flags.ts";
 import { scheduleColumns, showEdit, showSchedule } from "./shown-schedule.ts";
-import { showOccurrences } from "./shown-times.ts";
-import { printable } from "./style.ts";
+import { tryPut } from "./try-put.ts";
 
 type Body = { [name: string]: Json };
 
@@ -17,7 +17,7 @@ const put = command({
   summary: "Create a schedule, or replace it",
   usage: "<key>",
   about:
-    "What is not given has its default: to change some of a schedule, use patch. Putting the same again changes nothing, unless it says `in …`: that counts anew.",
+    "What is not given has its default: to change some of a schedule, use patch. Putting the same again changes nothing, unless it says `in …`: that counts anew. --dry-run tells what would change; whether this deployment takes the target, the put alone does.",
   words: { min: 0, max: 1 },
   options: {
     ...scheduleOptions,
@@ -34,9 +34,10 @@ const put = command({
     const { given, client, out, signal } = call;
     const body = await bodyFrom(call);
     const key = keyFrom(call, body);
-    if (given.flag("dry-run")) return tryPut(call, key, body);
-    const ifNoneMatch = given.flag("create") ? ("*" as const) : undefined;
-    const options = { ifMatch: given.number("if-match", { min: 1 }), ifNoneMatch, signal };
+    const ifMatch = given.number("if-match", { min: 1 });
+    const create = given.flag("create");
+    if (given.flag("dry-run")) return tryPut(call, { key, body, ifMatch, create });
+    const options = { ifMatch, ifNoneMatch: create ? ("*" as const) : undefined, signal };
     const path = ["v1", "schedules", key];
     const { status, body: edited } = await client.request<Edited>({ method: "PUT", path, body, options });
     showEdit(out, edited, status === 201 ? "Created" : "Replaced");
@@ -72,10 +73,14 @@ const get = command({
   summary: "Show a schedule",
   usage: "<key>",
   words: { min: 1, max: 1 },
-  options: {},
-  examples: ["carillon get report:weekly", "carillon get report:weekly --json"],
-  run: async ({ words, client, out, signal }) => {
-    showSchedule(out, await client.schedules.get(words[0] ?? "", { signal }));
+  options: {
+    body: { about: "As JSON, only what put takes; credentials read `***`, which put keeps as they are" },
+  },
+  examples: ["carillon get report:weekly", "carillon get report:weekly --body"],
+  run: async ({ words, given, client, out, signal }) => {
+    const schedule = await client.schedules.get(words[0] ?? "", { signal });
+    if (given.flag("body")) out.json(puttable(schedule));
+    else showSchedule(out, schedule);
   },
 });
 
@@ -118,50 +123,4 @@ function keyFrom({ words: [word] }: Call, body: Body): string {
   if (word !== undefined) return word;
   if (typeof key === "string") return key;
   throw new UsageFault("A key is needed: carillon put <key> …, or `key` in the file.");
-}
-
-/** What a put would come to: refused as it would be, as far as that can be told without doing it. */
-async function tryPut({ client, out, signal }: Call, key: string, body: Body): Promise<void> {
-  const { paused: _, ...asked } = body;
-  const wish = { ...asked, key, n: 5 };
-  const path = ["v1", "preview"];
-  const [{ body: preview }, saved] = await Promise.all([
-    client.request<Preview>({ method: "POST", path, body: wish, changes: false, options: { signal } }),
-    client.schedules.get(key, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return null;
-      throw error;
-    }),
-  ]);
-  const changes = saved === null ? [] : differences(saved, body);
-  if (out.isJson) {
-    out.json({ dryRun: true, key, creates: saved === null, changes, ...preview });
-    return;
-  }
-  const verb =
-    saved === null ? "Would create" : changes.length === 0 ? "Would leave as it is" : "Would change";
-  out.line(`${verb} ${printable(key)}: ${preview.cadenceText}`);
-  for (const { path: name, before, after } of changes)
-    out.line(`  ${name}: ${printable(JSON.stringify(before))} → ${printable(JSON.stringify(after))}`);
-  showOccurrences(out, preview);
-}
-
-/** Of what was given, what is not so yet. What would fall back to its default is not told. */
-function differences(saved: Schedule, body: Body): { path: string; before: unknown; after: Json }[] {
-  return Object.entries(body).flatMap(([path, after]) => {
-    const before: unknown = Reflect.get(saved, path);
-    return path === "key" || before === undefined || isWithin(after, before) ? [] : [{ path, before, after }];
-  });
-}
-
-/** Whether all that is asked for stands there: objects come back with their defaults. */
-function isWithin(asked: unknown, there: unknown): boolean {
-  if (
-    typeof asked !== "object" ||
-    asked === null ||
-    Array.isArray(asked) ||
-    typeof there !== "object" ||
-    there === null
-  )
-    return JSON.stringify(asked) === JSON.stringify(there);
-  return Object.entries(asked).every(([name, value]) => isWithin(value, Reflect.get(there, name)));
 }

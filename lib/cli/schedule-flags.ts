@@ -1,7 +1,8 @@
 import type { Json } from "../client/main.ts";
 import type { Call, OptionSpec } from "./command.ts";
 import { UsageFault } from "./fault.ts";
-import { instantFrom, jsonFrom, objectFrom } from "./input.ts";
+import { instantFrom, jsonFrom } from "./input.ts";
+import { scheduleInFile } from "./schedule-file.ts";
 import { defined, targetFrom, targetOptions } from "./target-flags.ts";
 
 /** What says when. */
@@ -37,7 +38,8 @@ export const scheduleOptions = {
   file: {
     value: "file",
     short: "f",
-    about: "A JSON file with the schedule, or `-` for stdin; options come on top",
+    about:
+      "A JSON file with the schedule, also as `get --json` has it, or `-` for stdin; options come on top",
   },
   ...whenOptions,
   ...targetOptions,
@@ -71,7 +73,7 @@ export function timingFrom(
   });
 }
 
-function zoneOf(call: Call): string | undefined {
+export function zoneOf(call: Call): string | undefined {
   return call.given.text("timezone");
 }
 
@@ -103,7 +105,7 @@ export async function bodyFrom(call: Call<keyof typeof scheduleOptions>): Promis
     throw new UsageFault("Stdin can be read once: --file and --payload are both `-`.");
   const policy = given.text("catch-up");
   return {
-    ...(file === undefined ? {} : await objectFrom(call, file, "--file")),
+    ...(file === undefined ? {} : await scheduleInFile(call, file)),
     ...timingFrom(call, given.texts("when")),
     ...(await jobFrom(call)),
     ...defined({
