@@ -1,5 +1,6 @@
 import type { Carillon } from "../client/main.ts";
 import type { Output } from "./output.ts";
+import type { SecretFile } from "./secret-file.ts";
 
 export interface OptionSpec {
   about: string;
@@ -30,6 +31,8 @@ export interface Call<Name extends string = string> {
   now(): number;
   /** The whole of a file, or of stdin where the name is `-`. */
   read(file: string): Promise<string>;
+  /** A file for a secret, for its owner alone; there once it is filled. */
+  secretFile(file: string): Promise<SecretFile>;
   /** Asks a person; throws where the answer is not yes, or there is nobody to ask and no `--yes`. */
   confirm(question: string, isYes: boolean): Promise<void>;
   pause(ms: number): Promise<void>;

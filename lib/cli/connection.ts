@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { Carillon } from "../client/main.ts";
+import { Carillon, CarillonProblem, type Retrying } from "../client/main.ts";
 import { UsageFault } from "./fault.ts";
+import { printable } from "./style.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,12 +33,23 @@ export function connect(wish: ConnectionWish): Carillon {
       url,
       token,
       retries: 2,
+      onRetry: (retrying) => tellWait(retrying, wish.note),
       headers: { "user-agent": `carillon-cli/${wish.version}` },
     });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageFault(`CARILLON_URL or --url: ${error.message}.`);
     throw error;
   }
+}
+
+/** What is over sooner needs no word. */
+const toldFromMs = 1_000;
+
+function tellWait({ waitMs, error }: Retrying, note: (text: string) => void): void {
+  if (waitMs < toldFromMs) return;
+  const asked = error instanceof CarillonProblem && error.retryAfterMs !== undefined;
+  const why = asked ? `It asks to wait (${error.status})` : printable(error.message);
+  note(`${why}: trying again in ${Math.ceil(waitMs / 1_000)} s.`);
 }
 
 /** Never from the command line itself: others on the machine can read that, and shells remember it. */
@@ -76,7 +88,7 @@ function presentable(token: string, from: string): string {
   throw new UsageFault(`${from} holds no token: printable ASCII characters without blanks are taken.`);
 }
 
-function isLoopback(url: string): boolean {
+export function isLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { hostname } = new URL(url);
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);

@@ -1,7 +1,8 @@
 import type { CancelDone, Edited, HoldDone } from "../client/main.ts";
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, ifMatchOption, yesOption } from "./common-options.ts";
-import { UsageFault } from "./fault.ts";
+import { eachOf } from "./each.ts";
+import { UsageFault, WouldBeRefused } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { scheduleColumns, showEdit } from "./shown-schedule.ts";
 import { printable } from "./style.ts";
@@ -140,26 +141,23 @@ const rm = command({
   },
 });
 
-async function removeKeys({
-  words,
-  given,
-  client,
-  out,
-  signal,
-}: Call<"if-match" | "dry-run">): Promise<void> {
+async function removeKeys(call: Call<"if-match" | "dry-run">): Promise<void> {
+  const { words, given, client, out, signal } = call;
   const ifMatch = given.number("if-match", { min: 1 });
   if (ifMatch !== undefined && words.length > 1) throw new UsageFault("--if-match is for one key.");
-  for (const key of words) {
+  await eachOf(call, async (key) => {
     if (given.flag("dry-run")) {
       const { version } = await client.schedules.get(key, { signal });
+      if (ifMatch !== undefined && ifMatch !== version)
+        throw new WouldBeRefused("conflict", `the schedule ${key} is at version ${version} (412)`);
       if (out.isJson) out.json({ dryRun: true, key, version });
       else out.line(`Would delete ${printable(key)} (version ${version}).`);
-      continue;
+      return;
     }
     await client.schedules.delete(key, { ifMatch, signal });
     if (out.isJson) out.json({ deleted: key });
     else out.line(`Deleted ${printable(key)}.`);
-  }
+  });
 }
 
 async function showDoomed(

@@ -21,9 +21,22 @@ export async function objectFrom(
   file: string,
   option: string,
 ): Promise<{ [name: string]: Json }> {
-  const json = await jsonFrom(call, file === "-" ? file : `@${file}`, option);
+  const text = await call.read(file);
+  const named = file === "-" ? "stdin" : file;
+  const json = parsed(text, `${option} takes a JSON object; ${named}`);
   if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
-  throw new UsageFault(`${option} takes a JSON object.`);
+  throw new UsageFault(`${option} takes a JSON object; ${named} holds another value.`);
+}
+
+function parsed(text: string, said: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The message quotes the text, which may hold a secret; its position is enough.
+    const [, at] = /position (\d+)/.exec(error instanceof Error ? error.message : "") ?? [];
+    const line = at === undefined ? "" : ` (line ${text.slice(0, Number(at)).split("\n").length})`;
+    throw new UsageFault(`${said} is no JSON${line}.`);
+  }
 }
 
 /** An instant, or a time from now or before it: `2026-12-01T09:00:00Z`, `now`, `in 3h`, `2d ago`. */

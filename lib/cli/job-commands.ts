@@ -1,6 +1,6 @@
-import { isConflict, isNotFound } from "../client/main.ts";
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, listOptions, yesOption } from "./common-options.ts";
+import { eachOf } from "./each.ts";
 import { UsageFault } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import {
@@ -14,7 +14,6 @@ import {
 import { pageSize, someOf } from "./listed.ts";
 import { oneOf } from "./schedule-filter.ts";
 import { jobColumns, showJob } from "./shown-job.ts";
-import { printable } from "./style.ts";
 import { counted } from "./table.ts";
 
 const whyOption = { why: { value: "text", about: "Why you do it, for the audit" } } as const;
@@ -165,26 +164,15 @@ const cancel = command({
   },
 });
 
-/** One after the other; what cannot be done with one keeps nobody from the others. */
-async function eachJob(
-  { words, given, client, out, signal }: Call<"why">,
-  verb: "retry" | "cancel",
-): Promise<void> {
-  let failure: unknown;
-  for (const id of words) {
-    try {
-      const done = await client.jobs[verb](id, { reason: given.text("why") }, { signal });
-      if (words.length === 1)
-        showJob(out, done, verb === "retry" ? "It is tried again." : "Cancelled, or asked to stop.");
-      else if (out.isJson) out.json(done);
-      else out.line(`${done.id} ${done.state}`);
-    } catch (error) {
-      if (words.length === 1 || !(isNotFound(error) || isConflict(error))) throw error;
-      out.note(`${printable(id)}: ${printable(error.message)}`);
-      failure = error;
-    }
-  }
-  if (failure !== undefined) throw failure;
+async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<void> {
+  const { words, given, client, out, signal } = call;
+  await eachOf(call, async (id) => {
+    const done = await client.jobs[verb](id, { reason: given.text("why") }, { signal });
+    if (words.length === 1)
+      showJob(out, done, verb === "retry" ? "It is tried again." : "Cancelled, or asked to stop.");
+    else if (out.isJson) out.json(done);
+    else out.line(`${done.id} ${done.state}`);
+  });
 }
 
 async function showFound(

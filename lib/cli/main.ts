@@ -5,6 +5,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { pause } from "../client/backoff.ts";
 import { UsageFault } from "./fault.ts";
 import { run } from "./run.ts";
+import { secretFile } from "./secret-file.ts";
 
 const stop = new AbortController();
 // The first Ctrl-C ends what runs, a second one the process.
@@ -26,6 +27,7 @@ process.exitCode = await run(process.argv.slice(2), {
   now: Date.now,
   pause,
   read: readText,
+  secretFile,
   ask,
 });
 

@@ -20,7 +20,7 @@ const fire = command({
     const { words, given, client, out, signal } = call;
     const text = given.text("payload");
     const wish = text === undefined ? {} : { payload: await jsonFrom(call, text, "--payload") };
-    showJob(out, await client.schedules.fire(words[0] ?? "", wish, { signal }), "It runs.");
+    showJob(out, await client.schedules.fire(words[0] ?? "", wish, { signal }), "It is due now.");
   },
 });
 
@@ -61,7 +61,11 @@ const enqueue = command({
       body,
       options: { signal },
     });
-    showJob(out, made, status === 200 ? "It waits already." : "It waits for its time.");
+    showJob(
+      out,
+      made,
+      status === 200 ? "It waits already." : at === undefined ? "It is due now." : "It waits for its time.",
+    );
   },
 });
 

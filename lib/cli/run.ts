@@ -1,13 +1,14 @@
-import { CarillonProblem } from "../client/main.ts";
+import { CarillonProblem, CarillonUnreachable } from "../client/main.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Call, Command, Given } from "./command.ts";
 import { commandTable } from "./command-table.ts";
-import { connect } from "./connection.ts";
+import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
 import { commandHelp, overview, reference, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Terminal } from "./output.ts";
+import type { SecretFile } from "./secret-file.ts";
 import { painter, printable } from "./style.ts";
 import { timesIn } from "./times.ts";
 
@@ -20,6 +21,7 @@ export interface Surroundings {
   now(): number;
   pause(ms: number, signal: AbortSignal): Promise<void>;
   read(file: string): Promise<string>;
+  secretFile(file: string): Promise<SecretFile>;
   /** A person's answer; null where there is none to ask. */
   ask(question: string): Promise<string | null>;
 }
@@ -98,6 +100,7 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
     signal,
     now,
     read: around.read,
+    secretFile: around.secretFile,
     pause: (ms) => around.pause(ms, signal),
     confirm: async (question, isYes) => {
       if (isYes) return;
@@ -133,6 +136,8 @@ function errorLines(error: unknown, command: Command | undefined): string[] {
     return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id];
   }
   const sentence = error instanceof Error ? error.message : String(error);
+  if (error instanceof CarillonUnreachable && isLoopback(error.url))
+    return [sentence, "Is `npm start` running?"];
   if (!(error instanceof UsageFault)) return [sentence];
   return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
 }

@@ -3,8 +3,12 @@ import type { Output } from "./output.ts";
 import { printable } from "./style.ts";
 import type { Column } from "./table.ts";
 
-/** Coming occurrences: on the clocks of the schedule's zone, how far off, and what moves them. */
-export function showOccurrences(out: Output, times: Preview | NextOccurrences): void {
+/** Coming occurrences: on the clocks of the schedule's zone, in UTC and maybe in the zone in which times are shown, how far off, and what moves them. */
+export function showOccurrences(
+  out: Output,
+  times: Preview | NextOccurrences,
+  { alsoShown = false }: { alsoShown?: boolean } = {},
+): void {
   const { timezone } = times;
   const details: readonly Shown[] = times.details;
   const due: Column<Shown> = {
@@ -12,11 +16,19 @@ export function showOccurrences(out: Output, times: Preview | NextOccurrences): 
     text: (each) => each.due?.replace("T", " ") ?? "",
     whole: true,
   };
+  const { zone } = out.times;
+  const shown: Column<Shown> = { title: zone, text: ({ at }) => out.times.wall(at), whole: true };
+  const utc: Column<Shown> = {
+    title: "UTC",
+    text: ({ at }) => at.replace("T", " ").replace(/\.000Z$/, "Z"),
+    whole: true,
+  };
   const note: Column<Shown> = { title: "NOTE", text: noteOf };
   out.table(
     [
       { title: timezone, text: ({ wall }) => wall.replace("T", " "), whole: true },
-      { title: "UTC", text: ({ at }) => at.replace("T", " ").replace(/\.000Z$/, "Z"), whole: true },
+      ...(alsoShown && zone !== timezone && zone !== "UTC" ? [shown] : []),
+      ...(timezone === "UTC" ? [] : [utc]),
       { title: "", text: ({ at }) => out.times.relative(at), whole: true },
       ...(details.some((each) => each.due !== undefined) ? [due] : []),
       ...(details.some((each) => noteOf(each) !== "") ? [note] : []),

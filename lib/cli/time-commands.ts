@@ -5,7 +5,7 @@ import { UsageFault } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { pageSize, someOf } from "./listed.ts";
 import type { Output } from "./output.ts";
-import { timingFrom, whenOptions } from "./schedule-flags.ts";
+import { timingFrom, whenOptions, zoneOf } from "./schedule-flags.ts";
 import { showEdit } from "./shown-schedule.ts";
 import { showOccurrences } from "./shown-times.ts";
 import { printable, stateColour } from "./style.ts";
@@ -28,7 +28,7 @@ const next = command({
     const from = instantFrom(call, given.text("from"), "--from");
     const n = given.number("count", { min: 1, max: 1_000 });
     const times = await client.schedules.next(words[0] ?? "", { n, from }, { signal });
-    showOccurrences(out, times);
+    showOccurrences(out, times, { alsoShown: zoneOf(call) !== undefined });
     if (!out.isJson && times.holds !== undefined)
       out.note(
         `It is held${times.heldUntil === null ? "" : ` until ${out.times.both(times.heldUntil)}`}: carillon get ${words[0]}`,

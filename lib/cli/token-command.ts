@@ -1,7 +1,7 @@
 import type { NewToken, TokenSummary } from "../client/main.ts";
 import { type Call, type Command, command } from "./command.ts";
 import { listOptions, yesOption } from "./common-options.ts";
-import { UsageFault } from "./fault.ts";
+import { Missing, UsageFault } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { pageSize, someOf } from "./listed.ts";
 import type { Output } from "./output.ts";
@@ -17,6 +17,11 @@ const options = {
     value: "duration",
     about: "Of rotate: so long the old secret is good too; 24h if left out, 0s for not at all",
   },
+  out: {
+    value: "file",
+    about:
+      "Of create and rotate: the secret goes into this file, which you alone can read, and not to stdout",
+  },
   ...yesOption,
   ...listOptions,
 } as const;
@@ -29,13 +34,13 @@ const token = command({
   summary: "Make, list, rotate and remove tokens",
   usage: "create <name> | ls | get <id> | rotate <id> | rm <id>",
   about:
-    "A secret is shown once, alone on stdout, so that it can go into a file: carillon token create ci --scope write > token. It takes a token of scope admin. Instead of an id its name does.",
+    "A secret is shown once: --out writes it into a file of mode 0600, which is there once the token is. Without it the secret stands alone on stdout; where that goes into a file, `umask 077` comes first. It takes a token of scope admin. Instead of an id its name does.",
   words: { min: 1, max: 2 },
   options,
   examples: [
-    `carillon token create ci --scope write --prefix ci: --expires "in 90d" > ci.token`,
+    `carillon token create ci --scope write --prefix ci: --expires "in 90d" --out ci.token`,
     "carillon token ls",
-    "carillon token rotate ci > ci.token",
+    "carillon token rotate ci --out ci.token",
     "carillon token rm ci --yes",
   ],
   run: async (call) => {
@@ -56,14 +61,13 @@ const token = command({
     if (verb === "get") showTokens(out, [found]);
     else if (verb === "rotate") {
       const overlap = given.text("overlap");
-      const rotated = await client.tokens.rotate(found.id, { overlap }, { signal });
-      const { earlierUntil } = rotated;
-      handOut(
-        out,
-        rotated,
-        earlierUntil === null
-          ? "The old secret is good no more."
-          : `The old secret is good until ${out.times.both(earlierUntil)}.`,
+      await handOut(
+        call,
+        () => client.tokens.rotate(found.id, { overlap }, { signal }),
+        ({ earlierUntil }) =>
+          earlierUntil === null
+            ? "The old secret is good no more."
+            : `The old secret is good until ${out.times.both(earlierUntil)}.`,
       );
     } else {
       await call.confirm(
@@ -78,7 +82,7 @@ const token = command({
 });
 
 async function create(call: TokenCall, name: string): Promise<void> {
-  const { given, client, out, signal } = call;
+  const { given, client, signal } = call;
   const body = {
     name,
     scope: oneOf(given.text("scope"), ["read", "write", "admin"] as const, "--scope") ?? "read",
@@ -86,17 +90,29 @@ async function create(call: TokenCall, name: string): Promise<void> {
     expiresAt: instantFrom(call, given.text("expires"), "--expires"),
     rate: given.text("rate"),
   };
-  const made = await client.tokens.create(body, { signal });
-  handOut(out, made, `Made ${printable(name)} (${made.scope}, ${made.id}); its secret is not shown again.`);
+  await handOut(
+    call,
+    () => client.tokens.create(body, { signal }),
+    ({ scope, id }) => `Made ${printable(name)} (${scope}, ${id}); its secret is not shown again.`,
+  );
 }
 
-function handOut(out: Output, issued: NewToken, note: string): void {
-  if (out.isJson) {
-    out.json(issued);
-    return;
+async function handOut(
+  { given, out, secretFile }: TokenCall,
+  issue: () => Promise<NewToken>,
+  note: (issued: NewToken) => string,
+): Promise<void> {
+  const name = given.text("out");
+  const file = name === undefined ? undefined : await secretFile(name);
+  try {
+    const { token: secret, ...issued } = await issue();
+    if (file !== undefined) await file.fill(`${secret}\n`);
+    else if (!out.isJson) out.line(secret);
+    if (!out.isJson) out.note(note({ ...issued, token: secret }));
+    else out.json(file === undefined ? { ...issued, token: secret } : { ...issued, file: name });
+  } finally {
+    await file?.close();
   }
-  out.line(issued.token);
-  out.note(note);
 }
 
 async function find({ client, signal }: TokenCall, idOrName: string): Promise<TokenSummary> {
@@ -104,7 +120,7 @@ async function find({ client, signal }: TokenCall, idOrName: string): Promise<To
     return client.tokens.get(idOrName, { signal });
   for await (const each of client.tokens.list({ limit: 100, signal }))
     if (each.name === idOrName) return each;
-  throw new UsageFault(`There is no token ${JSON.stringify(idOrName)}: carillon token ls.`);
+  throw new Missing(`There is no token ${JSON.stringify(idOrName)}: carillon token ls.`);
 }
 
 function showTokens(out: Output, tokens: readonly TokenSummary[]): void {

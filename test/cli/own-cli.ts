@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { run } from "../../lib/cli/run.ts";
+import { secretFile } from "../../lib/cli/secret-file.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { startHttp } from "../../lib/local/lambda/start-http.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
@@ -107,6 +108,7 @@ async function runHere(
     now: Date.now,
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
+    secretFile,
     ask: async () => (await answered?.()) ?? answer ?? null,
   });
   return { code, out, err };

@@ -1,0 +1,176 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "carillon-told-"));
+  cli = await ownCli();
+});
+
+afterAll(async () => {
+  await cli.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const put = (key: string, ...more: string[]) =>
+  cli.carillon(["put", key, "--when", "every 1h", "--queue", "demo", ...more]);
+
+describe("names", () => {
+  test.each(["", ".", "..", "a/pause", "../tokens"])("that no key can have lead nowhere: %j", async (key) => {
+    for (const args of [
+      ["get", key],
+      ["put", key, "--when", "every 1h", "--queue", "q"],
+      ["pause", key],
+    ])
+      expect(await cli.carillon(args)).toMatchObject({ code: 2, out: "", err: /^The key (takes|may not)/ });
+  });
+});
+
+describe("of several", () => {
+  test("what is missing keeps nobody from the others, and is told at the end", async () => {
+    for (const key of ["s:1", "s:3"]) await put(key);
+    expect(await cli.carillon(["rm", "s:1", "s:2", "a/b", "s:3"])).toEqual({
+      code: 4,
+      out: "Deleted s:1.\nDeleted s:3.\n",
+      err: expect.stringMatching(/^s:2: There is no schedule.*\na\/b: .*\n2 of 4 could not be done\.\n$/),
+    });
+    await put("s:1");
+    const { id } = JSON.parse((await cli.carillon(["fire", "s:1", "--json"])).out);
+    const gone = id.replace(/^\d+/, "999");
+    const ended = await cli.carillon(["cancel", gone, "nonsense", id, "--json"]);
+    expect(ended.code).toBe(4);
+    expect(JSON.parse(ended.out)).toMatchObject({ id, state: "cancelled" });
+    const told = ended.err
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(told).toMatchObject([{ error: { of: gone } }, { error: { of: "nonsense" } }, { error: {} }]);
+  });
+
+  test("a token that nobody has is missing, and no misuse", async () => {
+    for (const verb of ["get", "rotate", "rm"])
+      expect(await cli.carillon(["token", verb, "nobody", "--yes"])).toMatchObject({ code: 4, out: "" });
+  });
+});
+
+describe("a secret", () => {
+  test("goes into a file for its owner alone, once there is one", async () => {
+    const file = path.join(folder, "ci.token");
+    writeFileSync(file, "older", { mode: 0o644 });
+    const made = await cli.carillon(["token", "create", "ci", "--out", file]);
+    expect(made).toMatchObject({ code: 0, out: "", err: /^Made ci / });
+    const secret = readFileSync(file, "utf8");
+    expect(secret).toMatch(/^carillon_\S+\n$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await cli.carillon(["ls", "--token-file", file], { env: { CARILLON_TOKEN: "" } })).code).toBe(0);
+    // Refused, it leaves what was there.
+    expect((await cli.carillon(["token", "create", "ci", "--out", file])).code).toBe(5);
+    expect(readFileSync(file, "utf8")).toBe(secret);
+    const rotated = await cli.carillon(["token", "rotate", "ci", "--out", file, "--json"]);
+    expect(JSON.parse(rotated.out)).toMatchObject({ name: "ci", file });
+    expect(rotated.out).not.toContain("carillon_");
+    expect(readFileSync(file, "utf8")).not.toBe(secret);
+    expect(readdirSync(folder)).toEqual(["ci.token"]);
+  });
+
+  test("is not made where it could not be kept", async () => {
+    const nowhere = path.join(folder, "none", "x.token");
+    expect(await cli.carillon(["token", "create", "lost", "--out", nowhere])).toMatchObject({ code: 2 });
+    expect((await cli.carillon(["token", "get", "lost"])).code).toBe(4);
+  });
+});
+
+describe("a schedule that was read", () => {
+  const more = ["--tag", "x", "--payload", "[1]", "--attempts", "9", "--group", "g", "--deadline", "1h"];
+
+  test.each([["--body"], ["--json"]])("with %s can be put back, and nothing changes", async (how) => {
+    await put("back:1", ...more, "--description", how.slice(2));
+    const { version } = JSON.parse((await cli.carillon(["get", "back:1", "--json"])).out);
+    const read = await cli.carillon(["get", "back:1", how]);
+    const again = await cli.carillon(["put", "-f", "-", "--json"], { input: read.out });
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.out)).toMatchObject({ key: "back:1", version });
+    if (how === "--body") expect(again.err).toBe("");
+    else expect(again.err).toMatch(/^Left out what is read only: id, state, version, /);
+  });
+
+  test("keeps its credentials", async () => {
+    const target = {
+      webhook: { url: "https://example.com/", headers: { Authorization: "Bearer one" } },
+    };
+    const parts = { input: JSON.stringify({ when: "every 1h", target }) };
+    await cli.carillon(["put", "back:2", "-f", "-"], parts);
+    const { out } = await cli.carillon(["get", "back:2", "--body"]);
+    expect(JSON.parse(out)).toMatchObject({ target: { webhook: { headers: { Authorization: "***" } } } });
+    const again = await cli.carillon(["put", "-f", "-", "--json"], { input: out });
+    expect(JSON.parse(again.out)).toMatchObject({ version: 1 });
+  });
+});
+
+describe("words", () => {
+  test("of a wait that the server asks for, while it lasts", async () => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      const problem = { type: "t", title: "T", status: 429, detail: "Too many.", errors: [] };
+      if (asked === 1) response.writeHead(429, { "retry-after": "1" }).end(JSON.stringify(problem));
+      else response.end('{"count":0,"more":false}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const ended = await cli.carillon(["ls", "--count", "--url", `http://127.0.0.1:${port}`]);
+    expect(ended).toEqual({ code: 0, out: "0\n", err: "It asks to wait (429): trying again in 1 s.\n" });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("of a local stack that is not there", async () => {
+    const { err } = await cli.carillon(["ls", "--url", "http://127.0.0.1:9"]);
+    expect(err).toMatch(/does not answer.*\nIs `npm start` running\?\n$/);
+  });
+
+  test("of jobs that are due now, and of those that wait", async () => {
+    await put("due:1");
+    expect((await cli.carillon(["fire", "due:1"])).out).toMatch(/^It is due now\.\n/);
+    const enqueue = ["enqueue", "--queue", "q"];
+    expect((await cli.carillon(enqueue)).out).toMatch(/^It is due now\.\n/);
+    expect((await cli.carillon([...enqueue, "--at", "in 1h"])).out).toMatch(/^It waits for its time\.\n/);
+  });
+
+  test("of what is wrong with a file, without repeating it", async () => {
+    const broken = { input: '{\n"when": "every 1h"\n"secret": "whsec_abc" }' };
+    const { code, err } = await cli.carillon(["put", "x", "-f", "-"], broken);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^--file takes a JSON object; stdin is no JSON \(line 3\)\.\n/);
+    const unquoted = await cli.carillon(["put", "x", "-f", "-"], { input: '{ "secret": whsec_abc }' });
+    expect(unquoted).toMatchObject({ code: 2, err: /^--file takes a JSON object; stdin is no JSON\.\n/ });
+    expect(err + unquoted.err).not.toContain("whsec");
+    expect((await put("x", "--tag", "")).err).toContain("tags[0] takes 1 to 100 characters, has 0");
+    const large = { input: JSON.stringify("x".repeat(250_000)) };
+    const args = ["put", "x", "--when", "every 1h", "--queue", "q", "--payload", "-"];
+    expect((await cli.carillon(args, large)).err).toContain(
+      "payload takes at most 245760 bytes as JSON, has 250002",
+    );
+  });
+});
+
+test("times are shown on the clocks of the schedule, and of the zone that is asked for", async () => {
+  await put("zone:1", "--timezone", "Asia/Tokyo");
+  await put("zone:2");
+  const title = async (...args: string[]) =>
+    (await cli.carillon(["next", ...args])).out.split("\n")[0]?.trimEnd().split(/ {2,}/);
+  expect(await title("zone:1")).toEqual(["Asia/Tokyo", "UTC"]);
+  expect(await title("zone:1", "--timezone", "Europe/Berlin")).toEqual([
+    "Asia/Tokyo",
+    "Europe/Berlin",
+    "UTC",
+  ]);
+  expect(await title("zone:1", "--timezone", "Asia/Tokyo")).toEqual(["Asia/Tokyo", "UTC"]);
+  expect(await title("zone:2")).toEqual(["UTC"]);
+});
