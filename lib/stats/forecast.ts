@@ -1,6 +1,7 @@
 import { formatDuration } from "../cadence/duration.ts";
 import type { Sql } from "../db/connect.ts";
-import { type PlannedGroup, readMade, readPlanned } from "./planned-groups.ts";
+import { readMade } from "./made.ts";
+import { type PlannedGroup, readPlanned } from "./planned-groups.ts";
 import { type Flattened, flattened } from "./spread.ts";
 import { type Minute, minuteMs, ruleOf, unfoldMinutes } from "./unfold-minutes.ts";
 
@@ -32,10 +33,14 @@ export async function readForecast(sql: Sql, minutes: number): Promise<Forecast>
   const { asOf, planned, made } = await sql.begin(async (tx) => {
     // The planner's guess is high enough for it to compile the plan, which takes longer than to run it.
     await tx`set local jit = off`;
-    const [row] = await tx<{ now: Date }[]>`select carillon.clock() as now`;
+    // One core at most: what is due is to be worked meanwhile.
+    await tx`set local max_parallel_workers_per_gather = 0`;
+    const [row] = await tx<{ now: Date; from: Date }[]>`
+      select carillon.clock() as now, min(watermark_at) as from from carillon.shards`;
     if (row === undefined) throw new Error("The database's clock gave no time.");
     const end = new Date(minuteOf(row.now) + minutes * minuteMs);
-    return { asOf: row.now, planned: await readPlanned(tx, end), made: await readMade(tx, end) };
+    const planned = await readPlanned(tx, { ...row, end });
+    return { asOf: row.now, planned, made: await readMade(tx, end) };
   }, "isolation level repeatable read");
   const from = minuteOf(asOf);
   const line = unfoldMinutes(planned.groups, from, minutes);

@@ -174,4 +174,30 @@ describe("the forecast", () => {
     expect(total).toBeLessThan(19_000);
     expect(minutes[15]?.fires).toBe(minutes[12]?.fires);
   });
+
+  test("estimates beyond many rows what slots do, from a part of them", async () => {
+    const start = Math.floor(world.clock.now().getTime() / (10 * minute)) * 10 * minute;
+    const at = new Date(start + 20 * minute);
+    await world.sql`
+      with made as (
+        insert into carillon.schedules (shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
+        select i % 16, 'fast', 'many-' || i, 'queue', carillon.clock(), 'test', carillon.clock(), 'test' from generate_series(1, 3000) i returning id, shard
+      ), specs as (
+        insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target)
+        select id, 1, 'created', carillon.clock(), 'test', 1, false, ${at}, 1200000, '{"when":"every 20m","slot":"10m"}', '{"queue":"q"}' from made
+      )
+      insert into carillon.plan (due_at, occurrence, schedule_id, version, shard, every_ms, governed)
+      select ${at}, ${at}::timestamptz - interval '3 minutes', m.id, 1, m.shard, 1200000, true from made m cross join generate_series(1, 10) k`;
+    const { exact, minutes } = await readForecast(world.sql, 60);
+    const fires = minutes.flatMap(({ at: of, fires: n }) =>
+      n === 0 ? [] : [[of.getTime() - at.getTime(), n]],
+    );
+    expect({ exact, fires }).toEqual({
+      exact: false,
+      fires: [
+        [0, 30_000],
+        [20 * minute, 30_000],
+      ],
+    });
+  });
 });
