@@ -7,6 +7,7 @@ import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
+import { TooMuchAtOnce } from "../plan/apply-wave.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, Operation, Refused } from "../plan/operation.ts";
 import {
@@ -151,7 +152,8 @@ async function inHalves<Row extends ReadRow>(
   try {
     await act(rows);
   } catch (error) {
-    run.tries += 1;
+    // No failure: halves of it fit into one transaction.
+    if (!(error instanceof TooMuchAtOnce)) run.tries += 1;
     if (concernsAll(error) || run.tries > failuresMax) throw error;
     if (others.length === 0) return noteFailure(run, first, error);
     const half = Math.ceil(rows.length / 2);

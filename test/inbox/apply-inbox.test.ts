@@ -53,7 +53,10 @@ describe("a command takes part in its caller's transaction", () => {
     expect(await world.waiting()).toBe(0);
     const [told] = await world.sql`
       select actor, origin from carillon.audit where subject = 'committed'`;
-    expect(told).toEqual({ actor: `sql:${world.caller.role}`, origin: { via: "sql", request: id, at: expect.any(String) } });
+    expect(told).toEqual({
+      actor: `sql:${world.caller.role}`,
+      origin: { via: "sql", request: id, at: expect.any(String) },
+    });
   });
 
   test("of two sessions each sees its own, and the one that commits late is not lost, though its number is smaller", async () => {
