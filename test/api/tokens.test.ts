@@ -297,7 +297,11 @@ describe("a token that is taken back while it asks", () => {
     const answer = await api.sql.begin(async (tx) => {
       await tx`select from carillon.tokens where id = ${asking.id} for update`;
       const answer = api.send(method, own, { ...by(asking.token), ...(body && { body }) });
-      for (let waits = 0; waits === 0; ) {
+      let answered = false;
+      void answer.then(() => {
+        answered = true;
+      });
+      for (let waits = 0; waits === 0 && !answered; ) {
         const found = await api.sql`
           select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
         waits = found.length;
