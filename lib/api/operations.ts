@@ -13,10 +13,10 @@ import type { Sql } from "../db/connect.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
 import {
   listRefused,
-  readOneRefused,
   type RefusedCommand,
   type RefusedPlace,
   type RefusedSearch,
+  readOneRefused,
 } from "../inbox/refusals.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { JobPlace } from "../job/job-place.ts";
