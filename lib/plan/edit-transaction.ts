@@ -7,10 +7,10 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Label } from "../schedule/shared-holds.ts";
-import { findSchedule, findScheduleById } from "../schedule/stored-schedule.ts";
+import { findPlace, findScheduleById } from "../schedule/stored-schedule.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
-import { readScheduleById, type ScheduleRead } from "./read-schedule.ts";
+import { readStored, type ScheduleRead } from "./read-schedule.ts";
 
 export interface EditDeps {
   sql: Sql;
@@ -97,16 +97,16 @@ export async function editOnce(
   /** False for one whose locks may not be taken any more. */
   mayLock: (id: string) => boolean = () => true,
 ): Promise<EditedOnce> {
-  const found = await findSchedule(tx, wish.key);
+  const found = await findPlace(tx, wish.key);
   if (found === null) {
     if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
     const { id, parcels, now } = await steps.missing(tx);
-    const after = await comingById(tx, id, now);
+    const { schedule, coming } = await readAfter(tx, id, now);
     return {
       change: "created",
-      schedule: await readScheduleById(tx, id),
+      schedule,
       parcels: await joinParcels(tx, parcels),
-      changes: { before: [], after },
+      changes: { before: [], after: coming },
     };
   }
   const context = mayLock(found.id) ? await lockForEdit(tx, found, labels) : null;
@@ -118,24 +118,27 @@ export async function editOnce(
   const before = await comingOf(tx, current, state.now, changesShown);
   const decision = await steps.decide(tx, context);
   if (decision === null) {
-    const schedule = await readScheduleById(tx, current.id);
+    const { schedule } = await readAfter(tx, current.id, state.now);
     return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
   if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
   const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller);
-  const after = decision.edit.delete === true ? [] : await comingById(tx, current.id, state.now);
+  const { schedule, coming } = await readAfter(tx, current.id, state.now);
   return {
     change: "changed",
-    schedule: await readScheduleById(tx, current.id),
+    schedule,
     parcels: await joinParcels(tx, [...(decision.freed ?? []), ...parcels]),
-    changes: { before, after },
+    changes: { before, after: decision.edit.delete === true ? [] : coming },
   };
 }
 
 /** An answer shows so many of the occurrences to come. */
 const changesShown = 5;
 
-async function comingById(tx: Tx, id: string, now: Date): Promise<Date[]> {
+/** As it stands in this transaction, also one that is deleted; and what is to come of it. */
+async function readAfter(tx: Tx, id: string, now: Date): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
   const stored = await findScheduleById(tx, id);
-  return stored === null ? [] : await comingOf(tx, stored, now, changesShown);
+  const [schedule] = stored === null ? [] : await readStored(tx, [stored]);
+  if (stored === null || schedule === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
+  return { schedule, coming: await comingOf(tx, stored, now, changesShown) };
 }

@@ -6,7 +6,7 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { type Hold, holdsOf } from "../schedule/holds.ts";
 import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { findSchedule, findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
@@ -39,13 +39,6 @@ export interface ScheduleRead {
   lastJob?: JobRead | null;
 }
 
-export async function readScheduleById(tx: Tx, id: string): Promise<ScheduleRead> {
-  const stored = await findScheduleById(tx, id);
-  const [read] = stored === null ? [] : await readStored(tx, [stored], backlogLookedAt);
-  if (read === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
-  return read;
-}
-
 /** One schedule, with its newest job. */
 export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | null> {
   const stored = await findSchedule(tx, key);
@@ -74,7 +67,9 @@ export async function readStored(
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
   const owed = await oldestOwed(tx, ids);
-  const rechecks = await rechecksOf(tx, ids, now);
+  // Handlers alone ask for them.
+  const handled = stored.filter(({ body }) => "handler" in body.target).map(({ id }) => id);
+  const rechecks = handled.length === 0 ? new Map<string, Rechecks>() : await rechecksOf(tx, handled, now);
   return stored.map((schedule) => {
     const {
       cadence,

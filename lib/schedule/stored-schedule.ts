@@ -57,7 +57,10 @@ const defaultValues: ReadonlyMap<string, unknown> = new Map(Object.entries(defau
 export function sparseBody(body: ScheduleBody): SparseBody {
   const { target: _target, payload: _payload, paused: _paused, ...rest } = body;
   const named = Object.entries(rest).filter(
-    ([name, value]) => !isDeepStrictEqual(value, defaultValues.get(name)),
+    ([name, value]) =>
+      value !== defaultValues.get(name) &&
+      // Of what is no object the first look has told all.
+      !(typeof value === "object" && isDeepStrictEqual(value, defaultValues.get(name))),
   );
   return { when: body.when, ...Object.fromEntries(named) };
 }
@@ -113,6 +116,13 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
   const [row] = await tx<StoredRow[]>`
     select ${storedColumns(tx)} from ${withSpec(tx)} where s.key = ${key} and s.deleted_at is null`;
   return row === undefined ? null : stored(row);
+}
+
+/** No more than what its locks are taken by. */
+export async function findPlace(tx: Tx, key: string): Promise<{ id: string; shard: number } | null> {
+  const [row] = await tx<{ id: string; shard: number }[]>`
+    select id, shard from carillon.schedules where key = ${key} and deleted_at is null`;
+  return row ?? null;
 }
 
 /** Those of these keys that there are, without their payloads. */

@@ -14,16 +14,21 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const schedules = number(options, "schedules", 300_000);
   const runs = number(options, "runs", 3);
   say(machine());
-  await using stack = await benchStack(options["data-dir"], 3);
+  await using stack = await benchStack(options["data-dir"], 4);
   await seedSchedules(stack.sql, schedules, say);
   await ensureAdminToken(stack.sql, bearer);
-  const api = assemble(stack.env);
-  const send = async (method: string, path: string, body?: unknown) => {
-    const event = httpEvent(method, path, { headers: { authorization: `Bearer ${bearer}` }, body });
-    const { statusCode, body: text } = await api.handler(event, invocation);
-    if (statusCode >= 300) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
-    return text;
-  };
+  // Two, as Lambda has one for each request that is under way, with a connection of its own.
+  const functions = [assemble(stack.env), assemble(stack.env)];
+  const [send, ...others] = functions.map(
+    ({ handler }): Send =>
+      async (method, path, body) => {
+        const event = httpEvent(method, path, { headers: { authorization: `Bearer ${bearer}` }, body });
+        const { statusCode, body: text } = await handler(event, invocation);
+        if (statusCode >= 300) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
+        return text;
+      },
+  );
+  if (send === undefined) throw new Error("There is no function to send to.");
   try {
     await singles(send, "warm", 300);
     await stack.sql`checkpoint`;
@@ -34,9 +39,12 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     for (let run = 1; run <= runs; run++) {
       await tick({ sql: stack.sql, queue: stack.queue, log: silentLog }, tickDefaults, () => false);
       await stack.sql`checkpoint`;
-      for (const [name, rate] of await batches(send, run, number(options, "batches", 20))) {
-        const rates = figures[name] ?? [];
-        figures[name] = [...rates, rate];
+      for (const callers of [[send], [send, ...others]]) {
+        const prefix = `batch:${run}:${callers.length}`;
+        for (const [name, rate] of await batches(callers, prefix, number(options, "batches", 20))) {
+          const figure = `${name}By${callers.length}`;
+          figures[figure] = [...(figures[figure] ?? []), rate];
+        }
       }
     }
     const batch = Object.fromEntries(
@@ -47,7 +55,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       select count(*)::int as count from carillon.schedules where starts_with(key, 'batch:') and deleted_at is null`;
     if (row?.count !== 0) throw new Error(`${row?.count} schedules of the batches are left.`);
     return {
-      perSecond: batch["createPerSecond"],
+      perSecond: batch["createBy2PerSecond"],
       create: single,
       batch,
       schedules,
@@ -55,7 +63,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       settings: stack.settings,
     };
   } finally {
-    await api.close();
+    for (const { close } of functions) await close();
   }
 }
 
@@ -102,21 +110,25 @@ async function latencies(count: number, act: (n: number) => Promise<unknown>): P
   return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1 - 1 / taken.length) };
 }
 
-/** The same thousands of schedules made, put again unchanged, changed and deleted. */
-async function batches(send: Send, run: number, count: number): Promise<[string, number][]> {
+/** The same thousands of schedules made, put again unchanged, changed and deleted, by so many callers at once. */
+async function batches(callers: readonly Send[], prefix: string, count: number): Promise<[string, number][]> {
   const keys = Array.from({ length: count }, (_, batch) =>
-    Array.from({ length: 1_000 }, (_, n) => ({ key: `batch:${run}:${batch}:${n}`, n: batch * 1_000 + n })),
+    Array.from({ length: 1_000 }, (_, n) => ({ key: `${prefix}:${batch}:${n}`, n: batch * 1_000 + n })),
   );
   const each = async (
     name: string,
     operation: (key: string, n: number) => object,
   ): Promise<[string, number]> => {
     const startedAt = performance.now();
-    for (const batch of keys) {
-      const operations = batch.map(({ key, n }) => operation(key, n));
-      const answer = await send("POST", "/v1/schedules:batch", { operations });
-      if (answer.includes('"error"')) throw new Error(`A ${name} was refused: ${answer.slice(0, 500)}`);
-    }
+    const left = keys.values();
+    const call = async (send: Send) => {
+      for (const batch of left) {
+        const operations = batch.map(({ key, n }) => operation(key, n));
+        const answer = await send("POST", "/v1/schedules:batch", { operations });
+        if (answer.includes('"error"')) throw new Error(`A ${name} was refused: ${answer.slice(0, 500)}`);
+      }
+    };
+    await Promise.all(callers.map(call));
     return [name, perSecond(count * 1_000, performance.now() - startedAt)];
   };
   return [
