@@ -1,11 +1,36 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What takes a minute or more: begun last, it would be waited for while nothing else is left to do. */
+const long = [
+  "test/time/year.test.ts",
+  "test/crash/crash.test.ts",
+  "test/local/start.test.ts",
+  "test/readme.test.ts",
+  "test/cli/cli.test.ts",
+  "test/cli/help.test.ts",
+  "test/client/package.test.ts",
+  "test/race/race.test.ts",
+  "test/api/idempotency-crash.test.ts",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = long.findIndex((file) => moduleId.endsWith(file));
+      return place === -1 ? long.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     environment: "node",
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // By default one of two cores is left idle, and much of the time is spent waiting for disks.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: ["test/support/postgres.ts"],

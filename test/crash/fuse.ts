@@ -161,7 +161,7 @@ function scopeOf(): Scope {
   return {
     enter: (statement) => {
       const text = textOf(statement).trim();
-      if (text === "begin") [inside, committing, shard] = [true, false, ""];
+      if (text.startsWith("begin")) [inside, committing, shard] = [true, false, ""];
       else if (committing) [inside, committing, shard] = [false, false, ""];
       if (text === "commit" || text === "rollback") committing = true;
       if (text.includes("pg_advisory_xact_lock")) shard = ` of shard ${valuesOf(statement)[1]}`;
