@@ -1,5 +1,4 @@
-import { ConnectionLost } from "../db/connection-lost.ts";
-import { type SqlState, sqlState } from "../db/sql-state.ts";
+import { isPassingFailure } from "../db/passing-failure.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { Problem, problemDocument } from "./problem.ts";
@@ -12,17 +11,6 @@ const passingSeconds = "1";
 export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", error="invalid_token"' };
 
 const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
-
-/** States in which the same request is likely to succeed a moment later. */
-const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
-  "cancelled",
-  "deadlock",
-  "lock_timeout",
-  "read_only",
-  "serialization_failure",
-  "shutdown",
-  "too_many_connections",
-]);
 
 /**
  * The answer to a request that ended in an error. A caller reads only what was worded for callers; of anything
@@ -38,7 +26,7 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
     const document = problemDocument(error.kind, { detail: error.message });
     return toHttp({ status: document.status, body: document, headers: error.headers }, contentType);
   }
-  if (error instanceof ConnectionLost || passing.has(sqlState(error))) {
+  if (isPassingFailure(error)) {
     const document = problemDocument("unavailable", {
       detail: "The database does not answer at the moment; try again.",
       requestId,

@@ -71,6 +71,21 @@ const job = command({
     showJob(out, await client.jobs.get(words[0] ?? "", { signal })),
 });
 
+/** A call does so many; with the cursor that it answers the next one goes on. */
+async function inParts(
+  { out }: Pick<Call<never>, "out">,
+  total: { done: number },
+  act: (cursor: string | undefined) => Promise<{ done: number; cursor?: string | undefined }>,
+): Promise<void> {
+  for (let cursor: string | undefined; ; ) {
+    const part = await act(cursor);
+    total.done += part.done;
+    cursor = part.cursor;
+    if (cursor === undefined) return;
+    out.note(`${total.done} so far`);
+  }
+}
+
 const retry = command({
   name: "retry",
   group: "Jobs",
@@ -108,14 +123,11 @@ const retry = command({
       given.flag("yes"),
     );
     const total = { done: 0, leftOut: 0 };
-    for (let cursor: string | undefined; ; ) {
+    await inParts(call, total, async (cursor) => {
       const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
-      total.done += part.done;
       total.leftOut += part.leftOut;
-      cursor = part.cursor;
-      if (cursor === undefined) break;
-      out.note(`${total.done} so far`);
-    }
+      return part;
+    });
     if (out.isJson) out.json(total);
     else
       out.line(
@@ -148,14 +160,11 @@ const cancel = command({
       throw new UsageFault("Name what to cancel: ids, or --key, --prefix, --group, --tag, --target.");
     await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
     const total = { done: 0, running: 0 };
-    for (let cursor: string | undefined; ; ) {
+    await inParts(call, total, async (cursor) => {
       const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
-      total.done += part.done;
       total.running += part.running;
-      cursor = part.cursor;
-      if (cursor === undefined) break;
-      out.note(`${total.done} so far`);
-    }
+      return part;
+    });
     if (out.isJson) out.json(total);
     else
       out.line(
