@@ -26,6 +26,9 @@ import type { Tx } from "./connect.ts";
  * parcels there only those that wait, which nobody else does, and with `skip locked` those that have been given a turn. A change of
  * limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *
+ * Then, and with no lock of this list to come but of parcels that nobody else has: cadences and targets that are new, each by their
+ * values, and the keys of new schedules, ascending. Who makes one has others wait for it.
+ *
  * Who creates a schedule with a group or tags, or edits one into them, locks these labels shared and then reads which holds they
  * have; so does who carries a hold to members. Who sets or releases a hold of a label locks it exclusively, and nothing after it. So
  * whoever comes under the label is either seen by the walk through its members or sees the hold itself.

@@ -1,34 +1,29 @@
-import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { jobId } from "../job/job-id.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { BeginAnew } from "./begin-anew.ts";
 import { changeTogether } from "./change-together.ts";
+import {
+  appliedToMissing,
+  decideMissing,
+  jobAsked,
+  type MissingDecided,
+  refusedBy,
+} from "./decide-missing.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
 import { askedTogether, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
-import { makeSchedules, type Prepared, prepareSchedule } from "./make-schedules.ts";
+import { makeSchedules, type Prepared } from "./make-schedules.ts";
+import { makeShared, specsToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
-import { onceOf } from "./planned-job.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "./schedule-holds.ts";
-import { type ShardState, shardOf } from "./shard.ts";
-
-/** Rolls back what was done: somebody was quicker, or labels are needed that nobody has locked. */
-export class BeginAnew extends Error {
-  override readonly name = "BeginAnew";
-  readonly labels: readonly Label[];
-
-  constructor(labels: readonly Label[] = []) {
-    super("The operations begin anew.");
-    this.labels = labels;
-  }
-}
+import { cutOf, type ShardState, stateOf } from "./shard.ts";
 
 /** Rolls back what was done: it would keep everybody's claims and ticks waiting for seconds. */
 export class TooMuchAtOnce extends Error {
@@ -44,86 +39,99 @@ export class TooMuchAtOnce extends Error {
 /** So many edits are done one by one while claims and ticks wait, at some milliseconds each. */
 export const oneByOneMax = 100;
 
-export interface WaveDone {
+export interface WavesDone {
   results: Map<Operation, Applied>;
   parcels: OutgoingParcel[];
   /** How much had to be done by itself. */
   oneByOne: number;
 }
 
-type Decided =
-  | { operation: Operation; make: Prepared }
-  | { operation: Operation; unlocked: readonly Label[] }
-  | { operation: Operation; change: DecidedEdit }
-  | { operation: Operation; applied: Applied };
+/** `left`: what is still to be done, of each key in its order. */
+export type WaveDone = WavesDone & { left: (readonly Operation[])[] };
 
-/** One operation of each of these keys: all are decided, and then done, those that are plain in a few statements together. */
+type Unlocked = { operation: Operation; unlocked: readonly Label[] };
+
+type Decided = MissingDecided | Unlocked | { operation: Operation; change: DecidedEdit };
+
+/**
+ * The next operation of each key that does something: all are decided, and then done, those that are plain in a few statements together,
+ * and what is missing is made in one.
+ */
 export async function applyWave(
   tx: Tx,
-  operations: readonly Operation[],
+  ofKeys: readonly (readonly Operation[])[],
   locked: ManyLocked,
   budget: number,
 ): Promise<WaveDone> {
   const { standing, states, labels } = locked;
-  const ids = operations.flatMap(({ key }) => standing.get(key)?.id ?? []);
+  const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
   const known = await askedTogether(tx, { ids, labels }, cutOf(states));
-  const decided: Decided[] = [];
-  for (const operation of operations) decided.push(await decide(tx, operation, locked, known));
-  const unlocked = decided.flatMap((each) => ("unlocked" in each ? each.unlocked : []));
+  const decided: Exclude<Decided, Unlocked>[] = [];
+  const unlocked: Label[] = [];
+  const left: (readonly Operation[])[] = [];
+  for (const own of ofKeys) {
+    const next = await decideNext(tx, own, locked, known);
+    for (const each of next) {
+      if ("unlocked" in each) unlocked.push(...each.unlocked);
+      else decided.push(each);
+    }
+    if (next.length < own.length) left.push(own.slice(next.length));
+  }
   if (unlocked.length > 0) throw new BeginAnew(unlocked);
-
-  const results = new Map<Operation, Applied>();
-  for (const each of decided) if (!("unlocked" in each)) results.set(each.operation, appliedOf(each));
+  const results = new Map(decided.map((each) => [each.operation, appliedOf(each)]));
   const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
   const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
+  if (changes.length > 0 || left.length > 0) {
+    const specs = [...made, ...changes.map(({ edit }) => edit)].flatMap(({ spec }) => spec ?? []);
+    await makeShared(tx, [...specs, ...(await specsToCome(left.flat(), locked, known))]);
+  }
+  return { results, left, ...(await makeAndChange(tx, made, changes, budget)) };
+}
+
+async function makeAndChange(
+  tx: Tx,
+  made: readonly Prepared[],
+  changes: readonly DecidedEdit[],
+  budget: number,
+): Promise<Pick<WavesDone, "parcels" | "oneByOne">> {
   const ofMade = await makeSchedules(tx, made);
   const { parcels, others } = await changeTogether(tx, changes);
   if (others.length > budget) throw new TooMuchAtOnce();
   parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
   for (const { current, state, edit, holdsAfter, caller } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
-  return { results, parcels, oneByOne: others.length };
+  return { parcels, oneByOne: others.length };
 }
 
-async function decide(
+/** Where one did nothing, the one after it in its key is decided with it. */
+async function decideNext(
   tx: Tx,
-  operation: Operation,
-  { standing, states, newIds, labels }: ManyLocked,
+  own: readonly Operation[],
+  locked: ManyLocked,
   known: Known,
-): Promise<Decided> {
-  try {
-    const found = standing.get(operation.key);
-    if (found !== undefined) {
-      const state = stateOf(states, found.shard);
-      const current = await afterEndedHold(tx, found, state);
-      return await decideEdit(tx, operation, { current, state, labels, known });
-    }
-    return { operation, make: await prepare(operation, newIds.get(operation), states, known) };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { kind, message, faults } = error;
-    const refused: Applied = {
-      change: "refused",
-      key: operation.key,
-      refusal: { kind, message, faults },
-    };
-    return { operation, applied: refused };
+): Promise<Decided[]> {
+  const decided: Decided[] = [];
+  for (const operation of own) {
+    const each = await decide(tx, operation, locked, known);
+    decided.push(each);
+    if (!("applied" in each)) break;
   }
+  return decided;
 }
 
-async function prepare(
-  operation: Operation,
-  id: string | undefined,
-  states: ManyLocked["states"],
-  known: Known,
-): Promise<Prepared> {
-  const { key, ifMatch } = operation;
-  if (operation.kind !== "put") throw new Refusal("missing", `There is no schedule ${key}.`);
-  if (ifMatch !== undefined)
-    throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-  // It was there when the ids were given out, and an operation before this one failed to delete it, or succeeded.
-  if (id === undefined) throw new BeginAnew();
-  return prepareSchedule(known, stateOf(states, shardOf(id)), { ...operation, id });
+async function decide(tx: Tx, operation: Operation, locked: ManyLocked, known: Known): Promise<Decided> {
+  const { standing, states, labels } = locked;
+  const { key } = operation;
+  const found = standing.get(key);
+  if (found === undefined) return decideMissing(operation, locked, known);
+  try {
+    const state = stateOf(states, found.shard);
+    const current = await afterEndedHold(tx, found, state);
+    standing.set(key, current);
+    return await decideEdit(tx, operation, { current, state, labels, known });
+  } catch (error) {
+    return { operation, applied: refusedBy(error, key) };
+  }
 }
 
 async function decideEdit(
@@ -144,36 +152,13 @@ async function decideEdit(
   return { operation, change: { ...decision, current, state, caller } };
 }
 
-function appliedOf(decided: Exclude<Decided, { unlocked: readonly Label[] }>): Applied {
-  if ("applied" in decided) return decided.applied;
-  if ("make" in decided) {
-    const { wish, spec } = decided.make;
-    const { id, key } = wish;
-    return { change: "created", id, key, version: 1, ...jobAsked(decided.operation, id, spec.cadence) };
-  }
+function appliedOf(decided: Exclude<Decided, Unlocked>): Applied {
+  if (!("change" in decided)) return appliedToMissing(decided);
   const { current, edit } = decided.change;
   const { id, key, version } = current;
   const change = edit.delete === true ? "deleted" : "changed";
   const job = jobAsked(decided.operation, id, edit.spec?.cadence ?? current.cadence);
   return { change, id, key, version: version + 1, ...job };
-}
-
-function jobAsked(operation: Operation, scheduleId: string, cadence: Cadence): { job?: string } {
-  const at = operation.kind === "put" && operation.ifExists !== undefined ? onceOf(cadence) : null;
-  if (at === null) return {};
-  return { job: jobId({ scheduleId, occurrence: new Date(at), kind: "cadence", n: 0 }) };
-}
-
-function cutOf(states: ManyLocked["states"]): Date {
-  const [first] = states.values();
-  if (first === undefined) throw new Error("There are no shards.");
-  return first.now;
-}
-
-function stateOf(states: ReadonlyMap<number, ShardState>, shard: number): ShardState {
-  const state = states.get(shard);
-  if (state === undefined) throw new Error(`Shard ${shard} does not exist in carillon.shards.`);
-  return state;
 }
 
 function stepsOf(operation: Operation): EditSteps {

@@ -86,7 +86,7 @@ export function mayPass(error: unknown): boolean {
 
 export type EditedOnce =
   | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
-  /** The schedule was deleted while its locks were waited for, or is one that may not be locked. */
+  /** The schedule was deleted while its locks were waited for. */
   | "again";
 
 export async function editOnce(
@@ -94,8 +94,6 @@ export async function editOnce(
   wish: EditWish,
   steps: EditSteps,
   labels: readonly Label[],
-  /** False for one whose locks may not be taken any more. */
-  mayLock: (id: string) => boolean = () => true,
 ): Promise<EditedOnce> {
   const found = await findPlace(tx, wish.key);
   if (found === null) {
@@ -109,7 +107,7 @@ export async function editOnce(
       changes: { before: [], after: coming },
     };
   }
-  const context = mayLock(found.id) ? await lockForEdit(tx, found, labels) : null;
+  const context = await lockForEdit(tx, found, labels);
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {

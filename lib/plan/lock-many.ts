@@ -19,6 +19,16 @@ export interface ManyLocked {
   newIds: ReadonlyMap<Operation, string>;
   /** Those under which schedules may be brought. */
   labels: readonly Label[];
+  /** What schedules will ask for, as far as it can be told before they are locked. */
+  bodies: ReadonlyMap<Operation, ScheduleBody>;
+}
+
+/** What a transaction locks with them, because it has more to do after them. */
+export interface AlsoPassing {
+  /** Schedules whose gates it passes later. */
+  schedules: readonly string[];
+  /** The parcel that it settles later. */
+  parcelId: string;
 }
 
 /**
@@ -28,13 +38,13 @@ export interface ManyLocked {
 export async function lockMany(
   tx: Tx,
   operations: readonly Operation[],
-  more: readonly Label[],
+  { labels: more, also }: { labels: readonly Label[]; also?: AlsoPassing | undefined },
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number }[]>`
     select id, key, shard from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
-  const labels = [...bodies.flatMap(labelsOf), ...more];
+  const labels = [...[...bodies.values()].flatMap(labelsOf), ...more];
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
   const ids = await newScheduleIds(tx, made.length);
   const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));
@@ -45,44 +55,51 @@ export async function lockMany(
     ...found.map(({ shard }) => shard),
     ...editedAgain.map((operation) => shardOf(newIds.get(operation) ?? "")),
   ];
+  const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
   // Statements of their own, sent in this order.
   const [, , , stored, states] = await Promise.all([
     lockLabels(tx, labels),
     lockPlansShared(tx, [...gates, ...ids.map(shardOf)]),
-    closeGates(tx, gates),
+    closeGates(tx, [...gates, ...passed]),
     lockSchedules(tx, foundIds),
     readShards(tx),
   ]);
   if (stored.length < found.length) return null;
-  await lockLanesToPass(tx, bodies, stored);
-  return { standing: new Map(stored.map((schedule) => [schedule.key, schedule])), states, newIds, labels };
+  if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
+  await lockLanesToPass(tx, [...bodies.values()], stored);
+  const standing = new Map(stored.map((schedule) => [schedule.key, schedule]));
+  return { standing, states, newIds, labels, bodies };
 }
 
-/** What schedules will ask for, as far as it can be told before they are locked. */
-async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<ScheduleBody[]> {
+async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[]> {
+  const rows = await tx<{ shard: number }[]>`
+    select distinct shard from carillon.schedules where id = any(${scheduleIds}::bigint[])`;
+  return rows.map(({ shard }) => shard);
+}
+
+async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<Map<Operation, ScheduleBody>> {
   const patched = operations.flatMap(({ kind, key }) => (kind === "patch" ? [key] : []));
   const seen = new Map((await findSchedules(tx, patched)).map(({ key, body }) => [key, body]));
-  return operations.flatMap((operation) => {
+  const bodies = new Map<Operation, ScheduleBody>();
+  for (const operation of operations) {
     const before = seen.get(operation.key);
-    const bodies =
-      operation.kind === "put"
-        ? [operation.body]
-        : operation.kind === "patch" && before !== undefined
-          ? patchedOrNone(before, operation.patch)
-          : [];
+    const body = operation.kind === "put" ? operation.body : patchedOrNone(before, operation);
+    if (body === undefined) continue;
+    bodies.set(operation, body);
     // The next one of its key begins where this one ends.
-    for (const body of bodies) seen.set(operation.key, body);
-    return bodies;
-  });
+    seen.set(operation.key, body);
+  }
+  return bodies;
 }
 
 /** Why it cannot be patched so is told when it is decided. */
-function patchedOrNone(before: ScheduleBody, patch: unknown): ScheduleBody[] {
+function patchedOrNone(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
+  if (before === undefined || operation.kind !== "patch") return undefined;
   try {
-    return [patchedBody(before, patch)];
+    return patchedBody(before, operation.patch);
   } catch (error) {
-    if (error instanceof Refusal) return [];
+    if (error instanceof Refusal) return undefined;
     throw error;
   }
 }

@@ -29,8 +29,6 @@ import { readShard, shardOf } from "./shard.ts";
 export interface PutWish extends EditWish {
   body: ScheduleBody;
   ifNoneMatch?: boolean | undefined;
-  /** The id that it gets where it is made anew; one that has locks to take in order must know it before. */
-  newId?: string | undefined;
   /** From when relative times count; from now where it is left out. */
   countFrom?: Date | undefined;
 }
@@ -40,12 +38,12 @@ export function putSchedule(deps: EditDeps, wish: PutWish): Promise<EditDone> {
 }
 
 export function putSteps(wish: PutWish): EditSteps {
-  const { key, body, caller, ifMatch, ifNoneMatch, newId, countFrom } = wish;
+  const { key, body, caller, ifMatch, ifNoneMatch, countFrom } = wish;
   return {
     missing: async (tx) => {
       if (ifMatch !== undefined)
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-      return create(tx, key, body, caller, { newId, countFrom });
+      return create(tx, key, body, caller, countFrom);
     },
     decide: async (_tx, context) => {
       if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
@@ -118,9 +116,9 @@ async function create(
   key: string,
   body: ScheduleBody,
   caller: Caller,
-  { newId, countFrom }: Pick<PutWish, "newId" | "countFrom"> = {},
+  countFrom?: Date,
 ): Promise<Created> {
-  const id = newId ?? (await newScheduleId(tx));
+  const id = await newScheduleId(tx);
   const shard = shardOf(id);
   const [, , state] = await Promise.all([
     lockLabels(tx, labelsOf(body)),

@@ -46,3 +46,16 @@ export function plannedUpTo(state: ShardState, scheduleId: string): Date {
   if (BigInt(scheduleId) <= BigInt(state.watermarkSchedule)) return state.watermarkAt;
   return new Date(state.watermarkAt.getTime() - 1);
 }
+
+/** The moment at which all of them were read. */
+export function cutOf(states: ReadonlyMap<number, ShardState>): Date {
+  const [first] = states.values();
+  if (first === undefined) throw new Error("There are no shards.");
+  return first.now;
+}
+
+export function stateOf(states: ReadonlyMap<number, ShardState>, shard: number): ShardState {
+  const state = states.get(shard);
+  if (state === undefined) throw new Error(`Shard ${shard} does not exist in carillon.shards.`);
+  return state;
+}

@@ -124,7 +124,7 @@ function commitTogether(
 ): Promise<OutgoingParcel[]> {
   const passing = ended.flatMap(({ job, outcome }) => (outcome.kind === "again" ? [job.scheduleId] : []));
   return transaction.commit(async (tx) => {
-    const inside = { author, parcelId: parcel.id, passing };
+    const inside = { author, parcelId: parcel.id, schedules: passing };
     const outgoing = edits.length === 0 ? [] : await applyEditsInside(tx, edits, inside);
     // A recheck passes the gate of its shard, and gates are passed in order.
     for (const { job, outcome } of ended.toSorted(

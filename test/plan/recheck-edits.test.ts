@@ -136,7 +136,7 @@ describe("an edit between", () => {
       await applyEditsInside(tx, [{ kind: "cancel", key: "order" }], {
         author: "ann",
         parcelId: "0",
-        passing: [],
+        schedules: [],
       });
       ended = endLease(world.sql, parcel, []);
       await Promise.race([

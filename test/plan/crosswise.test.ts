@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { sqlState } from "../../lib/db/sql-state.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import type { Operation } from "../../lib/plan/operation.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { connectThrough, type WrapLine } from "../race/lines.ts";
+import { carillon } from "../support/carillon.ts";
+
+const caller = { name: "ann" };
+const keys = ["a", "b", "c", "d", "e", "f"];
+
+/** What schedules share is new in every round: cadences and targets, too, are made by several at once. */
+function operationsOn(round: number, from: number): Operation[] {
+  const rotated = [...keys.slice(from), ...keys.slice(0, from)];
+  const minute = (round * keys.length + from) % 60;
+  return rotated.flatMap((name, index): Operation[] => {
+    const key = index % 2 === 0 ? name : `${round}:${name}`;
+    const body = parseScheduleBody({
+      when: `${(minute + index) % 60} ${round} * * *`,
+      target: { queue: `q${round}-${(from + index) % 3}` },
+    });
+    const put: Operation = { kind: "put", key, caller, body };
+    const later = {
+      when: `${(minute + 7 * index) % 60} ${round} * * *`,
+      target: { queue: `p${round}-${from}` },
+    };
+    // What is refused has others of its key come later than those of other keys; and so has what is changed twice.
+    if (index % 3 === 0) return [{ kind: "resume", key, caller }, put];
+    return index % 3 === 1 ? [put, { kind: "patch", key, caller, patch: later }] : [put];
+  });
+}
+
+test("many batches at once, on the same keys in every order, close no circle", async () => {
+  const world = await carillon();
+  for (const key of keys) await world.put(key, { when: "every 1h" });
+  const failures: unknown[] = [];
+  const watched: WrapLine = (line) => ({
+    ...line,
+    run: (statement) => {
+      line.run(statement);
+      statement.then(undefined, (error: unknown) => failures.push(sqlState(error)));
+    },
+  });
+  const sql = connectThrough(world.databaseUrl, watched, { max: 12 });
+  const refused: unknown[] = [];
+  for (let round = 0; round < 10; round++) {
+    const batches = Array.from({ length: 12 }, (_, n) => operationsOn(round, n % keys.length));
+    const applied = await Promise.all(
+      batches.map((operations) => applyOperations({ sql, queue: world.queue }, operations)),
+    );
+    refused.push(...applied.flat().flatMap((each) => (each.change === "refused" ? [each.refusal.kind] : [])));
+  }
+  await sql.end();
+  // Who meets a key that is just being taken begins anew.
+  expect(failures.filter((state) => state !== "unique_violation")).toEqual([]);
+  expect(failures.length).toBeGreaterThan(0);
+  expect(new Set(refused)).toEqual(new Set(["missing"]));
+  const [rows] = await world.sql`select count(*)::int as schedules from carillon.schedules`;
+  expect(rows?.["schedules"]).toBe(keys.length + 10 * keys.length);
+  await world.stop();
+}, 60_000);
