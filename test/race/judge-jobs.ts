@@ -7,6 +7,7 @@ export interface Told {
   segments: readonly Segment[];
   versions: readonly VersionRead[];
   jobs: readonly JobRow[];
+  laterJobs: readonly JobRow[];
   ranges: readonly RangeRow[];
 }
 
@@ -48,8 +49,8 @@ function judgeJob(job: JobRow, { segments, versions }: Told): string[] {
 }
 
 /** Only what is older than two minutes when it is planned, and only if a newer one of that age runs. */
-function judgePassedOver({ segments, jobs, ranges, versions }: Told): string[] {
-  const ran = jobs
+function judgePassedOver({ segments, jobs, laterJobs, ranges, versions }: Told): string[] {
+  const ran = [...jobs, ...laterJobs]
     .filter(({ state, reason }) => state !== "skipped" || reason === "overlap")
     .map(({ occurrence }) => occurrence);
   const passed = [

@@ -32,6 +32,7 @@ export function judge(ledger: Ledger, history: History, end: number, clockGrainM
     Map.groupBy(rows, (row) => row.scheduleId);
   const versions = byKey(ledger.versions);
   const jobs = byKey(ledger.jobs);
+  const laterJobs = byKey(ledger.laterJobs);
   const ranges = byKey(ledger.ranges);
   const verdict: Verdict = {
     owed: 0,
@@ -53,6 +54,7 @@ export function judge(ledger: Ledger, history: History, end: number, clockGrainM
         segments,
         versions: own,
         jobs: jobs.get(scheduleId) ?? [],
+        laterJobs: laterJobs.get(scheduleId) ?? [],
         ranges: ranges.get(scheduleId) ?? [],
       }),
     );

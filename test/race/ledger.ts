@@ -26,6 +26,8 @@ export interface RangeRow {
 export interface Ledger {
   versions: VersionRead[];
   jobs: JobRow[];
+  /** Beyond the end: of what was passed over by then, the newer one that runs may be among them. */
+  laterJobs: JobRow[];
   ranges: RangeRow[];
   deadlocks: number;
 }
@@ -43,7 +45,7 @@ export async function readLedger(sql: Sql, end: Date): Promise<Ledger> {
   const jobs = await sql<JobRow[]>`
     select schedule_id as "scheduleId", ${epochMs(sql, "occurrence")} as occurrence, ${epochMs(sql, "due_at")} as "dueAt", version, state, attempt,
       ${epochMs(sql, "started_at")} as "startedAt", ${epochMs(sql, "finished_at")} as "finishedAt", reason
-    from carillon.jobs where occurrence <= ${end} and kind = 'cadence'`;
+    from carillon.jobs where kind = 'cadence'`;
   const ranges = await sql<RangeRow[]>`
     select schedule_id as "scheduleId", ${epochMs(sql, "from_at")} as "from", ${epochMs(sql, "to_at")} as "to", count::int as count,
       ${epochMs(sql, "noted_at")} as "notedAt", reason
@@ -52,7 +54,8 @@ export async function readLedger(sql: Sql, end: Date): Promise<Ledger> {
     select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`;
   return {
     versions: withEndedHolds(versions),
-    jobs: [...jobs],
+    jobs: jobs.filter(({ occurrence }) => occurrence <= end.getTime()),
+    laterJobs: jobs.filter(({ occurrence }) => occurrence > end.getTime()),
     ranges: [...ranges],
     deadlocks: statistics?.deadlocks ?? 0,
   };
