@@ -7,13 +7,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import type { EditDone } from "../../lib/plan/edit-transaction.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
-import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
@@ -21,6 +15,7 @@ import { workMessages } from "../../lib/worker/worker.ts";
 import type { ClaimRecorder } from "./claims.ts";
 import type { Acknowledged } from "./judge.ts";
 import { type MemoryQueues, recordOf, type SendFate } from "./memory-queues.ts";
+import { mindOf } from "./mind.ts";
 import type { Dice } from "./seeded.ts";
 
 /** What all actors share; `faults` is turned off when the healing begins. */
@@ -151,78 +146,14 @@ export async function worker(world: World, sql: Sql): Promise<void> {
   }
 }
 
-const whens = (dice: Dice, now: Date): string =>
-  dice.pick([
-    `every ${dice.between(1, 20)}s`,
-    `every ${dice.between(1, 5)}s`,
-    "*/5 * * * * *",
-    "*/2 * * * * *",
-    "* * * * *",
-    `in ${dice.between(1, 400)}s`,
-    `at ${new Date(Math.floor(now.getTime() / 1_000) * 1_000 + dice.between(-10, 300) * 1_000).toISOString()}`,
-  ]);
-
-let edits = 0;
-
 /** Somebody who changes their mind all the time. */
 export async function admin(world: World, sql: Sql, name: string): Promise<void> {
-  const { dice, queues, keys, state, counts, clock } = world;
-  const deps = { sql, queue: queues.sender(() => fate(world)) };
-  const target = () => (dice.chance(0.5) ? { queue: "race" } : { handler: "race" });
-  const retry = { attempts: 100, base: "1s", max: "5s" };
-  const overlap = () => dice.pick(["allow", "allow", "allow", "allow", "skip", "queue"] as const);
-  const body = () =>
-    parseScheduleBody({
-      when: whens(dice, clock.now()),
-      target: target(),
-      payload: { edit: ++edits },
-      overlap: overlap(),
-      retry,
-    });
-
-  const operation = (): Operation => {
-    const wish = { key: dice.pick(keys), caller: { name } };
-    const lot = dice.between(1, 100);
-    if (lot <= 55) return { ...wish, kind: "put", body: body() };
-    if (lot <= 75) return { ...wish, kind: "patch", patch: { payload: { edit: ++edits } } };
-    if (lot <= 80) return { ...wish, kind: "pause" };
-    return { ...wish, kind: lot <= 92 ? "resume" : "delete" };
-  };
-  const batch = async (): Promise<Acknowledged[]> => {
-    const operations = Array.from({ length: dice.between(2, 8) }, operation);
-    const applied = await applyOperations(deps, operations, { allOrNothing: dice.chance(0.2) });
-    const undone = applied.some(({ change }) => change === "refused") ? [] : applied;
-    return undone.flatMap((each) => ("id" in each ? [{ scheduleId: each.id, version: each.version }] : []));
-  };
-
-  const change = (key: string): Promise<EditDone | undefined> => {
-    const wish = { key, caller: { name } };
-    const lot = dice.between(1, 100);
-    if (lot <= 40) return putSchedule(deps, { ...wish, body: body() });
-    if (lot <= 50) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
-    if (lot <= 55)
-      return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits }, overlap: overlap() } });
-    if (lot <= 65) {
-      const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
-      return patchSchedule(deps, { ...wish, patch });
-    }
-    if (lot <= 77) {
-      const end = new Date(world.clock.now().getTime() + dice.between(500, 6_000));
-      return pauseSchedule(deps, { ...wish, until: dice.chance(0.5) ? end : undefined });
-    }
-    if (lot <= 92) return resumeSchedule(deps, wish);
-    return deleteSchedule(deps, wish).then(() => undefined);
-  };
-
+  const { dice, queues, state, counts } = world;
+  const mind = mindOf(world, { sql, queue: queues.sender(() => fate(world)) }, name);
   while (state.editing) {
     counts.edits += 1;
     try {
-      if (dice.chance(0.25)) world.acknowledged.push(...(await batch()));
-      else {
-        const made = await change(dice.pick(keys));
-        if (made !== undefined)
-          world.acknowledged.push({ scheduleId: made.schedule.id, version: made.schedule.version });
-      }
+      world.acknowledged.push(...(await mind.change()));
     } catch (error) {
       if (isExpected(error)) counts.unknownEdits += 1;
       else if (!(error instanceof Refusal))

@@ -22,8 +22,10 @@ function judgeOwed({ segments, jobs, ranges }: Told): string[] {
   const occurrences = new Set(jobs.map(({ occurrence }) => occurrence));
   const owing = segments.filter(({ kind }) => kind === "active" || kind === "held");
   return owing.flatMap(({ kind, owed, scheduleId, edit }) => {
+    // Between two occurrences of another cadence an `at` that is put late may lie, of which their range does not tell.
+    const own = ranges.filter(({ from, to }) => owed.includes(from) || owed.includes(to));
     return owed.flatMap((at) => {
-      const covering = ranges.filter(({ from, to }) => from <= at && at <= to);
+      const covering = own.filter(({ from, to }) => from <= at && at <= to);
       // A single run that a pause swallowed is a range of its own, within that of the cadence before it.
       const wide = covering.filter(({ from, to }) => from < to).length;
       const isJob = occurrences.has(at);

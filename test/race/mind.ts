@@ -1,0 +1,88 @@
+import type { Clock } from "../../lib/clock.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
+import type { Operation } from "../../lib/plan/operation.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import type { Acknowledged } from "./judge.ts";
+import type { Dice } from "./seeded.ts";
+
+export interface Mind {
+  /** Edits one schedule, or several in one go; what was acknowledged. */
+  change(): Promise<Acknowledged[]>;
+}
+
+const whens = (dice: Dice, now: Date): string =>
+  dice.pick([
+    `every ${dice.between(1, 20)}s`,
+    `every ${dice.between(1, 5)}s`,
+    "*/5 * * * * *",
+    "*/2 * * * * *",
+    "* * * * *",
+    `in ${dice.between(1, 400)}s`,
+    `at ${new Date(Math.floor(now.getTime() / 1_000) * 1_000 + dice.between(-10, 300) * 1_000).toISOString()}`,
+  ]);
+
+let edits = 0;
+
+/** What somebody wants next, who changes their mind all the time. */
+export function mindOf(
+  { dice, keys, clock }: { dice: Dice; keys: readonly string[]; clock: Clock },
+  deps: EditDeps,
+  name: string,
+): Mind {
+  const target = () => (dice.chance(0.5) ? { queue: "race" } : { handler: "race" });
+  const retry = { attempts: 100, base: "1s", max: "5s" };
+  const overlap = () => dice.pick(["allow", "allow", "allow", "allow", "skip", "queue"] as const);
+  const body = () =>
+    parseScheduleBody({
+      when: whens(dice, clock.now()),
+      target: target(),
+      payload: { edit: ++edits },
+      overlap: overlap(),
+      retry,
+    });
+
+  const operation = (): Operation => {
+    const wish = { key: dice.pick(keys), caller: { name } };
+    const lot = dice.between(1, 100);
+    if (lot <= 55) return { ...wish, kind: "put", body: body() };
+    if (lot <= 75) return { ...wish, kind: "patch", patch: { payload: { edit: ++edits } } };
+    if (lot <= 80) return { ...wish, kind: "pause" };
+    return { ...wish, kind: lot <= 92 ? "resume" : "delete" };
+  };
+  const batch = async (): Promise<Acknowledged[]> => {
+    const operations = Array.from({ length: dice.between(2, 8) }, operation);
+    const applied = await applyOperations(deps, operations, { allOrNothing: dice.chance(0.2) });
+    const undone = applied.some(({ change }) => change === "refused") ? [] : applied;
+    return undone.flatMap((each) => ("id" in each ? [{ scheduleId: each.id, version: each.version }] : []));
+  };
+
+  const one = (key: string): Promise<EditDone | undefined> => {
+    const wish = { key, caller: { name } };
+    const lot = dice.between(1, 100);
+    if (lot <= 40) return putSchedule(deps, { ...wish, body: body() });
+    if (lot <= 50) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
+    if (lot <= 55)
+      return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits }, overlap: overlap() } });
+    if (lot <= 65) {
+      const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
+      return patchSchedule(deps, { ...wish, patch });
+    }
+    if (lot <= 77) {
+      const end = new Date(clock.now().getTime() + dice.between(500, 6_000));
+      return pauseSchedule(deps, { ...wish, until: dice.chance(0.5) ? end : undefined });
+    }
+    if (lot <= 92) return resumeSchedule(deps, wish);
+    return deleteSchedule(deps, wish).then(() => undefined);
+  };
+
+  return {
+    change: async () => {
+      if (dice.chance(0.25)) return batch();
+      const made = await one(dice.pick(keys));
+      return made === undefined ? [] : [{ scheduleId: made.schedule.id, version: made.schedule.version }];
+    },
+  };
+}
