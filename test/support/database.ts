@@ -20,7 +20,10 @@ export interface TestDatabase {
 export async function testDatabase(of: keyof typeof templates = "migrated"): Promise<TestDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await administer(serverUrl, (sql) => sql`create database ${sql(name)} template ${sql(templates[of])}`);
+  await administer(
+    serverUrl,
+    (sql) => sql`create database ${sql(name)} template ${sql(templates[of])} strategy file_copy`,
+  );
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {

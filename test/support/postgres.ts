@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
@@ -18,9 +18,22 @@ declare module "vitest" {
   }
 }
 
+const memoryDirectory = "/dev/shm";
+const memoryNeeded = 4 * 2 ** 30;
+
+/** Thousands of databases are cloned in a run: in memory, where there is enough of it, in a tenth of the time. */
+async function quickDirectory(): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(memoryDirectory);
+    return bavail * bsize >= memoryNeeded ? memoryDirectory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
 /** One server for the whole run. Nothing in it outlives the run, so it never waits for a disk. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-test-"));
+  const dataDir = await mkdtemp(path.join(await quickDirectory(), "carillon-test-"));
   const server = await startPostgres({
     dataDir,
     settings: {
@@ -28,6 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       synchronous_commit: "off",
       full_page_writes: "off",
       shared_buffers: "64MB",
+      max_wal_size: "256MB",
       max_connections: "300",
     },
   });
