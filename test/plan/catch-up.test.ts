@@ -115,9 +115,9 @@ test("what is due now is not buried by thousands that are caught up with", async
   await world.clock.setNow(at(3 * day));
   await world.tick();
   await world.work();
-  expect(
-    world.delivered[0]?.key === "now" || world.delivered.slice(0, 60).some(({ key }) => key === "now"),
-  ).toBe(true);
+  // What is let in slowly becomes ready over the minute, and time goes on by it.
+  const now = world.delivered.find(({ key }) => key === "now");
+  expect(new Date(now?.at ?? Number.NaN).getTime() - at(3 * day).getTime()).toBeLessThan(2_000);
   for (let n = 0; n < 6; n++) {
     await world.clock.advance(minute);
     await world.tick();
