@@ -17,8 +17,8 @@ import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
 import { askedTogether, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
-import { makeSchedules, type Prepared } from "./make-schedules.ts";
-import { makeShared, specsToCome } from "./make-shared.ts";
+import { makeSchedules } from "./make-schedules.ts";
+import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
@@ -61,7 +61,7 @@ export async function applyWave(
   tx: Tx,
   ofKeys: readonly (readonly Operation[])[],
   locked: ManyLocked,
-  budget: number,
+  { budget, isFirst }: { budget: number; isFirst: boolean },
 ): Promise<WaveDone> {
   const { standing, states, labels } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
@@ -69,12 +69,16 @@ export async function applyWave(
   const decided: Exclude<Decided, Unlocked>[] = [];
   const unlocked: Label[] = [];
   const left: (readonly Operation[])[] = [];
+  let oneByOne = 0;
   for (const own of ofKeys) {
     const next = await decideNext(tx, own, locked, known);
     for (const each of next) {
       if ("unlocked" in each) unlocked.push(...each.unlocked);
       else decided.push(each);
+      // To decide it was to cancel a job already.
+      if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
     }
+    if (oneByOne > budget) throw new TooMuchAtOnce();
     if (next.length < own.length) left.push(own.slice(next.length));
   }
   if (unlocked.length > 0) throw new BeginAnew(unlocked);
@@ -83,24 +87,17 @@ export async function applyWave(
   const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
   if (changes.length > 0 || left.length > 0) {
     const specs = [...made, ...changes.map(({ edit }) => edit)].flatMap(({ spec }) => spec ?? []);
-    await makeShared(tx, [...specs, ...(await specsToCome(left.flat(), locked, known))]);
+    const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
+    await makeShared(tx, [...specs, ...later]);
   }
-  return { results, left, ...(await makeAndChange(tx, made, changes, budget)) };
-}
-
-async function makeAndChange(
-  tx: Tx,
-  made: readonly Prepared[],
-  changes: readonly DecidedEdit[],
-  budget: number,
-): Promise<Pick<WavesDone, "parcels" | "oneByOne">> {
   const ofMade = await makeSchedules(tx, made);
   const { parcels, others } = await changeTogether(tx, changes);
-  if (others.length > budget) throw new TooMuchAtOnce();
+  oneByOne += others.length;
+  if (oneByOne > budget) throw new TooMuchAtOnce();
   parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
   for (const { current, state, edit, holdsAfter, caller } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
-  return { parcels, oneByOne: others.length };
+  return { results, left, parcels, oneByOne };
 }
 
 /** Where one did nothing, the one after it in its key is decided with it. */

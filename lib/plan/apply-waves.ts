@@ -25,9 +25,9 @@ export async function applyWaves(
   const locked = await lockMany(tx, operations, { labels, also });
   if (locked === null) throw new BeginAnew();
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
-  while (left.length > 0) {
+  for (let isFirst = true; left.length > 0; isFirst = false) {
     if (all.oneByOne > budget) throw new TooMuchAtOnce();
-    const wave = await applyWave(tx, left, locked, budget - all.oneByOne);
+    const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst });
     // Each wave after the first costs about what an edit by itself does.
     all.oneByOne += wave.oneByOne + 1;
     for (const [operation, applied] of wave.results) all.results.set(operation, applied);

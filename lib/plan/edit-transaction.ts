@@ -8,6 +8,7 @@ import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { findPlace, findScheduleById } from "../schedule/stored-schedule.ts";
+import { BeginAnew } from "./begin-anew.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
@@ -66,7 +67,8 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
         labels = done.unlockedLabels;
       }
     } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
+      const isLast = attempt === attemptsMax && !(error instanceof BeginAnew);
+      if (!mayPass(error) || isLast) throw error;
     }
     if (attempt === attemptsMax)
       throw new PassingConflict(
@@ -79,6 +81,7 @@ export const attemptsMax = 5;
 
 /** What another try may be spared. */
 export function mayPass(error: unknown): boolean {
+  if (error instanceof BeginAnew) return true;
   const state = sqlState(error);
   if (state === "deadlock" || state === "serialization_failure") return true;
   return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";

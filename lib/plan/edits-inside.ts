@@ -5,7 +5,6 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
-import { BeginAnew } from "./begin-anew.ts";
 import { mayPass } from "./edit-transaction.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
@@ -44,15 +43,20 @@ export async function applyEditsInside(
         budget: Number.POSITIVE_INFINITY,
         also,
       });
-      for (const [{ kind }, applied] of results) {
+      for (const [{ kind, key }, applied] of results) {
         if (applied.change !== "refused") continue;
         const { kind: why, message, faults } = applied.refusal;
-        if (kind !== "delete" || why !== "missing") throw new Refusal(why, message, faults);
+        if (kind === "delete" && why === "missing") continue;
+        throw new Refusal(
+          why,
+          `ctx.schedule.${kind === "put" ? "put" : "cancel"}(${JSON.stringify(key)}): ${message}`,
+          faults,
+        );
       }
       await tx`release savepoint carillon_edits`;
       return await joinParcels(tx, parcels);
     } catch (error) {
-      if (!(error instanceof BeginAnew || mayPass(error))) throw error;
+      if (!mayPass(error)) throw error;
       if (beginning === beginningsMax)
         throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }

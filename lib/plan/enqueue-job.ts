@@ -5,6 +5,7 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { BeginAnew } from "./begin-anew.ts";
 import { cancelJobsInside } from "./cancel-jobs.ts";
 import { type EditDeps, type EditSteps, edit } from "./edit-transaction.ts";
 import { isJob, onceOf, readAnyJob } from "./planned-job.ts";
@@ -70,7 +71,9 @@ export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps 
       // What is not due yet goes with its version; what runs goes on.
       if (open === null || job.dueAt > state.now || job.state === "running") return decision;
       const by = { caller: wish.caller, detail: { job: job.id, replaced: true } };
-      const { parcels } = await cancelJobsInside(tx, [job], by);
+      const { done, parcels } = await cancelJobsInside(tx, [job], by);
+      // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
+      if (done.some(({ became }) => became === "moved")) throw new BeginAnew();
       return { ...decision, freed: parcels };
     },
   };

@@ -6,7 +6,9 @@ import { type Label, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { targetName } from "../schedule/target-name.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
+import { withWaitingRechecks } from "./end-rechecks.ts";
 import type { Operation } from "./operation.ts";
+import { onceOf } from "./planned-job.ts";
 import { patchedBody } from "./schedule-edits.ts";
 import { readShards, type ShardState, shardOf } from "./shard.ts";
 
@@ -32,8 +34,8 @@ export interface AlsoPassing {
 }
 
 /**
- * Takes every lock that the operations will take, in the order in which everybody takes them, so that no circle can close. Null where a
- * schedule was deleted while its locks were waited for. `labels`: those of which it turned out that they are needed too.
+ * Takes every lock that the operations will take, in the order in which everybody takes them, so that no circle can close. Null where
+ * somebody was quicker: a schedule was deleted while its locks were waited for. `labels`: those of which it turned out that they are needed too.
  */
 export async function lockMany(
   tx: Tx,
@@ -67,6 +69,7 @@ export async function lockMany(
   ]);
   if (stored.length < found.length) return null;
   if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
+  if (!(await lockReplaced(tx, operations, stored))) return null;
   await lockLanesToPass(tx, [...bodies.values()], stored);
   const standing = new Map(stored.map((schedule) => [schedule.key, schedule]));
   return { standing, states, newIds, labels, bodies };
@@ -113,6 +116,26 @@ function madeBy(operations: readonly Operation[], live: ReadonlySet<string>): Op
   });
 }
 
+/** Of jobs that may be replaced: what they wait in and at. False where one is moved at this very moment. */
+async function lockReplaced(
+  tx: Tx,
+  operations: readonly Operation[],
+  stored: readonly StoredSchedule[],
+): Promise<boolean> {
+  const keys = new Set(
+    operations.flatMap((each) => (each.kind === "put" && each.ifExists === "replace" ? [each.key] : [])),
+  );
+  const replaced = stored.flatMap(({ id, key, cadence }) => {
+    const at = keys.has(key) ? onceOf(cadence) : null;
+    return at === null ? [] : [{ id, occurrence: new Date(at) }];
+  });
+  if (replaced.length === 0) return true;
+  const [row] = await tx<{ locked: boolean }[]>`
+    select carillon.lock_parcels_of(${tx.array(replaced.map(({ occurrence }) => occurrence))}::timestamptz[],
+      ${replaced.map(({ id }) => id)}::bigint[]) as locked`;
+  return row?.locked === true;
+}
+
 /** The lanes that the schedules have, and those that they will have; none for nearly all. */
 async function lockLanesToPass(
   tx: Tx,
@@ -121,7 +144,14 @@ async function lockLanesToPass(
 ): Promise<void> {
   const grouped = bodies.filter(({ group }) => group !== null);
   const willExclude = bodies.some(({ overlap }) => overlap !== "allow");
-  const passing = stored.filter(({ lane, body }) => willExclude || lane !== null || body.overlap !== "allow");
+  // Under the gate nobody asks for another recheck.
+  const rechecked = await withWaitingRechecks(
+    tx,
+    stored.flatMap(({ id, body }) => ("handler" in body.target ? [id] : [])),
+  );
+  const passing = stored.filter(
+    ({ id, lane, body }) => willExclude || lane !== null || body.overlap !== "allow" || rechecked.has(id),
+  );
   if (grouped.length === 0 && passing.length === 0) return;
   await tx`
     select carillon.lock_lanes(${passing.map(({ id }) => id)}::bigint[], array(

@@ -1,40 +1,50 @@
+import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
-import { cadenceIds } from "../schedule/cadence-columns.ts";
-import { resolveSpec } from "../schedule/resolve-spec.ts";
+import { type CalendarRef, cadenceIds } from "../schedule/cadence-columns.ts";
+import { resolveCadence } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { targetName } from "../schedule/target-name.ts";
-import type { Spec } from "../schedule/write-schedule.ts";
 import type { Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 import { cutOf } from "./shard.ts";
 
+/** What of a spec others may have, too. */
+export interface Shared {
+  body: Pick<ScheduleBody, "target">;
+  cadence: Cadence;
+  calendar: CalendarRef | null;
+}
+
 /**
  * What schedules share: cadences and targets. Who makes one that is new has others wait for it, so that everybody makes all cadences that
  * he will need first, then targets, then keys.
  */
-export async function makeShared(tx: Tx, specs: readonly Spec[]): Promise<void> {
+export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void> {
   if (specs.length < 2) return;
   await cadenceIds(tx, specs);
   const names = [...new Set(specs.map(({ body }) => targetName(body.target)))].sort();
   await tx`select carillon.target_named(n) from unnest(${names}::text[]) n`;
 }
 
-/** Those of operations that are decided only after others of their keys; none where that will be refused. */
-export async function specsToCome(
+/** What is needed by operations that are decided only after others of their keys; none where that will be refused. */
+export async function sharedToCome(
   operations: readonly Operation[],
   { bodies, states }: Pick<ManyLocked, "bodies" | "states">,
   known: Known,
-): Promise<Spec[]> {
-  const specs: Spec[] = [];
+): Promise<Shared[]> {
+  const shared: Shared[] = [];
   for (const operation of operations) {
     const body = bodies.get(operation);
     if (body === undefined) continue;
+    const calendar = body.calendar === null ? null : await known.calendar(body.calendar.name);
+    if (body.calendar !== null && calendar === null) continue;
     try {
-      specs.push(await resolveSpec(known.calendar, operation.key, body, cutOf(states), operation.countFrom));
+      shared.push({ body, calendar, cadence: resolveCadence(operation.key, body, cutOf(states), calendar) });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
   }
-  return specs;
+  return shared;
 }
