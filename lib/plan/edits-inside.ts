@@ -7,7 +7,7 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { mayPass } from "./edit-transaction.ts";
 import type { AlsoPassing } from "./lock-many.ts";
-import type { Operation } from "./operation.ts";
+import type { Applied, Operation } from "./operation.ts";
 
 /** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
@@ -43,16 +43,7 @@ export async function applyEditsInside(
         budget: Number.POSITIVE_INFINITY,
         also,
       });
-      for (const [{ kind, key }, applied] of results) {
-        if (applied.change !== "refused") continue;
-        const { kind: why, message, faults } = applied.refusal;
-        if (kind === "delete" && why === "missing") continue;
-        throw new Refusal(
-          why,
-          `ctx.schedule.${kind === "put" ? "put" : "cancel"}(${JSON.stringify(key)}): ${message}`,
-          faults,
-        );
-      }
+      refuseWhole(results);
       await tx`release savepoint carillon_edits`;
       return await joinParcels(tx, parcels);
     } catch (error) {
@@ -61,5 +52,16 @@ export async function applyEditsInside(
         throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }
     await tx`rollback to savepoint carillon_edits`;
+  }
+}
+
+/** A job's edits stand together or not at all. */
+function refuseWhole(results: ReadonlyMap<Operation, Applied>): void {
+  for (const [{ kind, key }, applied] of results) {
+    if (applied.change !== "refused") continue;
+    const { kind: why, message, faults } = applied.refusal;
+    if (kind === "delete" && why === "missing") continue;
+    const verb = kind === "put" ? "put" : "cancel";
+    throw new Refusal(why, `ctx.schedule.${verb}(${JSON.stringify(key)}): ${message}`, faults);
   }
 }

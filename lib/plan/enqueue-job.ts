@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
@@ -70,13 +71,17 @@ export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps 
       }
       // What is not due yet goes with its version; what runs goes on.
       if (open === null || job.dueAt > state.now || job.state === "running") return decision;
-      const by = { caller: wish.caller, detail: { job: job.id, replaced: true } };
-      const { done, parcels } = await cancelJobsInside(tx, [job], by);
-      // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
-      if (done.some(({ became }) => became === "moved")) throw new BeginAnew();
-      return { ...decision, freed: parcels };
+      return { ...decision, freed: await cancelReplaced(tx, job, wish.caller) };
     },
   };
+}
+
+async function cancelReplaced(tx: Tx, job: JobRead, caller: Caller): Promise<OutgoingParcel[]> {
+  const by = { caller, detail: { job: job.id, replaced: true } };
+  const { done, parcels } = await cancelJobsInside(tx, [job], by);
+  // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
+  if (done.some(({ became }) => became === "moved")) throw new BeginAnew();
+  return parcels;
 }
 
 const isOpen = ({ state }: JobRead) => state === "waiting" || state === "running" || state === "retrying";
