@@ -3,8 +3,12 @@ import { fits, type HeadFilter } from "../schedule/search-schedules.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import type { Looked, Walk } from "./search-page.ts";
 
-/** Whether a schedule `s` has a dead job; one that is tried again is dead no more. */
-export const hasDied = (tx: Tx) => tx`exists (select from carillon.dead_jobs d where d.schedule_id = s.id)`;
+/**
+ * Whether a schedule `s` has a dead job; one that is tried again is dead no more. By the index, schedule by schedule (`offset 0`, and in its
+ * order): where few schedules have most of the dead jobs, the planner would rather read all of them once.
+ */
+export const hasDied = (tx: Tx) => tx`exists (
+  select from carillon.dead_jobs d where d.schedule_id = s.id order by d.schedule_id desc, d.died_at desc limit 1 offset 0)`;
 
 /** Of these those that fail: a job is dead, and the newest that was due has not succeeded since. */
 export async function failingIn(tx: Tx, reads: readonly ScheduleRead[]): Promise<Set<string>> {
