@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { sqlState } from "../../lib/db/sql-state.ts";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
 import type { Operation } from "../../lib/plan/operation.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
-import { connectThrough, type WrapLine } from "../race/lines.ts";
+import { connectThrough, notingFailures } from "../race/lines.ts";
 import { carillon } from "../support/carillon.ts";
 
 const caller = { name: "ann" };
@@ -34,14 +33,7 @@ test("many batches at once, on the same keys in every order, close no circle", a
   const world = await carillon();
   for (const key of keys) await world.put(key, { when: "every 1h" });
   const failures: unknown[] = [];
-  const watched: WrapLine = (line) => ({
-    ...line,
-    run: (statement) => {
-      line.run(statement);
-      statement.then(undefined, (error: unknown) => failures.push(sqlState(error)));
-    },
-  });
-  const sql = connectThrough(world.databaseUrl, watched, { max: 12 });
+  const sql = connectThrough(world.databaseUrl, notingFailures(failures), { max: 12 });
   const refused: unknown[] = [];
   for (let round = 0; round < 10; round++) {
     const batches = Array.from({ length: 12 }, (_, n) => operationsOn(round, n % keys.length));

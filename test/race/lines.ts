@@ -1,6 +1,7 @@
 import { type Line, openLine } from "../../lib/db/line.ts";
 import { makePool } from "../../lib/db/pool.ts";
 import { makeSql, type Sql } from "../../lib/db/sql.ts";
+import { sqlState } from "../../lib/db/sql-state.ts";
 import { isStatement, type Statement } from "../../lib/db/statement.ts";
 
 /** `onLost` tells the pool that the connection is gone; whoever cuts it off without the driver must say so. */
@@ -64,3 +65,14 @@ export function holdAnswer(statement: Statement, onAnswer: () => void): () => vo
   });
   return () => Reflect.apply(resolve, statement, [rows]);
 }
+
+/** Notes the state of every statement that fails, whoever makes good for it. */
+export const notingFailures =
+  (states: unknown[]): WrapLine =>
+  (line) => ({
+    ...line,
+    run: (statement) => {
+      line.run(statement);
+      statement.then(undefined, (error: unknown) => states.push(sqlState(error)));
+    },
+  });

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sqlState } from "../../lib/db/sql-state.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 import type { HandlerSchedules, ScheduleInput } from "../../lib/job/handler-context.ts";
 import { again } from "../../lib/job/handler-results.ts";
 import { versionsOf } from "../../lib/plan/versions.ts";
-import { connectThrough, type WrapLine } from "../race/lines.ts";
+import { connectThrough, notingFailures } from "../race/lines.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 
@@ -272,14 +271,7 @@ describe("ctx.schedule", () => {
     await world.clock.advance(10 * second);
     await world.tick();
     const failures: unknown[] = [];
-    const watched: WrapLine = (line) => ({
-      ...line,
-      run: (statement) => {
-        line.run(statement);
-        statement.then(undefined, (error: unknown) => failures.push(sqlState(error)));
-      },
-    });
-    const transactions = connectThrough(world.databaseUrl, watched, { max: 8 });
+    const transactions = connectThrough(world.databaseUrl, notingFailures(failures), { max: 8 });
     expect(await world.run({ transactions })).toBe(0);
     await transactions.end();
     const states = await world.sql`select distinct state, attempt, error from carillon.jobs j
