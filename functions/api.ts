@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { handlers } from "#handlers";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeAnswerOnce } from "../lib/api/idempotency.ts";
@@ -15,7 +16,6 @@ import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
 import { findToken, noteUse } from "../lib/token/token.ts";
-import { handlers } from "./handlers.ts";
 
 /** HTTPS → schedules and jobs. */
 export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, HttpResponse> {

@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { handlers } from "#handlers";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
@@ -9,7 +10,6 @@ import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
-import { handlers } from "./handlers.ts";
 
 /** With less time left than this, nothing more is begun. */
 const reserveMs = 15_000;

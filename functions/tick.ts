@@ -1,5 +1,6 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
+import { handlers } from "#handlers";
 import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
@@ -13,7 +14,6 @@ import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { measureTick } from "../lib/tick/measure.ts";
 import { type Ticked, tick, tickDefaults } from "../lib/tick/tick.ts";
-import { handlers } from "./handlers.ts";
 
 /** Batches go on until 70 % of the time is gone: the rest is for the one under way and for sending. */
 const timeShare = 0.7;

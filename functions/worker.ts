@@ -1,6 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { handlers } from "#handlers";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
@@ -22,7 +23,6 @@ import { queueTarget } from "../lib/target/queue-target.ts";
 import { webhookFunction } from "../lib/target/webhook-function.ts";
 import { webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
-import { handlers } from "./handlers.ts";
 
 const connectionsMax = 2;
 /** So many handlers may have their transaction open at once; the others wait for one of these connections. */

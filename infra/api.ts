@@ -7,6 +7,7 @@ import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
+import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
@@ -21,6 +22,7 @@ export interface ApiProps {
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 /** The gateway gives up after 30 s; the function's own error, a second earlier, says more. */
@@ -35,6 +37,7 @@ export class Api extends Construct {
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "api",
+      code: props.code,
       description: "Carillon: the HTTP API",
       network: props.network,
       timeout: TIMEOUT,

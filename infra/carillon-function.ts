@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import type { Duration } from "aws-cdk-lib";
 import { RemovalPolicy } from "aws-cdk-lib";
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
@@ -6,11 +5,13 @@ import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
+import type { FunctionCode, FunctionEntry } from "./function-code.ts";
 import type { Network } from "./network.ts";
 
 export interface CarillonFunctionProps {
   /** The file in functions/ that holds the handler, without its ending. */
-  readonly entry: "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook";
+  readonly entry: FunctionEntry;
+  readonly code: FunctionCode;
   readonly description: string;
   /** Default: it stands outside, where it reaches the internet and nothing of ours. */
   readonly network?: Network;
@@ -21,7 +22,6 @@ export interface CarillonFunctionProps {
   readonly commandHooks?: BundlingOptions["commandHooks"];
 }
 
-const repository = fileURLToPath(new URL("..", import.meta.url));
 // Bundled as a module, a dependency that still calls `require` for a part of Node finds none; this gives it one.
 const requireForModules =
   "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
@@ -43,7 +43,7 @@ export class CarillonFunction extends NodejsFunction {
 
     super(scope, id, {
       description: props.description,
-      entry: `${repository}functions/${props.entry}.ts`,
+      entry: props.code.entryOf(props.entry),
       handler: "handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -58,8 +58,8 @@ export class CarillonFunction extends NodejsFunction {
         NODE_OPTIONS: "--enable-source-maps",
       },
       awsSdkConnectionReuse: false,
-      projectRoot: repository,
-      depsLockFilePath: `${repository}package-lock.json`,
+      projectRoot: props.code.repository,
+      depsLockFilePath: `${props.code.repository}package-lock.json`,
       bundling: {
         format: OutputFormat.ESM,
         target: "node24",
@@ -70,6 +70,7 @@ export class CarillonFunction extends NodejsFunction {
         // The versions that the tests ran with, not those that Lambda happens to have.
         bundleAwsSDK: true,
         banner: requireForModules,
+        esbuildArgs: { "--alias:#handlers": props.code.handlers },
         ...(props.commandHooks === undefined ? {} : { commandHooks: props.commandHooks }),
       },
     });

@@ -1,124 +1,29 @@
-import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
+import { CfnOutput, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
-import { Alarms } from "./alarms.ts";
-import { Api } from "./api.ts";
-import { Database } from "./database.ts";
-import { IngestQueue } from "./ingest-queue.ts";
-import { JobQueue } from "./job-queue.ts";
-import { LifecycleBus } from "./lifecycle-bus.ts";
-import { Migration } from "./migration.ts";
-import { Network } from "./network.ts";
+import { Carillon } from "./carillon.ts";
 import type { Settings } from "./settings.ts";
-import { TargetAllowList } from "./target-allow-list.ts";
-import { Tick } from "./tick.ts";
-import { WebhookSender } from "./webhook-sender.ts";
-import { Worker } from "./worker.ts";
 
-const FAST_TIMEOUT = Duration.seconds(functionTimeoutSeconds.fastWorker);
-const SLOW_TIMEOUT = Duration.seconds(functionTimeoutSeconds.slowWorker);
-
-/** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
+/** Carillon by itself, and what somebody wants to know once it stands. */
 export class CarillonStack extends Stack {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id, {
       description: "Carillon, a serverless scheduler",
       terminationProtection: settings.databaseProtected,
     });
-    const logRetention = settings.logRetentionDays;
+    // By this id it adds nothing to the names of what is in it.
+    const carillon = new Carillon(this, "Default", settings);
 
-    const alarms = new Alarms(this, "Alarms", { topicArn: settings.alarmTopicArn });
-    const network = new Network(this, "Network", settings);
-    const database = new Database(this, "Database", { network, ...settings });
-    const migration = new Migration(this, "Migration", { network, database, logRetention });
-
-    const fast = new JobQueue(this, "Fast", {
-      workerTimeout: FAST_TIMEOUT,
-      variable: "FAST_QUEUE_URL",
-      alarms,
-    });
-    const slow = new JobQueue(this, "Slow", {
-      workerTimeout: SLOW_TIMEOUT,
-      variable: "SLOW_QUEUE_URL",
-      alarms,
-    });
-    const queues = [fast, slow];
-    const shared = { network, database, queues, logRetention };
-
-    const targets = new TargetAllowList(this, {
-      queueArns: settings.targetQueueArns,
-      busArns: settings.targetBusArns,
-      functionArns: settings.targetFunctionArns,
-    });
-    const webhooks = new WebhookSender(this, "WebhookSender", {
-      denyNetworks: settings.webhookDenyNetworks,
-      logRetention,
-    });
-
-    const api = new Api(this, "Api", {
-      ...shared,
-      targets,
-      webhooks,
-      requestsPerSecond: settings.apiRequestsPerSecond,
-      requestBurst: settings.apiRequestBurst,
-    });
-    const ingest = new IngestQueue(this, "Ingest", {
-      ...shared,
-      targets,
-      webhooks,
-      alarms,
-      prefix: settings.ingestPrefix,
-      maxConcurrency: settings.ingestConcurrency,
-    });
-    const lifecycle = new LifecycleBus(this, {
-      events: settings.lifecycleEvents,
-      busName: settings.lifecycleBus,
-    });
-    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms });
-    const fastWorker = new Worker(this, "FastWorker", {
-      ...shared,
-      source: fast,
-      user: "carillon_worker",
-      description: "Carillon: delivers jobs to queues and event buses, many together",
-      timeout: FAST_TIMEOUT,
-      memoryMiB: 1_024,
-      batchSize: workerBatchSize.fast,
-      maxConcurrency: settings.fastConcurrency,
-    });
-    targets.admitSender(fastWorker.fn);
-    const slowWorker = new Worker(this, "SlowWorker", {
-      ...shared,
-      source: slow,
-      // Handlers make and end schedules in their own transactions.
-      user: "carillon_handler",
-      description: "Carillon: runs handlers, invokes functions and sends webhooks",
-      timeout: SLOW_TIMEOUT,
-      memoryMiB: 1_024,
-      // Alone: a handler that hangs holds up nobody's parcel but its own.
-      batchSize: workerBatchSize.slow,
-      maxConcurrency: settings.slowConcurrency,
-    });
-    slowWorker.fn.addEnvironment("TARGET_WINDOW", String(targetWindow(settings.slowConcurrency)));
-    targets.admitInvoker(slowWorker.fn);
-    webhooks.admitSender(slowWorker.fn);
-
-    for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
-
-    // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
-    for (const querying of [api, ingest, tick, fastWorker, slowWorker])
-      querying.node.addDependency(migration);
-
-    new CfnOutput(this, "ApiUrl", { value: api.url, description: "Where the API answers" });
+    new CfnOutput(this, "ApiUrl", { value: carillon.url, description: "Where the API answers" });
     new CfnOutput(this, "IngestQueueUrl", {
-      value: ingest.queue.queueUrl,
+      value: carillon.ingestQueue.queueUrl,
       description: "Where commands are sent to through SQS",
     });
     new CfnOutput(this, "IngestQueueArn", {
-      value: ingest.queue.queueArn,
+      value: carillon.ingestQueue.queueArn,
       description: "What rules that watch events have as their target",
     });
     new CfnOutput(this, "AdminTokenSecret", {
-      value: migration.adminToken.secretArn,
+      value: carillon.adminToken.secretArn,
       description: "The secret in Secrets Manager that holds the first admin token",
     });
   }

@@ -13,6 +13,7 @@ import {
 import type { Alarms } from "./alarms.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
+import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
@@ -30,6 +31,7 @@ export interface IngestQueueProps {
   /** How many invocations drain it at most at once. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.ingest);
@@ -83,6 +85,7 @@ export class IngestQueue extends Construct {
   private drain(props: IngestQueueProps): CarillonFunction {
     const fn = new CarillonFunction(this, "Function", {
       entry: "ingest",
+      code: props.code,
       description: "Carillon: applies the commands that come through the queue",
       network: props.network,
       timeout: TIMEOUT,

@@ -7,12 +7,14 @@ import { Provider } from "aws-cdk-lib/custom-resources";
 import { Construct } from "constructs";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
+import type { FunctionCode } from "./function-code.ts";
 import type { Network } from "./network.ts";
 
 export interface MigrationProps {
   readonly network: Network;
   readonly database: Database;
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 /** As long as Lambda allows: a migration that is cut off has done nothing, and is tried again by the next deployment. */
@@ -37,6 +39,7 @@ export class Migration extends Construct {
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "migrate",
+      code: props.code,
       description: "Carillon: brings the database to this release",
       network: props.network,
       timeout: TIMEOUT,

@@ -8,6 +8,7 @@ import type { LogEvent } from "../lib/log/wording.ts";
 import type { Alarms } from "./alarms.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
+import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
@@ -22,6 +23,7 @@ export interface TickProps {
   readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
@@ -40,6 +42,7 @@ export class Tick extends Construct {
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "tick",
+      code: props.code,
       description: "Carillon: turns due occurrences into jobs and hands them to the queues",
       network: props.network,
       timeout: TIMEOUT,

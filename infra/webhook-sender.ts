@@ -5,11 +5,13 @@ import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import { CarillonFunction } from "./carillon-function.ts";
+import type { FunctionCode } from "./function-code.ts";
 
 export interface WebhookSenderProps {
   /** Public networks that it does not send to. */
   readonly denyNetworks: readonly string[];
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.webhook);
@@ -26,6 +28,7 @@ export class WebhookSender extends Construct {
     super(scope, id);
     this.fn = new CarillonFunction(this, "Function", {
       entry: "webhook",
+      code: props.code,
       description: "Carillon: sends webhooks",
       timeout: TIMEOUT,
       // It waits most of the time; with less, the handshake of TLS takes long.

@@ -4,6 +4,7 @@ import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database, DatabaseUser } from "./database.ts";
+import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 
@@ -24,6 +25,7 @@ export interface WorkerProps {
   /** How many invocations there are at most at once. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
 }
 
 /** Claims parcels, delivers their jobs and settles them. */
@@ -35,6 +37,7 @@ export class Worker extends Construct {
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "worker",
+      code: props.code,
       description: props.description,
       network: props.network,
       timeout: props.timeout,

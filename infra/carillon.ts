@@ -1,0 +1,134 @@
+import { Duration } from "aws-cdk-lib";
+import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
+import { Alarms } from "./alarms.ts";
+import { Api } from "./api.ts";
+import { Database } from "./database.ts";
+import { FunctionCode } from "./function-code.ts";
+import { IngestQueue } from "./ingest-queue.ts";
+import { JobQueue } from "./job-queue.ts";
+import { LifecycleBus } from "./lifecycle-bus.ts";
+import { Migration } from "./migration.ts";
+import { Network } from "./network.ts";
+import { checkedSettings, type Settings } from "./settings.ts";
+import { TargetAllowList } from "./target-allow-list.ts";
+import { Tick } from "./tick.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+import { Worker } from "./worker.ts";
+
+const FAST_TIMEOUT = Duration.seconds(functionTimeoutSeconds.fastWorker);
+const SLOW_TIMEOUT = Duration.seconds(functionTimeoutSeconds.slowWorker);
+
+/** What an app may bring of its own, beside the settings. */
+export interface CarillonParts {
+  /** The module that exports `handlers`, as a path. Default: functions/handlers.ts of this package. */
+  readonly handlersEntry?: string;
+}
+
+/** Every setting of infra/settings/ by its name, each with its default; and what an app brings of its own. */
+export type CarillonProps = Partial<Settings> & CarillonParts;
+
+/** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
+export class Carillon extends Construct {
+  /** Where the API answers. */
+  readonly url: string;
+  /** Where commands are sent to; the target of rules that watch events. */
+  readonly ingestQueue: Queue;
+  /** The first admin token of the API. */
+  readonly adminToken: Secret;
+
+  constructor(scope: Construct, id: string, { handlersEntry, ...given }: CarillonProps = {}) {
+    super(scope, id);
+    const settings = checkedSettings(given);
+    const code = new FunctionCode(handlersEntry);
+    const logRetention = settings.logRetentionDays;
+
+    const alarms = new Alarms(this, "Alarms", { topicArn: settings.alarmTopicArn });
+    const network = new Network(this, "Network", settings);
+    const database = new Database(this, "Database", { network, ...settings });
+    const migration = new Migration(this, "Migration", { network, database, logRetention, code });
+
+    const fast = new JobQueue(this, "Fast", {
+      workerTimeout: FAST_TIMEOUT,
+      variable: "FAST_QUEUE_URL",
+      alarms,
+    });
+    const slow = new JobQueue(this, "Slow", {
+      workerTimeout: SLOW_TIMEOUT,
+      variable: "SLOW_QUEUE_URL",
+      alarms,
+    });
+    const queues = [fast, slow];
+    const shared = { network, database, queues, logRetention, code };
+
+    const targets = new TargetAllowList(this, {
+      queueArns: settings.targetQueueArns,
+      busArns: settings.targetBusArns,
+      functionArns: settings.targetFunctionArns,
+    });
+    const webhooks = new WebhookSender(this, "WebhookSender", {
+      denyNetworks: settings.webhookDenyNetworks,
+      logRetention,
+      code,
+    });
+
+    const api = new Api(this, "Api", {
+      ...shared,
+      targets,
+      webhooks,
+      requestsPerSecond: settings.apiRequestsPerSecond,
+      requestBurst: settings.apiRequestBurst,
+    });
+    const ingest = new IngestQueue(this, "Ingest", {
+      ...shared,
+      targets,
+      webhooks,
+      alarms,
+      prefix: settings.ingestPrefix,
+      maxConcurrency: settings.ingestConcurrency,
+    });
+    const lifecycle = new LifecycleBus(this, {
+      events: settings.lifecycleEvents,
+      busName: settings.lifecycleBus,
+    });
+    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms });
+    const fastWorker = new Worker(this, "FastWorker", {
+      ...shared,
+      source: fast,
+      user: "carillon_worker",
+      description: "Carillon: delivers jobs to queues and event buses, many together",
+      timeout: FAST_TIMEOUT,
+      memoryMiB: 1_024,
+      batchSize: workerBatchSize.fast,
+      maxConcurrency: settings.fastConcurrency,
+    });
+    targets.admitSender(fastWorker.fn);
+    const slowWorker = new Worker(this, "SlowWorker", {
+      ...shared,
+      source: slow,
+      // Handlers make and end schedules in their own transactions.
+      user: "carillon_handler",
+      description: "Carillon: runs handlers, invokes functions and sends webhooks",
+      timeout: SLOW_TIMEOUT,
+      memoryMiB: 1_024,
+      // Alone: a handler that hangs holds up nobody's parcel but its own.
+      batchSize: workerBatchSize.slow,
+      maxConcurrency: settings.slowConcurrency,
+    });
+    slowWorker.fn.addEnvironment("TARGET_WINDOW", String(targetWindow(settings.slowConcurrency)));
+    targets.admitInvoker(slowWorker.fn);
+    webhooks.admitSender(slowWorker.fn);
+
+    for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
+
+    // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
+    for (const querying of [api, ingest, tick, fastWorker, slowWorker])
+      querying.node.addDependency(migration);
+
+    this.url = api.url;
+    this.ingestQueue = ingest.queue;
+    this.adminToken = migration.adminToken;
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import {
+  type LifecycleEvent,
+  lifecycleDefaults,
+  parseLifecycleEvents,
+} from "../../lib/config/lifecycle-events.ts";
+
+const logRetentions: readonly number[] = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
+];
+
+/** What tells how it goes. */
+export const operationsSettings = {
+  /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
+  lifecycleEvents: events().default([...lifecycleDefaults]),
+  /** The event bus of this account and region that is told. */
+  lifecycleBus: z
+    .string()
+    .regex(/^[\w./-]{1,256}$/, "it takes the name of an event bus")
+    .default("default"),
+  /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
+  alarmTopicArn: z
+    .string()
+    .regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, "it takes the ARN of an SNS topic")
+    .optional(),
+  /** How many days logs are kept, as one of the numbers that CloudWatch Logs knows. */
+  logRetentionDays: z.coerce
+    .number()
+    .refine((days) => logRetentions.includes(days), `it takes one of the numbers that CloudWatch Logs knows`)
+    .default(30),
+};
+
+function events() {
+  return z
+    .union([
+      z.array(z.string()).transform((names) => (names.length === 0 ? "none" : names.join(","))),
+      z.string(),
+    ])
+    .transform((text, context): LifecycleEvent[] => {
+      try {
+        return [...parseLifecycleEvents(text)];
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+        return z.NEVER;
+      }
+    });
+}

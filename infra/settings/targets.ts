@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { textList } from "./shapes.ts";
+
+/** Where schedules may send to. */
+export const targetsSettings = {
+  /** The queues that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
+  targetQueueArns: arns(/^arn:[\w-]+:sqs:[\w-]+:\d{12}:[\w-]+(\.fifo|\*)?$/),
+  /** The event buses that schedules may name. None given: the default bus of this account and region. */
+  targetBusArns: arns(/^arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/[\w./-]+\*?$/),
+  /** The Lambda functions that schedules may name. None given: those of this account and region whose name starts with `carillon-target-`. */
+  targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
+  /** Public networks that webhooks may not reach, such as those of one's own offices. Private ones they never reach. */
+  webhookDenyNetworks: networks(),
+};
+
+/** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */
+function arns(pattern: RegExp) {
+  return textList(
+    z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas"),
+    "name many at once by ending them with *",
+  );
+}
+
+function networks() {
+  return textList(
+    z.union([z.cidrv4(), z.cidrv6()], "it takes networks such as 203.0.113.0/24, separated by commas"),
+    "unite some of them",
+  );
+}

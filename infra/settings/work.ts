@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { wholeNumber } from "./shapes.ts";
+
+/** How much is done at once. */
+export const workSettings = {
+  /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. */
+  fastConcurrency: wholeNumber(2, 1_000).default(4),
+  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold four database connections, two of them for handlers' transactions. */
+  slowConcurrency: wholeNumber(2, 1_000).default(10),
+  /** How many invocations at most drain the queue of commands at once; each may hold two database connections. */
+  ingestConcurrency: wholeNumber(2, 1_000).default(2),
+  /** What the keys of commands from the queue must begin with. None given: they reach every key. */
+  ingestPrefix: z
+    .string()
+    .regex(/^[^/?#%\\\s]{1,255}$/, "it takes what keys may begin with")
+    .optional(),
+};
