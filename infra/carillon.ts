@@ -1,10 +1,12 @@
 import { Duration } from "aws-cdk-lib";
+import type { IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
+import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
 import { Database } from "./database.ts";
 import { FunctionCode } from "./function-code.ts";
 import { IngestQueue } from "./ingest-queue.ts";
@@ -25,6 +27,10 @@ const SLOW_TIMEOUT = Duration.seconds(functionTimeoutSeconds.slowWorker);
 export interface CarillonParts {
   /** The module that exports `handlers`, as a path. Default: functions/handlers.ts of this package. */
   readonly handlersEntry?: string;
+  /** The VPC to stand in. Default: the one that `vpcId` names, else one of our own. */
+  readonly vpc?: IVpc;
+  /** The subnets of that VPC to stand in, in two zones at least. Default: its private ones. */
+  readonly subnets?: SubnetSelection;
 }
 
 /** Every setting of infra/settings/ by its name, each with its default; and what an app brings of its own. */
@@ -39,15 +45,20 @@ export class Carillon extends Construct {
   /** The first admin token of the API. */
   readonly adminToken: Secret;
 
-  constructor(scope: Construct, id: string, { handlersEntry, ...given }: CarillonProps = {}) {
+  constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
     const settings = checkedSettings(given);
     const code = new FunctionCode(handlersEntry);
     const logRetention = settings.logRetentionDays;
 
     const alarms = new Alarms(this, "Alarms", { topicArn: settings.alarmTopicArn });
-    const network = new Network(this, "Network", settings);
-    const database = new Database(this, "Database", { network, ...settings });
+    const network = new Network(this, "Network", { ...settings, vpc, subnets });
+    checkConnectionBudget(settings);
+    const database = new Database(this, "Database", {
+      network,
+      maxConnections: maxConnections(settings),
+      ...settings,
+    });
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
 
     const fast = new JobQueue(this, "Fast", {

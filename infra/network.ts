@@ -1,7 +1,7 @@
 import {
   CfnSecurityGroup,
+  CfnSecurityGroupEgress,
   InterfaceVpcEndpoint,
-  InterfaceVpcEndpointAwsService,
   type ISubnet,
   type IVpc,
   Port,
@@ -11,6 +11,8 @@ import {
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
 import { Construct } from "constructs";
+import { chosenEndpoints, type EndpointsWanted, endpoints } from "./endpoints.ts";
+import { type EndpointName, endpointNames } from "./settings/network.ts";
 
 /** An address that no packet goes to. */
 const nothingOut = {
@@ -21,45 +23,56 @@ const nothingOut = {
   Description: "Nothing",
 };
 
-export interface NetworkProps {
-  /** Whether the endpoints stand in both zones; in one, they cost half and are gone when it is. */
+export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
+  /** Whether the endpoints stand in all zones; in one, they cost half and are gone when it is. */
   readonly highlyAvailable: boolean;
+  /** A VPC that is brought along. Default: the one that `vpcId` names, else one of our own. */
+  readonly vpc?: IVpc | undefined;
+  /** Its subnets to stand in, in two or more zones. Default: its private ones. */
+  readonly subnets?: SubnetSelection | undefined;
+  /** The VPC to stand in, by its id. Default: a network of our own. */
+  readonly vpcId?: string | undefined;
+  /** The private subnets of that VPC, one for each zone. */
+  readonly vpcSubnetIds: readonly string[];
+  /** The zones of these subnets, in the same order. */
+  readonly vpcAvailabilityZones: readonly string[];
 }
 
 /**
  * A network without a way in or out: isolated subnets, and an endpoint for each service that the functions talk to. Endpoints
- * cost a third of a NAT gateway each, and nothing in here can reach the internet.
+ * cost a fifth of a NAT gateway each, and nothing in here can reach the internet. Or a VPC that is brought, with the ways that it has.
  */
 export class Network extends Construct {
   readonly vpc: IVpc;
-  readonly subnets: SubnetSelection = { subnetType: SubnetType.PRIVATE_ISOLATED };
+  readonly subnets: SubnetSelection;
   /** What every function belongs to. It reaches the endpoints here, and the database says itself whom it lets in. */
   readonly functions: SecurityGroup;
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
     super(scope, id);
 
-    const vpc = new Vpc(this, "Vpc", {
-      // RDS wants two zones even for an instance that stands in one.
-      maxAzs: 2,
-      natGateways: 0,
-      createInternetGateway: false,
-      subnetConfiguration: [{ name: "isolated", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 22 }],
-    });
-    // The class and its interface differ in whether an absent property may be undefined, which nothing but the compiler sees.
-    this.vpc = vpc as IVpc;
+    const brought = this.brought(props);
+    this.vpc = brought ?? this.isolatedVpc();
+    const { subnets } = this.vpc.selectSubnets(
+      brought === undefined ? { subnetType: SubnetType.PRIVATE_ISOLATED } : props.subnets,
+    );
+    this.subnets = { subnets };
     this.functions = this.securityGroup("Functions", "Functions of Carillon");
 
-    const endpoints = this.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
-    endpoints.addIngressRule(this.functions, Port.HTTPS, "Functions call AWS services");
-    this.functions.addEgressRule(endpoints, Port.HTTPS, "Functions call AWS services");
-
-    const isolated = this.vpc.isolatedSubnets;
-    const subnets = props.highlyAvailable ? isolated : isolated.slice(0, 1);
-    this.endpoint("Sqs", InterfaceVpcEndpointAwsService.SQS, endpoints, subnets);
-    this.endpoint("EventBridge", InterfaceVpcEndpointAwsService.EVENTBRIDGE, endpoints, subnets);
-    this.endpoint("Lambda", InterfaceVpcEndpointAwsService.LAMBDA, endpoints, subnets);
-    this.endpoint("SecretsManager", InterfaceVpcEndpointAwsService.SECRETS_MANAGER, endpoints, subnets);
+    const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
+    // What has no endpoint of ours is reached by those that the VPC has, or by its NAT gateway: we know the address of neither.
+    if (brought !== undefined && chosen.length < endpointNames.length) {
+      // Apart from the group, whose own rule lets nothing out.
+      new CfnSecurityGroupEgress(this, "FunctionsToAws", {
+        groupId: this.functions.securityGroupId,
+        ipProtocol: "tcp",
+        fromPort: 443,
+        toPort: 443,
+        cidrIp: "0.0.0.0/0",
+        description: "Functions call AWS services",
+      });
+    }
+    this.makeEndpoints(chosen, props.highlyAvailable ? subnets : subnets.slice(0, 1));
   }
 
   /** A group that lets nothing in and nothing out until a rule says so. */
@@ -72,20 +85,54 @@ export class Network extends Construct {
     return group;
   }
 
-  private endpoint(
-    id: string,
-    service: InterfaceVpcEndpointAwsService,
-    securityGroup: SecurityGroup,
-    subnets: ISubnet[],
-  ): void {
-    new InterfaceVpcEndpoint(this, id, {
-      vpc: this.vpc,
-      service,
-      subnets: { subnets },
-      securityGroups: [securityGroup],
-      privateDnsEnabled: true,
-      // The rule above names the functions; by default the whole network would be let in.
-      open: false,
+  private brought(props: NetworkProps): IVpc | undefined {
+    const { vpc, vpcId, vpcSubnetIds, vpcAvailabilityZones } = props;
+    if (vpc !== undefined && vpcId !== undefined)
+      throw new Error("vpcId: a VPC is brought as `vpc` already; give one of the two");
+    if (vpcId === undefined) {
+      if (vpcSubnetIds.length + vpcAvailabilityZones.length > 0)
+        throw new Error("vpcSubnetIds and vpcAvailabilityZones belong to a VPC; name it by vpcId");
+      return vpc;
+    }
+    if (vpcSubnetIds.length !== vpcAvailabilityZones.length || new Set(vpcAvailabilityZones).size < 2) {
+      throw new Error(
+        "vpcId: it takes vpcSubnetIds in two zones at least, as RDS does, and vpcAvailabilityZones with the zone of each",
+      );
+    }
+    return Vpc.fromVpcAttributes(this, "Vpc", {
+      vpcId,
+      availabilityZones: [...vpcAvailabilityZones],
+      privateSubnetIds: [...vpcSubnetIds],
     });
+  }
+
+  private isolatedVpc(): IVpc {
+    const vpc = new Vpc(this, "Vpc", {
+      // RDS wants two zones even for an instance that stands in one.
+      maxAzs: 2,
+      natGateways: 0,
+      createInternetGateway: false,
+      subnetConfiguration: [{ name: "isolated", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 22 }],
+    });
+    // The class and its interface differ in whether an absent property may be undefined, which nothing but the compiler sees.
+    return vpc as IVpc;
+  }
+
+  private makeEndpoints(chosen: readonly EndpointName[], subnets: ISubnet[]): void {
+    if (chosen.length === 0) return;
+    const securityGroup = this.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
+    securityGroup.addIngressRule(this.functions, Port.HTTPS, "Functions call AWS services");
+    this.functions.addEgressRule(securityGroup, Port.HTTPS, "Functions call AWS services");
+    for (const name of chosen) {
+      new InterfaceVpcEndpoint(this, endpoints[name].id, {
+        vpc: this.vpc,
+        service: endpoints[name].service,
+        subnets: { subnets },
+        securityGroups: [securityGroup],
+        privateDnsEnabled: true,
+        // The rule above names the functions; by default the whole network would be let in.
+        open: false,
+      });
+    }
   }
 }

@@ -1,0 +1,116 @@
+import { App, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { Vpc } from "aws-cdk-lib/aws-ec2";
+import { expect, test } from "vitest";
+import { Carillon } from "../../infra/carillon.ts";
+import { type Synthesised, synthesised } from "./synthesised.ts";
+
+const brought = {
+  vpcId: "vpc-0123456789abcdef0",
+  vpcSubnetIds: "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
+  vpcAvailabilityZones: "eu-central-1a,eu-central-1b",
+};
+const subnetIds = brought.vpcSubnetIds.split(",");
+
+function servicesOf(stack: Synthesised): string[] {
+  return stack
+    .ofType("AWS::EC2::VPCEndpoint")
+    .map(([, { Properties }]) => /\.([a-z]+)"\]?/.exec(JSON.stringify(Properties["ServiceName"]))?.[1] ?? "")
+    .sort();
+}
+
+test("a network of our own has an endpoint for each service that is called, and none for another", () => {
+  expect(servicesOf(synthesised())).toEqual(["events", "lambda", "secretsmanager", "sqs"]);
+});
+
+test("endpoints stand in one zone, or in both where that is paid for", () => {
+  const zonesOf = (stack: Synthesised) =>
+    stack.ofType("AWS::EC2::VPCEndpoint").map(([, { Properties }]) => Object(Properties["SubnetIds"]).length);
+  expect(zonesOf(synthesised())).toEqual([1, 1, 1, 1]);
+  expect(zonesOf(synthesised({ highlyAvailable: true }))).toEqual([2, 2, 2, 2]);
+});
+
+test("those of targets that nobody uses may be left out", () => {
+  const without = synthesised({ endpoints: "sqs,secretsmanager", lifecycleEvents: "none" });
+  expect(servicesOf(without)).toEqual(["secretsmanager", "sqs"]);
+});
+
+test("those without which nothing runs may not, nor the one through which the bus is told", () => {
+  expect(() => synthesised({ endpoints: "none" })).toThrow(
+    "endpoints: sqs and secretsmanager cannot be left out",
+  );
+  expect(() => synthesised({ endpoints: ["sqs", "events", "lambda"] })).toThrow(
+    "secretsmanager cannot be left out",
+  );
+  expect(() => synthesised({ endpoints: "sqs,secretsmanager" })).toThrow("set lifecycleEvents to none");
+  expect(() => synthesised({ endpoints: "sqs,s3" })).toThrow(
+    "carillon:endpoints: it takes some of sqs, events, lambda, secretsmanager",
+  );
+});
+
+test("a VPC is named by its attributes: everything stands in its subnets, and nothing of it is made", () => {
+  const stack = synthesised(brought);
+  for (const type of ["VPC", "Subnet", "RouteTable", "VPCEndpoint"]) {
+    stack.template.resourceCountIs(`AWS::EC2::${type}`, 0);
+  }
+  const functions = stack
+    .ofType("AWS::Lambda::Function")
+    .filter(([, { Properties }]) => "VpcConfig" in Properties);
+  expect(functions).toHaveLength(6);
+  for (const [, { Properties }] of functions) {
+    expect(Object(Properties["VpcConfig"]).SubnetIds).toEqual(subnetIds);
+  }
+  stack.template.hasResourceProperties("AWS::RDS::DBSubnetGroup", { SubnetIds: subnetIds });
+  for (const [, { Properties }] of stack.ofType("AWS::EC2::SecurityGroup")) {
+    expect(Properties["VpcId"]).toBe(brought.vpcId);
+  }
+});
+
+test("in it, functions speak HTTPS to whatever the VPC has, and to the endpoints alone where all are made", () => {
+  const toAnywhere = (stack: Synthesised) =>
+    stack
+      .ofType("AWS::EC2::SecurityGroupEgress")
+      .map(([, { Properties }]) => Properties)
+      .filter((rule) => "CidrIp" in rule);
+  expect(toAnywhere(synthesised(brought))).toEqual([
+    expect.objectContaining({ CidrIp: "0.0.0.0/0", IpProtocol: "tcp", FromPort: 443, ToPort: 443 }),
+  ]);
+  const closed = synthesised({ ...brought, endpoints: "sqs,events,lambda,secretsmanager" });
+  expect(toAnywhere(closed)).toEqual([]);
+  expect(servicesOf(closed)).toHaveLength(4);
+  expect(servicesOf(synthesised({ ...brought, endpoints: "sqs" }))).toEqual(["sqs"]);
+});
+
+test("a VPC that is named by half is refused", () => {
+  const { vpcId, vpcSubnetIds, vpcAvailabilityZones } = brought;
+  const twoZones = "it takes vpcSubnetIds in two zones at least";
+  expect(() => synthesised({ vpcId })).toThrow(twoZones);
+  expect(() => synthesised({ ...brought, vpcAvailabilityZones: "eu-central-1a,eu-central-1a" })).toThrow(
+    twoZones,
+  );
+  expect(() => synthesised({ ...brought, vpcSubnetIds: subnetIds[0] })).toThrow(twoZones);
+  expect(() => synthesised({ vpcSubnetIds, vpcAvailabilityZones })).toThrow("name it by vpcId");
+  expect(() => synthesised({ ...brought, vpcId: "mine" })).toThrow(
+    "carillon:vpcId: it takes the id of a VPC",
+  );
+});
+
+test("an app brings its VPC as it is, and once", () => {
+  const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Theirs");
+  const vpc = new Vpc(stack, "Vpc", { maxAzs: 2 });
+  // The class and its interface differ in whether an absent property may be undefined.
+  const theirs = Vpc.fromVpcAttributes(stack, "Same", {
+    vpcId: vpc.vpcId,
+    availabilityZones: vpc.availabilityZones,
+    privateSubnetIds: vpc.privateSubnets.map(({ subnetId }) => subnetId),
+  });
+  new Carillon(stack, "Carillon", { vpc: theirs });
+  const template = Template.fromStack(stack);
+  template.resourceCountIs("AWS::EC2::VPC", 1);
+  template.resourceCountIs("AWS::EC2::VPCEndpoint", 0);
+  template.hasResourceProperties("AWS::RDS::DBSubnetGroup", {
+    SubnetIds: vpc.privateSubnets.map(({ subnetId }) => stack.resolve(subnetId)),
+  });
+  const { vpcId } = brought;
+  expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give one of the two");
+});
