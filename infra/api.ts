@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import { HttpApi, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
@@ -31,6 +32,8 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
 /** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
 export class Api extends Construct {
   readonly url: string;
+  /** Requests that were answered 5xx, in a minute. */
+  readonly serverErrors: IMetric;
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
@@ -66,6 +69,7 @@ export class Api extends Construct {
       accessLogSettings: { destination: new LogGroupLogDestination(accessLogs), format: accessLogFormat },
     });
     this.url = api.apiEndpoint;
+    this.serverErrors = api.metricServerError({ period: Duration.minutes(1), statistic: "Sum" });
   }
 }
 

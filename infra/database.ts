@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { IMetric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { InstanceType, Port } from "aws-cdk-lib/aws-ec2";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import {
@@ -19,6 +20,8 @@ export interface DatabaseProps {
   readonly network: Network;
   /** The RDS instance class, without its "db." prefix. */
   readonly databaseClass: string;
+  /** How many connections it takes at once. */
+  readonly maxConnections: number;
   readonly databaseStorageGiB: number;
   readonly databaseBackupDays: number;
   readonly databaseProtected: boolean;
@@ -62,11 +65,7 @@ export class Database extends Construct {
       parameterGroup: new ParameterGroup(this, "Parameters", {
         engine,
         description: "Carillon: TLS only; slow statements and lock waits are logged",
-        parameters: {
-          "rds.force_ssl": "1",
-          log_min_duration_statement: "1000",
-          log_lock_waits: "1",
-        },
+        parameters: parameters(props.maxConnections),
       }),
 
       autoMinorVersionUpgrade: true,
@@ -99,9 +98,32 @@ export class Database extends Construct {
     this.masterSecret.grantRead(fn);
   }
 
+  /** What RDS measures of it, by RDS's name. */
+  metric(name: string, options: MetricOptions): IMetric {
+    return this.instance.metric(name, options);
+  }
+
   private tellWhere(fn: LambdaFunction): void {
     fn.addEnvironment("DATABASE_HOST", this.instance.dbInstanceEndpointAddress);
     fn.addEnvironment("DATABASE_PORT", this.instance.dbInstanceEndpointPort);
     fn.addEnvironment("DATABASE_NAME", DATABASE_NAME);
   }
+}
+
+/**
+ * What the whole server has. Each function's role has limits of its own besides, from the migrations; autovacuum of the busy tables is set
+ * with the tables.
+ */
+function parameters(maxConnections: number): Record<string, string> {
+  return {
+    // Already RDS's default for this version; a default may change, and this must not.
+    "rds.force_ssl": "1",
+    // RDS's own formula depends on what it keeps of the memory, which nobody outside knows: the budget is checked against this number.
+    max_connections: String(maxConnections),
+    // Functions' transactions end after ten seconds. A person who forgets one would keep vacuum from the busy tables for a day.
+    idle_in_transaction_session_timeout: "300000",
+    // No statement of a function takes a second; what does is worth a line.
+    log_min_duration_statement: "1000",
+    log_lock_waits: "1",
+  };
 }
