@@ -1,48 +1,80 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { App } from "aws-cdk-lib";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { CarillonStack } from "../../infra/carillon-stack.ts";
-import { defaultSettings } from "../../infra/settings.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { handlers } from "../../functions/handlers.ts";
 import { runNode } from "../support/run-node.ts";
+import { type Bundles, bundled } from "./bundled.ts";
+import { handlers as handlersOfApp } from "./own-handlers.ts";
 
 const BUNDLE_MAX_BYTES = 1_500_000;
 
 let outdir: string;
-let bundles: string[];
+let plain: Bundles;
+let own: Bundles;
 beforeAll(() => {
   outdir = mkdtempSync(path.join(tmpdir(), "carillon synth "));
-  const app = new App({ outdir });
-  new CarillonStack(app, "Carillon", defaultSettings);
-  app.synth();
-  bundles = readdirSync(outdir)
-    .map((name) => path.join(outdir, name))
-    .filter((directory) => statSync(directory).isDirectory() && readdirSync(directory).includes("index.mjs"));
-});
+  const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
+  // In one app, where the code of one could be taken for that of the other.
+  ({ Plain: plain, Own: own } = bundled(outdir, { Plain: {}, Own: { handlersEntry } }));
+}, 120_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 test("every function becomes one bundle, and each loads by itself, without this repository", async () => {
-  // The two workers are the same code.
-  expect(bundles).toHaveLength(6);
-  for (const bundle of bundles) {
+  expect(Object.keys(plain).sort()).toEqual([
+    "Api",
+    "FastWorker",
+    "Ingest",
+    "Migration",
+    "SlowWorker",
+    "Tick",
+    "WebhookSender",
+  ]);
+  expect(plain["FastWorker"]).toBe(plain["SlowWorker"]);
+  const folders = new Set([...Object.values(plain), ...Object.values(own)]);
+  // What knows no handlers is the same in both stacks.
+  expect(folders.size).toBe(6 + 4);
+  for (const folder of folders) {
     const module = `
-      process.chdir(${JSON.stringify(bundle)});
-      const { handler } = await import(${JSON.stringify(path.join(bundle, "index.mjs"))});
+      process.chdir(${JSON.stringify(folder)});
+      const { handler } = await import(${JSON.stringify(path.join(folder, "index.mjs"))});
       console.log(typeof handler);`;
     expect(await runNode(module, {})).toBe("function");
   }
-});
+}, 60_000);
 
 test("a bundle stays small, so that a cold start does", () => {
-  for (const bundle of bundles) {
-    expect(statSync(path.join(bundle, "index.mjs")).size).toBeLessThan(BUNDLE_MAX_BYTES);
-  }
+  for (const folder of Object.values(plain))
+    expect(statSync(path.join(folder, "index.mjs")).size).toBeLessThan(BUNDLE_MAX_BYTES);
 });
 
 test("the migration's bundle brings every migration along", () => {
-  const withMigrations = bundles.filter((bundle) => readdirSync(bundle).includes("migrations"));
-  expect(withMigrations).toHaveLength(1);
   const here = readdirSync(new URL("../../migrations", import.meta.url));
-  expect(readdirSync(path.join(withMigrations[0] ?? "", "migrations"))).toEqual(here);
+  for (const [construct, folder] of Object.entries(plain)) {
+    const migrations = construct === "Migration" ? here : undefined;
+    expect(readdirSync(folder).includes("migrations"), construct).toBe(migrations !== undefined);
+    if (migrations) expect(readdirSync(path.join(folder, "migrations"))).toEqual(migrations);
+  }
+});
+
+describe("handlers", () => {
+  const ours = handlers.map(({ name }) => name);
+  const theirs = handlersOfApp.map(({ name }) => name);
+  const namedIn = (folder = "") => {
+    const code = readFileSync(path.join(folder, "index.mjs"), "utf8");
+    return [...ours, ...theirs].filter((name) => code.includes(`name:"${name}"`));
+  };
+
+  test.each(["Api", "Ingest", "Tick", "FastWorker", "SlowWorker"])(
+    "%s knows those of its app, and nobody else's",
+    (construct) => {
+      expect(namedIn(plain[construct])).toEqual(ours);
+      expect(namedIn(own[construct])).toEqual(theirs);
+    },
+  );
+
+  test.each(["Migration", "WebhookSender"])("%s knows none", (construct) => {
+    expect(namedIn(plain[construct])).toEqual([]);
+    expect(namedIn(own[construct])).toEqual([]);
+  });
 });
