@@ -6,6 +6,7 @@ import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { functionConnections } from "../lib/config/function-connections.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
@@ -24,10 +25,6 @@ import { webhookFunction } from "../lib/target/webhook-function.ts";
 import { webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
 
-const connectionsMax = 2;
-/** So many handlers may have their transaction open at once; the others wait for one of these connections. */
-const handlerConnectionsMax = 2;
-
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const clock = systemClock;
   const log = logFrom(env, "worker");
@@ -36,9 +33,12 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const events = new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"));
   // What is tried again is tried by the ledger, and counted there.
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
-  const sql = connect(env, { max: connectionsMax, applicationName: "carillon-worker" });
+  const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });
   // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed.
-  const transactions = connect(env, { max: handlerConnectionsMax, applicationName: "carillon-handlers" });
+  const transactions = connect(env, {
+    max: functionConnections.handlers,
+    applicationName: "carillon-handlers",
+  });
   const { notify, bus } = lifecycleFrom(env);
   const deliver = deliverTo({
     queue: queueTarget({

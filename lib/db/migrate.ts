@@ -15,7 +15,7 @@ export class NewerDatabase extends Error {
 
   constructor(found: number, known: number) {
     super(
-      `The database is at migration ${found}; this release knows none after ${known}. Deploy a release that is at least as new as the database.`,
+      `The database is at migration ${found}; this release knows none after ${known}. Nothing was changed. Deploy a release that is at least as new as the database.`,
     );
   }
 }

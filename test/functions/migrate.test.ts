@@ -3,9 +3,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import { functionRoles } from "../../lib/db/iam-logins.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { runNode } from "../support/run-node.ts";
+import { schemaDump } from "../support/schema-dump.ts";
 import { certificates, serveTlsBefore } from "../support/tls-front.ts";
 
 let database: TestDatabase;
@@ -90,6 +92,30 @@ test("a new stack gets its tables, its functions' logins and its first admin tok
       by_iam: true,
     })),
   );
+});
+
+test("a session of a function that nobody uses any more, as of a frozen environment, is closed after a minute", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  const settings = await sql<{ role: string; kept: string[] }[]>`
+    select setrole::regrole::text as role, setconfig as kept
+    from pg_db_role_setting join pg_database on setdatabase = pg_database.oid
+    where datname = current_database() and setrole::regrole::text = any(${[...functionRoles]})`;
+  expect(settings).toHaveLength(functionRoles.length);
+  for (const { kept } of settings) expect(kept).toContain("idle_session_timeout=60s");
+});
+
+test("a release that is older than the database is refused, and nothing is changed", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  await sql`insert into carillon.migrations (number, name) select max(number) + 1, 'of-a-newer-release' from carillon.migrations`;
+  await sql`alter role carillon_tick nologin`;
+  const before = await schemaDump(sql);
+  await expect(invoke(update("first", "second"), { second: "the-second-token" })).rejects.toThrow(
+    "Nothing was changed.",
+  );
+  expect(await schemaDump(sql)).toBe(before);
+  expect(await findToken(sql, "the-second-token")).toBeNull();
+  const [tick] = await sql`select rolcanlogin from pg_roles where rolname = 'carillon_tick'`;
+  expect(tick).toEqual({ rolcanlogin: false });
 });
 
 test("running again changes nothing, and does not bring back a token that was deleted", async () => {

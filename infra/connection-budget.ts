@@ -1,0 +1,60 @@
+import { functionConnections } from "../lib/config/function-connections.ts";
+import type { Settings } from "./settings.ts";
+
+type Concurrency = Pick<
+  Settings,
+  "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst"
+>;
+export type BudgetSettings = Concurrency & Pick<Settings, "databaseClass" | "databaseMaxConnections">;
+
+/** RDS itself reckons with 9.5 MB for a connection, of what it leaves of the class's memory: this is a little less than that of all. */
+const CONNECTIONS_PER_GIB = 100;
+const CONNECTIONS_MAX = 5_000;
+/** Five that Postgres and RDS keep for their administrators, and five for RDS's own agents and for whoever looks what is wrong. */
+const KEPT_BACK = 10;
+/** A tick that hangs may still hold its connections when the next one begins. */
+const TICKS_AT_ONCE = 2;
+
+/** How many connections the database takes: as many as are set, else as many as its class has memory for. */
+export function maxConnections(settings: BudgetSettings): number {
+  if (settings.databaseMaxConnections !== undefined) return settings.databaseMaxConnections;
+  const memory = memoryGiB(settings.databaseClass);
+  if (memory === undefined)
+    throw new Error(
+      `databaseClass: how much memory "${settings.databaseClass}" has is not known here; say in databaseMaxConnections how many connections it shall take.`,
+    );
+  return Math.min(CONNECTIONS_MAX, memory * CONNECTIONS_PER_GIB);
+}
+
+/** How many connections there may be when every function runs as often at once as the settings allow. */
+export function connectionsAtMost(settings: Concurrency): number {
+  const { api, tick, worker, handlers, ingest, migration } = functionConnections;
+  return (
+    settings.apiRequestBurst * api +
+    TICKS_AT_ONCE * tick +
+    settings.fastConcurrency * worker +
+    settings.slowConcurrency * (worker + handlers) +
+    settings.ingestConcurrency * ingest +
+    migration
+  );
+}
+
+/** Refuses more concurrency than the database has connections for: it would show under load alone, as functions that cannot connect. */
+export function checkConnectionBudget(settings: BudgetSettings): void {
+  const [wanted, offered] = [connectionsAtMost(settings), maxConnections(settings) - KEPT_BACK];
+  if (wanted <= offered) return;
+  throw new Error(
+    `The functions may want ${wanted} database connections at once, and ${offered} are theirs. ` +
+      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each) or apiRequestBurst (one each), or take a databaseClass with more memory.",
+  );
+}
+
+/** Within a family, memory doubles with the size; families of another letter have other ratios within themselves. */
+function memoryGiB(databaseClass: string): number | undefined {
+  const [, family, size, times] =
+    /^([tmr])\d[a-z]*\.(micro|small|medium|large|(\d*)xlarge)$/.exec(databaseClass) ?? [];
+  if (family === undefined || size === undefined) return undefined;
+  const large = family === "r" ? 16 : 8;
+  const parts: Record<string, number> = { micro: 1 / 8, small: 1 / 4, medium: 1 / 2, large: 1 };
+  return large * (parts[size] ?? 2 * Number(times || 1));
+}

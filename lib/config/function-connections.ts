@@ -1,0 +1,13 @@
+/** How many database connections one environment of each function opens at most. What is deployed is checked against what the database has. */
+export const functionConnections = {
+  /** A request at a time. */
+  api: 1,
+  /** One for each of its lanes, and one for what it does beside them. */
+  tick: 3,
+  /** One that works and one that renews leases. */
+  worker: 2,
+  /** So many handlers may have their transaction open at once; the others wait for one of these connections. */
+  handlers: 2,
+  ingest: 2,
+  migration: 1,
+} as const;

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { type BudgetSettings, connectionsAtMost, maxConnections } from "../../infra/connection-budget.ts";
+import { defaultSettings } from "../../infra/settings.ts";
+import { functionConnections } from "../../lib/config/function-connections.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
+import { synthesised } from "./synthesised.ts";
+
+const takenBy = (settings: Partial<BudgetSettings>) => maxConnections({ ...defaultSettings, ...settings });
+
+describe("the connection budget", () => {
+  test("counts what each function may open, as often as it may run at once", () => {
+    const none = { fastConcurrency: 0, slowConcurrency: 0, ingestConcurrency: 0, apiRequestBurst: 0 };
+    const always = connectionsAtMost(none);
+    expect(always).toBe(2 * functionConnections.tick + functionConnections.migration);
+    expect(connectionsAtMost({ ...none, fastConcurrency: 5 }) - always).toBe(10);
+    expect(connectionsAtMost({ ...none, slowConcurrency: 5 }) - always).toBe(20);
+    expect(connectionsAtMost({ ...none, ingestConcurrency: 5 }) - always).toBe(10);
+    expect(connectionsAtMost({ ...none, apiRequestBurst: 5 }) - always).toBe(5);
+    expect(functionConnections.tick).toBe(tickDefaults.lanes + 1);
+  });
+
+  test("is what the class has memory for, at most what RDS takes, and what is set before that", () => {
+    expect(takenBy({ databaseClass: "t4g.micro" })).toBe(100);
+    expect(takenBy({ databaseClass: "t4g.small" })).toBe(200);
+    expect(takenBy({ databaseClass: "m8g.large" })).toBe(800);
+    expect(takenBy({ databaseClass: "r8g.xlarge" })).toBe(3_200);
+    expect(takenBy({ databaseClass: "r6gd.16xlarge" })).toBe(5_000);
+    expect(takenBy({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toBe(900);
+    expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("say in databaseMaxConnections");
+  });
+
+  test("is what the database is told", () => {
+    const told = (settings: Record<string, unknown>) =>
+      synthesised(settings).ofType("AWS::RDS::DBParameterGroup")[0]?.[1].Properties["Parameters"];
+    expect(told({})).toMatchObject({ max_connections: "100" });
+    expect(told({ databaseClass: "t4g.medium" })).toMatchObject({ max_connections: "400" });
+  });
+
+  test("that does not suffice fails at synth, and says what to change", () => {
+    const spare = 90 - connectionsAtMost(defaultSettings);
+    const burst = defaultSettings.apiRequestBurst + spare;
+    expect(() => synthesised({ apiRequestBurst: burst })).not.toThrow();
+    expect(() => synthesised({ apiRequestBurst: burst + 1 })).toThrow(
+      /may want 91 database connections at once, and 90 are theirs\. Lower slowConcurrency/,
+    );
+    expect(() => synthesised({ apiRequestBurst: burst + 1, databaseClass: "t4g.small" })).not.toThrow();
+    expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("50 are theirs");
+  });
+});
+
+test("a transaction that a person forgot is ended before it keeps vacuum from the busy tables", () => {
+  synthesised().template.hasResourceProperties("AWS::RDS::DBParameterGroup", {
+    Parameters: { idle_in_transaction_session_timeout: "300000" },
+  });
+});
