@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
+import { previousRelease } from "./previous-release.ts";
+import { unsafeIn } from "./unsafe.ts";
+
+const { lastMigration, migrationsDigest } = previousRelease;
+
+test("what was released is never edited: databases have it already", async () => {
+  const released = (await readMigrations(migrationsDirectory)).slice(0, lastMigration);
+  expect(released).toHaveLength(lastMigration);
+  const digest = createHash("sha256");
+  for (const { text } of released) digest.update(text);
+  expect(digest.digest("hex")).toBe(migrationsDigest);
+});
+
+test("what is newer leaves the previous release's functions working, or says why it may", async () => {
+  const newer = (await readMigrations(migrationsDirectory)).slice(lastMigration);
+  const faults = newer.flatMap(({ number, text }) =>
+    unsafeIn(text).map((fault) => `migration ${number}, ${fault}`),
+  );
+  expect(faults).toEqual([]);
+});
+
+describe("the check", () => {
+  test.each([
+    ["alter table carillon.jobs drop column note", "may still use what is dropped"],
+    ["drop function carillon.settle(bigint)", "may still use what is dropped"],
+    ["alter table carillon.jobs rename column note to remark", "the old name alone"],
+    ["alter function carillon.settle(bigint) rename to settle_one", "the old name alone"],
+    ["revoke select on carillon.jobs from carillon_tick", "may still need the right"],
+    ["alter table carillon.jobs add column note text not null", "has no default"],
+    ["alter table carillon.jobs add note text, add mark int not null", "has no default"],
+    ["alter table carillon.jobs alter column note set not null", "may leave it out"],
+    ["alter table carillon.jobs alter note type varchar(9)", "written anew"],
+    ["alter table carillon.jobs add column id uuid not null default gen_random_uuid()", "differs by row"],
+    ["alter table carillon.jobs add constraint short check (length(note) < 9)", "not valid"],
+    ["alter table carillon.jobs add constraint one unique (note)", "its index is built"],
+    ["create index jobs_by_note on carillon.jobs (note)", "nobody writes"],
+    [
+      "create trigger kept before insert on carillon.jobs for each row execute function carillon.keep()",
+      "goes through it",
+    ],
+    ["update carillon.jobs set note = ''", "rows stay locked"],
+    ["do $$ begin delete from carillon.jobs; end $$", "rows stay locked"],
+    ["do $do$ begin alter table carillon.jobs drop column note; end $do$", "may still use"],
+  ])("sees what hurts: %s", (text, why) => {
+    expect(unsafeIn(`-- A comment.\n${text};`)).toEqual([expect.stringContaining(why)]);
+  });
+
+  test.each([
+    "alter table carillon.jobs add column note text",
+    "alter table carillon.jobs add column note text not null default ''",
+    "alter table carillon.jobs add column note text default '' not null, add column mark int",
+    "alter table carillon.jobs alter column note drop not null",
+    "alter table carillon.jobs add constraint short check (length(note) < 9) not valid",
+    "alter table carillon.jobs validate constraint short",
+    "create table carillon.notes (key text primary key, note text not null);\ncreate index notes_by_note on carillon.notes (note)",
+    "create or replace function carillon.f() returns void language sql as $$ delete from carillon.jobs; $$",
+    "revoke execute on function carillon.f() from public",
+    "grant select on carillon.jobs to carillon_tick",
+    "insert into carillon.marks (mark) values (1) on conflict (mark) do update set mark = 1",
+    "comment on table carillon.jobs is 'we never drop column; nor rename'",
+    "-- drop table carillon.jobs;\nselect 1",
+    "-- safe: since 0028 nobody has read it\nalter table carillon.jobs drop column note",
+  ])("lets pass what does not: %s", (text) => {
+    expect(unsafeIn(`${text};`)).toEqual([]);
+  });
+
+  test("wants a reason for each statement by itself, and tells where one is missing", () => {
+    const text = "-- safe: nobody reads it\nalter table carillon.a drop b;\n\nalter table carillon.a drop c;";
+    expect(unsafeIn(text)).toEqual([expect.stringMatching(/^line 4: alter table carillon\.a drop c: /)]);
+    expect(unsafeIn("-- safe:\ndrop table carillon.a;")).toHaveLength(1);
+  });
+
+  test("sees many of them in what was released before anybody had to survive it", async () => {
+    const [...released] = await readMigrations(migrationsDirectory);
+    const withFaults = released.filter(({ text }) => unsafeIn(text).length > 0).map(({ name }) => name);
+    expect(withFaults).toEqual(expect.arrayContaining(["lanes", "group-lanes", "tokens"]));
+  });
+});
