@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import {
   Alarm,
+  type AlarmProps,
   ComparisonOperator,
   type IAlarmAction,
   type IMetric,
@@ -14,6 +15,17 @@ import { Construct } from "constructs";
 export interface AlarmsProps {
   /** The SNS topic that every alarm notifies, when it starts and when it ends. Default: alarms only show in CloudWatch. */
   readonly topicArn: string | undefined;
+  /** Where the runbook stands, whose articles alarms name. */
+  readonly runbookUrl: string;
+}
+
+export interface ThresholdProps {
+  readonly metric: IMetric;
+  /** For so many periods of the metric in a row. */
+  readonly periods: number;
+  readonly description: string;
+  /** The heading of its article. Default: its place and name in words, so that `Tick/Missing` is "Tick missing". */
+  readonly article?: string;
 }
 
 export interface HeartbeatProps {
@@ -23,83 +35,114 @@ export interface HeartbeatProps {
   readonly description: string;
 }
 
-/** Makes alarms whose text says what they mean, and lets them notify whoever wants to know. */
+/** Makes alarms whose text says what they mean and where the runbook says more, and lets them notify whoever wants to know. */
 export class Alarms extends Construct {
   private readonly action: IAlarmAction | undefined;
+  private readonly runbookUrl: string;
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
+    this.runbookUrl = props.runbookUrl;
     if (props.topicArn !== undefined) {
       this.action = new SnsAction(Topic.fromTopicArn(this, "Topic", props.topicArn));
     }
   }
 
   whenNotEmpty(scope: Construct, id: string, deadLetters: Queue): void {
-    this.whenSetAside(
-      scope,
-      id,
-      deadLetters,
-      "Messages could not be worked on and were set aside. No job is lost: the tick sends its parcel again. Look at the worker's log for the cause.",
-    );
+    this.whenAbove(scope, id, 0, {
+      metric: visibleIn(deadLetters),
+      periods: 1,
+      description:
+        "Messages could not be worked on and were set aside. No job is lost: the tick sends its parcel again. Look at the worker's log for the cause.",
+      article: "Parcels set aside",
+    });
   }
 
-  whenSetAside(scope: Construct, id: string, deadLetters: Queue, alarmDescription: string): void {
-    this.notify(
-      new Alarm(scope, id, {
-        alarmDescription,
-        metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1) }),
-        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold: 0,
-        evaluationPeriods: 1,
-        treatMissingData: TreatMissingData.NOT_BREACHING,
-      }),
-    );
+  whenSetAside(scope: Construct, id: string, deadLetters: Queue, description: string): void {
+    this.whenAbove(scope, id, 0, { metric: visibleIn(deadLetters), periods: 1, description });
   }
 
-  whenOld(scope: Construct, id: string, queue: Queue, oldest: Duration, alarmDescription: string): void {
-    this.notify(
-      new Alarm(scope, id, {
-        alarmDescription,
-        metric: queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(1) }),
-        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold: oldest.toSeconds(),
-        evaluationPeriods: 1,
-        treatMissingData: TreatMissingData.NOT_BREACHING,
-      }),
-    );
+  whenOld(scope: Construct, id: string, queue: Queue, oldest: Duration, description: string): void {
+    const metric = queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(1) });
+    this.whenAbove(scope, id, oldest.toSeconds(), { metric, periods: 1, description });
   }
 
   /** Of what is missing, not of what fails: something that never ran reports no error. */
   whenMissing(scope: Construct, id: string, heartbeat: HeartbeatProps): void {
-    this.notify(
-      new Alarm(scope, id, {
-        alarmDescription: heartbeat.description,
-        metric: heartbeat.metric,
-        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-        threshold: 1,
-        evaluationPeriods: heartbeat.missedMax,
-        treatMissingData: TreatMissingData.BREACHING,
-      }),
-    );
+    this.raise(scope, id, {
+      alarmDescription: heartbeat.description,
+      metric: heartbeat.metric,
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: heartbeat.missedMax,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
   }
 
   whenFailing(scope: Construct, id: string, errors: IMetric, description: string): void {
-    this.notify(
-      new Alarm(scope, id, {
+    this.raise(scope, id, {
+      alarmDescription: description,
+      metric: errors,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      threshold: 0,
+      evaluationPeriods: 5,
+      datapointsToAlarm: 3,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
+  }
+
+  whenAbove(scope: Construct, id: string, threshold: number, props: ThresholdProps): void {
+    this.whenBeyond(scope, id, threshold, ComparisonOperator.GREATER_THAN_THRESHOLD, props);
+  }
+
+  whenBelow(scope: Construct, id: string, threshold: number, props: ThresholdProps): void {
+    this.whenBeyond(scope, id, threshold, ComparisonOperator.LESS_THAN_THRESHOLD, props);
+  }
+
+  private whenBeyond(
+    scope: Construct,
+    id: string,
+    threshold: number,
+    comparisonOperator: ComparisonOperator,
+    { metric, periods, description, article }: ThresholdProps,
+  ): void {
+    this.raise(
+      scope,
+      id,
+      {
         alarmDescription: description,
-        metric: errors,
-        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold: 0,
-        evaluationPeriods: 5,
-        datapointsToAlarm: 3,
+        metric,
+        comparisonOperator,
+        threshold,
+        evaluationPeriods: periods,
+        // What measures nothing has another alarm, that of the missing tick.
         treatMissingData: TreatMissingData.NOT_BREACHING,
-      }),
+      },
+      article,
     );
   }
 
-  private notify(alarm: Alarm): void {
+  private raise(
+    scope: Construct,
+    id: string,
+    { alarmDescription, ...props }: AlarmProps & { readonly alarmDescription: string },
+    article = inWords(`${scope.node.id}${id}`),
+  ): void {
+    const anchor = article.toLowerCase().replaceAll(" ", "-");
+    const alarm = new Alarm(scope, id, {
+      ...props,
+      alarmDescription: `${alarmDescription} ${this.runbookUrl}#${anchor}`,
+    });
     if (this.action === undefined) return;
     alarm.addAlarmAction(this.action);
     alarm.addOkAction(this.action);
   }
+}
+
+function visibleIn(queue: Queue): IMetric {
+  return queue.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1) });
+}
+
+function inWords(name: string): string {
+  return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ");
 }

@@ -5,6 +5,8 @@ import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
+import { alarmsOnDatabase } from "./alarms-on-database.ts";
+import { alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
 import { Database } from "./database.ts";
@@ -12,6 +14,7 @@ import { FunctionCode } from "./function-code.ts";
 import { IngestQueue } from "./ingest-queue.ts";
 import { JobQueue } from "./job-queue.ts";
 import { LifecycleBus } from "./lifecycle-bus.ts";
+import { Metrics } from "./metrics.ts";
 import { Migration } from "./migration.ts";
 import { Network } from "./network.ts";
 import { checkedSettings, type Settings } from "./settings.ts";
@@ -51,7 +54,11 @@ export class Carillon extends Construct {
     const code = new FunctionCode(handlersEntry);
     const logRetention = settings.logRetentionDays;
 
-    const alarms = new Alarms(this, "Alarms", { topicArn: settings.alarmTopicArn });
+    const alarms = new Alarms(this, "Alarms", {
+      topicArn: settings.alarmTopicArn,
+      runbookUrl: settings.runbookUrl,
+    });
+    const metrics = new Metrics(settings.metricsNamespace);
     const network = new Network(this, "Network", { ...settings, vpc, subnets });
     checkConnectionBudget(settings);
     const database = new Database(this, "Database", {
@@ -133,6 +140,20 @@ export class Carillon extends Construct {
     webhooks.admitSender(slowWorker.fn);
 
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
+
+    for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
+    alarms.whenFailing(
+      api,
+      "Failing",
+      api.serverErrors,
+      "In three of the last five minutes the API answered some request with 5xx.",
+    );
+    alarmsOnJobs({ alarms, metrics, tick, fast, slow, latenessSeconds: settings.alarmLatenessSeconds });
+    alarmsOnDatabase(database, {
+      alarms,
+      storageGiB: settings.databaseStorageGiB,
+      connectionsMax: settings.alarmConnections,
+    });
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])

@@ -55,7 +55,14 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
     run(more ?? "");
   });
 
-  test.each(["docs/api.md", "docs/time.md", "docs/jobs.md", "docs/cli.md", "docs/migrate.md"])(
+  test.each([
+    "docs/api.md",
+    "docs/time.md",
+    "docs/jobs.md",
+    "docs/cli.md",
+    "docs/migrate.md",
+    "docs/runbook.md",
+  ])(
     "every command in %s answers",
     (file) => {
       const text = readFileSync(path.join(root, file), "utf8");

@@ -4,6 +4,7 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
+import { wholeNumber } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -23,6 +24,23 @@ export const operationsSettings = {
     .string()
     .regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, "it takes the ARN of an SNS topic")
     .optional(),
+  /** Where the runbook stands that alarms name, for those who copy it. */
+  runbookUrl: z
+    .string()
+    .regex(/^[^\s#]{1,300}$/, "it takes an address without a #, of at most 300 characters")
+    .default("docs/runbook.md"),
+  /** How many seconds late one job in a hundred may start before an alarm is raised. */
+  alarmLatenessSeconds: wholeNumber(1, 86_400).default(60),
+  /** How many connections the database may hold before an alarm is raised: well below what its class allows, some 80 of the smallest. */
+  alarmConnections: wholeNumber(5, 5_000).default(65),
+  /** Under which namespace of CloudWatch the metrics stand; two deployments in one account and region take two. */
+  metricsNamespace: z
+    .string()
+    .regex(
+      /^(?!AWS\/)[\w.#:/-]{1,255}$/,
+      "it takes letters, digits and . - _ / # : and does not begin with AWS/",
+    )
+    .default("Carillon"),
   /** How many days logs are kept, as one of the numbers that CloudWatch Logs knows. */
   logRetentionDays: z.coerce
     .number()

@@ -1,0 +1,43 @@
+import { Duration, Size } from "aws-cdk-lib";
+import type { Alarms } from "./alarms.ts";
+import type { Database } from "./database.ts";
+
+export interface AlarmsOnDatabaseProps {
+  readonly alarms: Alarms;
+  /** What the database starts with; it grows by itself when a tenth of what it has is left. */
+  readonly storageGiB: number;
+  readonly connectionsMax: number;
+}
+
+const CPU_PERCENT_MAX = 80;
+/** Postgres stops taking writes at 2³¹; its own emergency vacuum begins at 200 million, so that this many mean that it gets nowhere. */
+const TRANSACTION_IDS_MAX = 500_000_000;
+const FIVE_MINUTES = Duration.minutes(5);
+
+/** What stops everything when it runs out. */
+export function alarmsOnDatabase(database: Database, props: AlarmsOnDatabaseProps): void {
+  const { alarms, storageGiB, connectionsMax } = props;
+  const highest = { statistic: "Maximum", period: FIVE_MINUTES };
+  alarms.whenAbove(database, "CpuHigh", CPU_PERCENT_MAX, {
+    metric: database.metric("CPUUtilization", { statistic: "Average", period: FIVE_MINUTES }),
+    periods: 3,
+    description: `For a quarter of an hour the database used more than ${CPU_PERCENT_MAX} % of its processors: soon jobs start late.`,
+  });
+  alarms.whenAbove(database, "ConnectionsHigh", connectionsMax, {
+    metric: database.metric("DatabaseConnections", highest),
+    periods: 2,
+    description: `The database holds more than ${connectionsMax} connections: when there are as many as its class allows, functions are turned away.`,
+  });
+  alarms.whenBelow(database, "StorageLow", Size.gibibytes(storageGiB).toBytes() / 10, {
+    metric: database.metric("FreeStorageSpace", { statistic: "Minimum", period: FIVE_MINUTES }),
+    periods: 6,
+    description:
+      "For half an hour the database had little storage left and did not grow. When it is full, it stops.",
+  });
+  alarms.whenAbove(database, "TransactionIdsHigh", TRANSACTION_IDS_MAX, {
+    metric: database.metric("MaximumUsedTransactionIDs", highest),
+    periods: 3,
+    description:
+      "Vacuum does not get through, because of a transaction that stays open or for lack of time. At two thousand million the database takes no writes any more.",
+  });
+}

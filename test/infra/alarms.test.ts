@@ -1,0 +1,107 @@
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, expect, test } from "vitest";
+import { metricUnits } from "../../lib/log/metrics.ts";
+import { type Synthesised, synthesised } from "./synthesised.ts";
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised();
+});
+
+const ofTick = [{ Name: "function", Value: "tick" }];
+
+test("what the functions measure of jobs raises alarms under the names that they write", () => {
+  const { template } = stack;
+  const fromTick = { Namespace: "Carillon", Dimensions: ofTick, Statistic: "Maximum", Period: 60 };
+  template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    ...fromTick,
+    MetricName: "OldestDueMs",
+    Threshold: 300_000,
+  });
+  template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    ...fromTick,
+    MetricName: "PlanLagMs",
+    Threshold: 120_000,
+  });
+  for (const queue of ["fast", "slow"]) {
+    template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      MetricName: "LatenessMs",
+      ExtendedStatistic: "p99",
+      Dimensions: [
+        { Name: "function", Value: "worker" },
+        { Name: "queue", Value: queue },
+      ],
+      Threshold: 60_000,
+    });
+  }
+  const own = stack
+    .ofType("AWS::CloudWatch::Alarm")
+    .filter(([id, { Properties }]) => Properties["Namespace"] === "Carillon" && !id.startsWith("TickMissing"))
+    .map(([, { Properties }]) => String(Properties["MetricName"]));
+  for (const name of own) expect(Object.keys(metricUnits)).toContain(name);
+});
+
+test("only more dead jobs raise an alarm, not those that stand", () => {
+  stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Threshold: 0,
+    ComparisonOperator: "GreaterThanThreshold",
+    Metrics: Match.arrayWith([
+      Match.objectLike({ Expression: "DIFF(dead)" }),
+      Match.objectLike({
+        Id: "dead",
+        ReturnData: false,
+        MetricStat: Match.objectLike({
+          Metric: { Namespace: "Carillon", MetricName: "DeadStanding", Dimensions: ofTick },
+        }),
+      }),
+    ]),
+  });
+});
+
+test("the database raises alarms before it runs out of anything", () => {
+  const own = synthesised({ databaseStorageGiB: 100, alarmConnections: 200 });
+  const thresholds = Object.fromEntries(
+    own
+      .ofType("AWS::CloudWatch::Alarm")
+      .filter(([, { Properties }]) => Properties["Namespace"] === "AWS/RDS")
+      .map(([, { Properties }]) => [Properties["MetricName"], Properties]),
+  );
+  expect(thresholds).toMatchObject({
+    CPUUtilization: { Threshold: 80, ComparisonOperator: "GreaterThanThreshold" },
+    DatabaseConnections: { Threshold: 200, ComparisonOperator: "GreaterThanThreshold" },
+    FreeStorageSpace: { Threshold: 10 * 1_024 ** 3, ComparisonOperator: "LessThanThreshold" },
+    MaximumUsedTransactionIDs: { Threshold: 500_000_000, ComparisonOperator: "GreaterThanThreshold" },
+  });
+  for (const properties of Object.values(thresholds)) {
+    expect(properties).toMatchObject({
+      Dimensions: [{ Name: "DBInstanceIdentifier", Value: { Ref: expect.stringMatching(/^Database/) } }],
+    });
+  }
+});
+
+test("requests that are answered 5xx raise one", () => {
+  stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Namespace: "AWS/ApiGateway",
+    MetricName: "5xx",
+    EvaluationPeriods: 5,
+    DatapointsToAlarm: 3,
+  });
+});
+
+test("two deployments side by side keep their metrics apart: functions write where alarms look", () => {
+  const other = synthesised({ metricsNamespace: "Carillon/staging", alarmLatenessSeconds: "5" });
+  const told = other
+    .ofType("AWS::Lambda::Function")
+    .filter(([, { Properties }]) =>
+      JSON.stringify(Properties["Environment"] ?? {}).includes(
+        '"CARILLON_METRICS_NAMESPACE":"Carillon/staging"',
+      ),
+    )
+    .map(([id]) => id.replace(/Function.*/, ""));
+  expect(told.toSorted()).toEqual(["FastWorker", "Ingest", "SlowWorker", "Tick"]);
+  other.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Namespace: "Carillon/staging",
+    MetricName: "LatenessMs",
+    Threshold: 5_000,
+  });
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import postgres from "postgres";
+import { beforeAll, describe, expect, test } from "vitest";
+import { synthesised } from "./infra/synthesised.ts";
+import { testDatabase } from "./support/database.ts";
+
+const text = readFileSync(new URL("../docs/runbook.md", import.meta.url), "utf8");
+const articles = (text.split(/^## /m).find((part) => part.startsWith("Alarms\n")) ?? "")
+  .split(/^### /m)
+  .slice(1);
+const anchorOf = (article: string) => (article.split("\n")[0] ?? "").toLowerCase().replaceAll(" ", "-");
+
+describe("the runbook", () => {
+  let linked: string[];
+
+  beforeAll(() => {
+    linked = synthesised({ runbookUrl: "https://wiki.example.com/runbook" })
+      .ofType("AWS::CloudWatch::Alarm")
+      .map(([, { Properties }]) => String(Properties["AlarmDescription"]))
+      .map((description) => / https:\/\/wiki\.example\.com\/runbook#([a-z-]+)$/.exec(description)?.[1] ?? "");
+  });
+
+  test("has an article for each alarm, and an alarm for each article", () => {
+    expect(articles.map(anchorOf).toSorted()).toEqual([...new Set(linked)].toSorted());
+    expect(articles.length).toBeGreaterThan(10);
+  });
+
+  test.each(articles)("says what an alarm means, what to look at, what to do and what not: %s", (article) => {
+    const parts = [...article.matchAll(/^\*\*(It means|Look at|Do|Do not)\*\*/gm)].map(([, part]) => part);
+    expect(parts).toEqual(["It means", "Look at", "Do", "Do not"]);
+  });
+});
+
+test("every query of the runbook can be asked of a database", async () => {
+  const queries = [...text.matchAll(/^```sql\n(.*?)^```/gms)].map(([, query = ""]) => query);
+  expect(queries.length).toBeGreaterThan(5);
+  const database = await testDatabase();
+  const sql = postgres(database.url, { max: 1 });
+  for (const query of queries) await sql.unsafe(query);
+  await sql.end();
+  await database.drop();
+});
