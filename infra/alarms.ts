@@ -3,6 +3,7 @@ import {
   Alarm,
   type AlarmProps,
   ComparisonOperator,
+  type IAlarm,
   type IAlarmAction,
   type IMetric,
   TreatMissingData,
@@ -37,6 +38,8 @@ export interface HeartbeatProps {
 
 /** Makes alarms whose text says what they mean and where the runbook says more, and lets them notify whoever wants to know. */
 export class Alarms extends Construct {
+  /** All there are so far. */
+  readonly raised: IAlarm[] = [];
   private readonly action: IAlarmAction | undefined;
   private readonly runbookUrl: string;
 
@@ -133,6 +136,7 @@ export class Alarms extends Construct {
       ...props,
       alarmDescription: `${alarmDescription} ${this.runbookUrl}#${anchor}`,
     });
+    this.raised.push(alarm);
     if (this.action === undefined) return;
     alarm.addAlarmAction(this.action);
     alarm.addOkAction(this.action);

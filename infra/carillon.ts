@@ -9,7 +9,9 @@ import { alarmsOnDatabase } from "./alarms-on-database.ts";
 import { alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
+import { Dashboard } from "./dashboard.ts";
 import { Database } from "./database.ts";
+import { existingDatabase } from "./existing-database.ts";
 import { FunctionCode } from "./function-code.ts";
 import { IngestQueue } from "./ingest-queue.ts";
 import { JobQueue } from "./job-queue.ts";
@@ -64,6 +66,7 @@ export class Carillon extends Construct {
     const database = new Database(this, "Database", {
       network,
       maxConnections: maxConnections(settings),
+      existing: existingDatabase(settings, vpc !== undefined || settings.vpcId !== undefined),
       ...settings,
     });
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
@@ -154,6 +157,10 @@ export class Carillon extends Construct {
       storageGiB: settings.databaseStorageGiB,
       connectionsMax: settings.alarmConnections,
     });
+    if (settings.dashboard) {
+      const { serverErrors } = api;
+      new Dashboard(this, "Dashboard", { alarms, metrics, fast, slow, ingest, database, serverErrors });
+    }
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])

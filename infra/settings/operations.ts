@@ -4,7 +4,7 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
-import { wholeNumber } from "./shapes.ts";
+import { wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -41,6 +41,8 @@ export const operationsSettings = {
       "it takes letters, digits and . - _ / # : and does not begin with AWS/",
     )
     .default("Carillon"),
+  /** Whether there is a dashboard in CloudWatch; an account has three without cost. */
+  dashboard: yesOrNo().default(true),
   /** How many days logs are kept, as one of the numbers that CloudWatch Logs knows. */
   logRetentionDays: z.coerce
     .number()
