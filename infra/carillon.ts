@@ -155,7 +155,7 @@ export class Carillon extends Construct {
     alarmsOnDatabase(database, {
       alarms,
       storageGiB: settings.databaseStorageGiB,
-      connectionsMax: settings.alarmConnections,
+      connectionsMax: maxConnections(settings),
     });
     if (settings.dashboard) {
       const { serverErrors } = api;

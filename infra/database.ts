@@ -5,6 +5,7 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import {
   DatabaseInstance,
   DatabaseInstanceEngine,
+  type IDatabaseInstance,
   ParameterGroup,
   PostgresEngineVersion,
   StorageType,
@@ -12,6 +13,7 @@ import {
 import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import type { functionRoles } from "../lib/db/iam-logins.ts";
+import { type ExistingDatabase, type ImportedDatabase, importDatabase } from "./existing-database.ts";
 import type { Network } from "./network.ts";
 
 export type DatabaseUser = (typeof functionRoles)[number];
@@ -26,26 +28,42 @@ export interface DatabaseProps {
   readonly databaseBackupDays: number;
   readonly databaseProtected: boolean;
   readonly highlyAvailable: boolean;
+  /** An instance that exists. Default: one is made. */
+  readonly existing?: ExistingDatabase | undefined;
 }
 
 const DATABASE_NAME = "carillon";
 const STORAGE_GROWTH = 5;
 
-/** Postgres on RDS: encrypted, TLS only, in no public subnet, and open to the functions alone, each as its own user by IAM. */
+/** Postgres on RDS: TLS only, and open to the functions alone, each as its own user by IAM. Made here, or one that exists. */
 export class Database extends Construct {
-  private readonly instance: DatabaseInstance;
+  /** Of the user who owns everything. Only the migration may read it. */
+  readonly masterSecret: ISecret;
+  private readonly instance: IDatabaseInstance;
+  private readonly name: string;
 
   constructor(scope: Construct, id: string, props: DatabaseProps) {
     super(scope, id);
+    const { existing } = props;
+    const { instance, securityGroup, masterSecret } =
+      existing === undefined ? this.make(props) : importDatabase(this, existing);
+    this.instance = instance;
+    this.masterSecret = masterSecret;
+    this.name = existing?.name ?? DATABASE_NAME;
 
+    const port = existing === undefined ? Port.POSTGRES : Port.tcp(existing.port);
+    securityGroup.addIngressRule(props.network.functions, port, "Functions query the database");
+    props.network.functions.addEgressRule(securityGroup, port, "Functions query the database");
+  }
+
+  /** Encrypted, in no public subnet, and gone with a snapshot alone. */
+  private make(props: DatabaseProps): ImportedDatabase {
     const securityGroup = props.network.securityGroup("Database", "Database of Carillon");
-    securityGroup.addIngressRule(props.network.functions, Port.POSTGRES, "Functions query the database");
-    props.network.functions.addEgressRule(securityGroup, Port.POSTGRES, "Functions query the database");
 
     // The major version alone: AWS withdraws minor ones, and a template that names one stops deploying that day.
     const engine = DatabaseInstanceEngine.postgres({ version: PostgresEngineVersion.VER_18 });
 
-    this.instance = new DatabaseInstance(this, "Instance", {
+    const instance = new DatabaseInstance(this, "Instance", {
       engine,
       instanceType: new InstanceType(props.databaseClass),
       databaseName: DATABASE_NAME,
@@ -74,13 +92,11 @@ export class Database extends Construct {
       deletionProtection: props.databaseProtected,
       removalPolicy: RemovalPolicy.SNAPSHOT,
     });
-  }
 
-  /** Of the user who owns everything. RDS makes and rotates it; only the migration may read it. */
-  get masterSecret(): ISecret {
-    const { secret } = this.instance;
+    // RDS makes and rotates it.
+    const { secret } = instance;
     if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
-    return secret;
+    return { instance, securityGroup, masterSecret: secret };
   }
 
   /** Lets a function in as this user and as no other, and tells it where. */
@@ -106,7 +122,7 @@ export class Database extends Construct {
   private tellWhere(fn: LambdaFunction): void {
     fn.addEnvironment("DATABASE_HOST", this.instance.dbInstanceEndpointAddress);
     fn.addEnvironment("DATABASE_PORT", this.instance.dbInstanceEndpointPort);
-    fn.addEnvironment("DATABASE_NAME", DATABASE_NAME);
+    fn.addEnvironment("DATABASE_NAME", this.name);
   }
 }
 

@@ -3,6 +3,8 @@ import { wholeNumber, yesOrNo } from "./shapes.ts";
 
 /** The database. */
 export const databaseSettings = {
+  /** Where it runs: rds makes an RDS instance, existing takes the RDS instance that databaseHost and its like describe. */
+  database: z.enum(["rds", "existing"], "it takes rds or existing").default("rds"),
   /** The RDS instance class, without its "db." prefix. */
   databaseClass: z
     .string()
@@ -16,4 +18,42 @@ export const databaseSettings = {
   databaseBackupDays: wholeNumber(1, 35).default(7),
   /** Whether the database refuses to be deleted. */
   databaseProtected: yesOrNo().default(true),
+  /** Of an existing database: the address of its endpoint. */
+  databaseHost: z
+    .string()
+    .regex(/^[\w-]+(\.[\w-]+)+$/, "it takes the address of the instance's endpoint")
+    .optional(),
+  /** Of an existing database: its port. */
+  databasePort: wholeNumber(1, 65_535).default(5432),
+  /** Of an existing database: its name on the server. */
+  databaseName: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database")
+    .default("carillon"),
+  /** Of an existing database: the secret with username and password of the user who owns it and may make roles, under the key aws/secretsmanager; migrations alone read it. */
+  databaseSecretArn: z
+    .string()
+    .regex(
+      /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@!-]+-\w{6}$/,
+      "it takes the whole ARN of a secret, with the six characters at its end",
+    )
+    .optional(),
+  /** Of an existing database: the instance's identifier, by which its metrics are found. */
+  databaseInstanceId: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,62}$/, "it takes the identifier of an RDS instance")
+    .optional(),
+  /** Of an existing database: the instance's resource id, by which IAM lets functions in; IAM authentication must be on. */
+  databaseResourceId: z
+    .string()
+    .regex(
+      /^db-[A-Z0-9]+$/,
+      "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    )
+    .optional(),
+  /** Of an existing database: its security group, which gets a rule that lets the functions in. */
+  databaseSecurityGroupId: z
+    .string()
+    .regex(/^sg-[0-9a-f]{8,17}$/, "it takes the id of a security group, such as sg-0123456789abcdef0")
+    .optional(),
 };
