@@ -6,10 +6,12 @@ export interface AlarmsOnDatabaseProps {
   readonly alarms: Alarms;
   /** What the database starts with; it grows by itself when a tenth of what it has is left. */
   readonly storageGiB: number;
+  /** How many connections it takes. */
   readonly connectionsMax: number;
 }
 
 const CPU_PERCENT_MAX = 80;
+const CONNECTIONS_SHARE_MAX = 0.8;
 /** Postgres stops taking writes at 2³¹; its own emergency vacuum begins at 200 million, so that this many mean that it gets nowhere. */
 const TRANSACTION_IDS_MAX = 500_000_000;
 const FIVE_MINUTES = Duration.minutes(5);
@@ -17,16 +19,17 @@ const FIVE_MINUTES = Duration.minutes(5);
 /** What stops everything when it runs out. */
 export function alarmsOnDatabase(database: Database, props: AlarmsOnDatabaseProps): void {
   const { alarms, storageGiB, connectionsMax } = props;
+  const connections = Math.floor(connectionsMax * CONNECTIONS_SHARE_MAX);
   const highest = { statistic: "Maximum", period: FIVE_MINUTES };
   alarms.whenAbove(database, "CpuHigh", CPU_PERCENT_MAX, {
     metric: database.metric("CPUUtilization", { statistic: "Average", period: FIVE_MINUTES }),
     periods: 3,
     description: `For a quarter of an hour the database used more than ${CPU_PERCENT_MAX} % of its processors: soon jobs start late.`,
   });
-  alarms.whenAbove(database, "ConnectionsHigh", connectionsMax, {
+  alarms.whenAbove(database, "ConnectionsHigh", connections, {
     metric: database.metric("DatabaseConnections", highest),
     periods: 2,
-    description: `The database holds more than ${connectionsMax} connections: when there are as many as its class allows, functions are turned away.`,
+    description: `The database holds more than ${connections} of ${connectionsMax} connections: when there are no more, functions are turned away.`,
   });
   alarms.whenBelow(database, "StorageLow", Size.gibibytes(storageGiB).toBytes() / 10, {
     metric: database.metric("FreeStorageSpace", { statistic: "Minimum", period: FIVE_MINUTES }),

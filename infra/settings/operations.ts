@@ -31,8 +31,6 @@ export const operationsSettings = {
     .default("docs/runbook.md"),
   /** How many seconds late one job in a hundred may start before an alarm is raised. */
   alarmLatenessSeconds: wholeNumber(1, 86_400).default(60),
-  /** How many connections the database may hold before an alarm is raised: well below what its class allows, some 80 of the smallest. */
-  alarmConnections: wholeNumber(5, 5_000).default(65),
   /** Under which namespace of CloudWatch the metrics stand; two deployments in one account and region take two. */
   metricsNamespace: z
     .string()

@@ -59,7 +59,7 @@ test("only more dead jobs raise an alarm, not those that stand", () => {
 });
 
 test("the database raises alarms before it runs out of anything", () => {
-  const own = synthesised({ databaseStorageGiB: 100, alarmConnections: 200 });
+  const own = synthesised({ databaseStorageGiB: 100, databaseMaxConnections: 250 });
   const thresholds = Object.fromEntries(
     own
       .ofType("AWS::CloudWatch::Alarm")
