@@ -11,6 +11,7 @@ const long = [
   "test/cli/cli.test.ts",
   "test/cli/help.test.ts",
   "test/client/package.test.ts",
+  "test/infra/package.test.ts",
   "test/race/race.test.ts",
   "test/api/idempotency-crash.test.ts",
 ];

@@ -1,11 +1,12 @@
 import type { Duration } from "aws-cdk-lib";
 import { RemovalPolicy } from "aws-cdk-lib";
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Architecture, Code, Runtime } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import type { FunctionCode, FunctionEntry } from "./function-code.ts";
+import { requireForModules } from "./function-format.ts";
 import type { Network } from "./network.ts";
 
 export interface CarillonFunctionProps {
@@ -22,10 +23,6 @@ export interface CarillonFunctionProps {
   readonly commandHooks?: BundlingOptions["commandHooks"];
 }
 
-// Bundled as a module, a dependency that still calls `require` for a part of Node finds none; this gives it one.
-const requireForModules =
-  "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
-
 /** A function of functions/, with a role of its own that may write its log, and nothing else until something grants it. */
 export class CarillonFunction extends NodejsFunction {
   readonly logs: LogGroup;
@@ -41,10 +38,12 @@ export class CarillonFunction extends NodejsFunction {
     });
     logs.grantWrite(role);
 
+    const built = props.code.builtOf(props.entry);
+    const { handlers } = props.code;
     super(scope, id, {
       description: props.description,
-      entry: props.code.entryOf(props.entry),
-      handler: "handler",
+      ...(built === undefined ? { entry: props.code.entryOf(props.entry) } : { code: Code.fromAsset(built) }),
+      handler: built === undefined ? "handler" : "index.handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       timeout: props.timeout,
@@ -58,8 +57,7 @@ export class CarillonFunction extends NodejsFunction {
         NODE_OPTIONS: "--enable-source-maps",
       },
       awsSdkConnectionReuse: false,
-      projectRoot: props.code.repository,
-      depsLockFilePath: `${props.code.repository}package-lock.json`,
+      depsLockFilePath: props.code.lockFile,
       bundling: {
         format: OutputFormat.ESM,
         target: "node24",
@@ -70,7 +68,7 @@ export class CarillonFunction extends NodejsFunction {
         // The versions that the tests ran with, not those that Lambda happens to have.
         bundleAwsSDK: true,
         banner: requireForModules,
-        esbuildArgs: { "--alias:#handlers": props.code.handlers },
+        esbuildArgs: handlers === undefined ? {} : { "--alias:#handlers": handlers },
         ...(props.commandHooks === undefined ? {} : { commandHooks: props.commandHooks }),
       },
     });

@@ -4,21 +4,34 @@ import { fileURLToPath } from "node:url";
 
 export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook";
 
-const repository = fileURLToPath(new URL("..", import.meta.url));
+/** The repository; in the package, its folder `dist`, in which things have the same places. */
+const root = fileURLToPath(new URL("..", import.meta.url));
+const inRepository = existsSync(`${root}functions/handlers.ts`);
+
+/** In these `#handlers` is imported. */
+const withHandlers: ReadonlySet<FunctionEntry> = new Set(["tick", "worker", "api", "ingest"]);
 
 /** Where the code of the functions lies, and whose handlers are bundled with it. */
 export class FunctionCode {
-  readonly repository = repository;
-  /** What `#handlers` means in functions/. */
-  readonly handlers: string;
+  /** A file in the folder that esbuild is run in. Nothing is read from it: every dependency is in the bundle. */
+  readonly lockFile = inRepository ? `${root}package-lock.json` : path.join(root, "..", "package.json");
+  /** What `#handlers` means in functions/; in the package there are none before an app has some. */
+  readonly handlers: string | undefined;
 
-  constructor(handlersEntry = `${repository}functions/handlers.ts`) {
-    this.handlers = path.resolve(handlersEntry);
-    if (!existsSync(this.handlers))
+  constructor(handlersEntry = inRepository ? `${root}functions/handlers.ts` : undefined) {
+    this.handlers = handlersEntry === undefined ? undefined : path.resolve(handlersEntry);
+    if (this.handlers !== undefined && !existsSync(this.handlers))
       throw new Error(`handlersEntry: there is no file ${this.handlers} that could export \`handlers\`.`);
   }
 
+  /** What is bundled at synth. */
   entryOf(entry: FunctionEntry): string {
-    return `${this.repository}functions/${entry}.ts`;
+    return inRepository ? `${root}functions/${entry}.ts` : `${root}functions/open/${entry}.js`;
+  }
+
+  /** The folder to be deployed as it is, where the package brings one and an app has nothing to put into it. */
+  builtOf(entry: FunctionEntry): string | undefined {
+    if (inRepository || (this.handlers !== undefined && withHandlers.has(entry))) return undefined;
+    return `${root}functions/${entry}`;
   }
 }

@@ -32,7 +32,8 @@ export function bundled(outdir: string, stacks: Readonly<Record<string, Carillon
   );
 }
 
-function bundlesOf(template: unknown, outdir: string): Bundles {
+/** Of a template that was synthesised with the metadata of paths and assets. */
+export function bundlesOf(template: unknown, outdir: string): Bundles {
   const found = Object.values(resources.parse(template).Resources)
     .filter(({ Type }) => Type === "AWS::Lambda::Function")
     .flatMap(({ Metadata }) => {

@@ -1,0 +1,3 @@
+/** What `carillon/cdk` offers to apps. */
+export { Carillon, type CarillonParts, type CarillonProps } from "./carillon.ts";
+export { Watch, type WatchProps } from "./watch.ts";
