@@ -114,7 +114,7 @@ export class Carillon extends Construct {
       events: settings.lifecycleEvents,
       busName: settings.lifecycleBus,
     });
-    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms });
+    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms, tickBy: settings.tickBy });
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
       source: fast,

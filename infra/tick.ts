@@ -2,6 +2,8 @@ import { Duration } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { ScheduleExpression, Schedule as SchedulerSchedule } from "aws-cdk-lib/aws-scheduler";
+import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import type { LogEvent } from "../lib/log/wording.ts";
@@ -22,6 +24,8 @@ export interface TickProps {
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
+  /** What starts it each minute: a rule of EventBridge, or EventBridge Scheduler. */
+  readonly tickBy: "rule" | "scheduler";
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -29,6 +33,8 @@ export interface TickProps {
 const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
 /** Jobs are made 180 s ahead: after two ticks have been missed, the third is the last that can still be on time. */
 const MISSED_TICKS_MAX = 2;
+const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
+const EACH_MINUTE = { minute: "*" };
 
 /** What the tick logs when it has come to its end, also when there was more to do than it had time for. */
 const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
@@ -55,14 +61,9 @@ export class Tick extends Construct {
     props.targets.tell(fn);
     props.webhooks.tell(fn);
 
-    const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
-    // Both hands that pass the event on would otherwise keep it for hours and try again.
+    // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
     fn.configureAsyncInvoke(asEventsGo);
-    new Rule(this, "EachMinute", {
-      description: "Carillon's tick",
-      schedule: Schedule.cron({ minute: "*" }),
-      targets: [new LambdaFunction(fn, asEventsGo)],
-    });
+    this.startEachMinute(props.tickBy);
 
     const done = new MetricFilter(this, "Done", {
       logGroup: fn.logs,
@@ -84,5 +85,18 @@ export class Tick extends Construct {
       fn.metricErrors({ period: Duration.minutes(1) }),
       "Three of the last five minutes had a tick that failed. Look at the tick's log.",
     );
+  }
+  private startEachMinute(tickBy: TickProps["tickBy"]): void {
+    const description = "Carillon's tick";
+    if (tickBy === "rule") {
+      const targets = [new LambdaFunction(this.fn, asEventsGo)];
+      new Rule(this, "EachMinute", { description, schedule: Schedule.cron(EACH_MINUTE), targets });
+      return;
+    }
+    new SchedulerSchedule(this, "ScheduledEachMinute", {
+      description,
+      schedule: ScheduleExpression.cron(EACH_MINUTE),
+      target: new LambdaInvoke(this.fn, asEventsGo),
+    });
   }
 }

@@ -12,6 +12,8 @@ const logRetentions: readonly number[] = [
 
 /** What tells how it goes. */
 export const operationsSettings = {
+  /** What starts the tick each minute: a `rule` of EventBridge, or EventBridge's `scheduler`. */
+  tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
   /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
   lifecycleEvents: events().default([...lifecycleDefaults]),
   /** The event bus of this account and region that is told. */
