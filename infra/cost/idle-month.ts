@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { type Line, line } from "./line.ts";
+import type { Prices } from "./price-table.ts";
+import { isFree } from "./without-price.ts";
+
+const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
+const template = z.object({ Resources: z.record(z.string(), resource) });
+type Resource = z.infer<typeof resource>;
+
+const database = z.object({
+  DBInstanceClass: z.string().transform((name) => name.replace(/^db\./, "")),
+  AllocatedStorage: z.coerce.number(),
+  MultiAZ: z.boolean().default(false),
+  ManageMasterUserPassword: z.boolean().default(false),
+});
+const endpoint = z.object({ SubnetIds: z.array(z.unknown()) });
+
+const hours = 730;
+const minutes = hours * 60;
+
+/** What a stack does while nothing is due. */
+export const idle = {
+  /** Lambda asks a queue with five pollers, each of which waits twenty seconds. */
+  pollsPerMinute: 15,
+  /** Assumed: what a tick takes that finds nothing. */
+  tickSeconds: 0.1,
+  tickGiB: 1,
+  /** Assumed: the line that says so, its metrics, and Lambda's own three lines. */
+  tickLogBytes: 2_500,
+  /** Those that a tick always tells; docs/observability.md lists them. */
+  tickMetrics: 11,
+} as const;
+
+/** What each type of resource costs that is charged for standing there. */
+const priced: Readonly<Record<string, (found: readonly Resource[], prices: Prices) => Line[]>> = {
+  "AWS::RDS::DBInstance": (found, prices) => found.flatMap((each) => databaseLines(each, prices)),
+  "AWS::EC2::VPCEndpoint": (found, prices) => {
+    const zones = found.reduce((sum, { Properties }) => sum + endpoint.parse(Properties).SubnetIds.length, 0);
+    return [line("Interface endpoints", [zones, "in a zone"], [hours, "h"], [prices.endpointHour, "USD"])];
+  },
+  "AWS::SecretsManager::Secret": (found, prices) => [
+    line("Secrets", [found.length, "secrets"], [prices.secretMonth, "USD"]),
+  ],
+  "AWS::CloudWatch::Alarm": (found, prices) => [
+    line("Alarms", [found.length, "alarms"], [prices.alarmMonth, "USD"]),
+  ],
+  "AWS::CloudWatch::Dashboard": (found, prices) => [
+    line("Dashboard", [found.length, "dashboards"], [prices.dashboardMonth, "USD"]),
+  ],
+  "AWS::Logs::MetricFilter": (found, prices) => [
+    line("Metrics of log filters", [found.length, "metrics"], [prices.metricMonth, "USD"]),
+  ],
+  "AWS::Lambda::EventSourceMapping": (found, prices) => [
+    line(
+      "Polling of queues",
+      [found.length, "queues"],
+      [(idle.pollsPerMinute * minutes) / 1e6, "M requests"],
+      [prices.millionQueueRequests, "USD"],
+    ),
+  ],
+};
+
+/** The bill of a month in which nothing is due, from a template as it is deployed. Throws where it holds what nobody has priced. */
+export function idleMonth(synthesised: unknown, prices: Prices): Line[] {
+  const resources = Object.values(template.parse(synthesised).Resources);
+  const unknown = new Set(
+    resources.map(({ Type }) => Type).filter((type) => !(type in priced) && !isFree(type)),
+  );
+  if (unknown.size > 0) {
+    throw new Error(
+      `Nobody has said what these cost: ${[...unknown].sort().join(", ")}. Say it in infra/cost/idle-month.ts, or in without-price.ts that they are free.`,
+    );
+  }
+  const standing = Object.entries(priced).flatMap(([type, linesOf]) => {
+    const found = resources.filter(({ Type }) => Type === type);
+    return found.length === 0 ? [] : linesOf(found, prices);
+  });
+  return [...standing, ...ticks(prices)];
+}
+
+function databaseLines({ Properties }: Resource, prices: Prices): Line[] {
+  const { DBInstanceClass, AllocatedStorage, MultiAZ, ManageMasterUserPassword } = database.parse(Properties);
+  const hour = prices.databaseHour[DBInstanceClass];
+  if (hour === undefined) {
+    const known = Object.keys(prices.databaseHour).join(", ");
+    throw new Error(`The price table has no ${DBInstanceClass} under databaseHour; it has ${known}.`);
+  }
+  const zones = MultiAZ ? 2 : 1;
+  const lines = [
+    line("Database", [zones, "in a zone"], [hours, "h"], [hour, "USD"]),
+    line("Database storage", [zones, "in a zone"], [AllocatedStorage, "GB"], [prices.databaseGBMonth, "USD"]),
+  ];
+  if (!ManageMasterUserPassword) return lines;
+  return [...lines, line("Master secret, made by RDS", [1, "secret"], [prices.secretMonth, "USD"])];
+}
+
+function ticks(prices: Prices): Line[] {
+  return [
+    line(
+      "Ticks, time",
+      [minutes, "ticks"],
+      [idle.tickSeconds, "s"],
+      [idle.tickGiB, "GB"],
+      [prices.functionGBSecond, "USD"],
+    ),
+    line("Ticks, requests", [minutes / 1e6, "M requests"], [prices.millionFunctionRequests, "USD"]),
+    line("Ticks, logs", [(minutes * idle.tickLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
+    line("Ticks, metrics", [idle.tickMetrics, "metrics"], [prices.metricMonth, "USD"]),
+  ];
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { idleMonth } from "../../infra/cost/idle-month.ts";
+import { type Line, line, total } from "../../infra/cost/line.ts";
+import { type PriceTable, pricesOfRegion, readPriceTable, regions } from "../../infra/cost/price-table.ts";
+import { asMarkdown, costs } from "../../infra/cost/report.ts";
+import { jobsPerParcelMax, millionJobs, millionWebhooks, workloadMonth } from "../../infra/cost/workload.ts";
+import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
+import { synthesised } from "./synthesised.ts";
+
+let table: PriceTable;
+let smallest: unknown;
+let available: unknown;
+beforeAll(() => {
+  table = pricesOfRegion("us-east-1");
+  smallest = synthesised().template.toJSON();
+  available = synthesised({ highlyAvailable: true }).template.toJSON();
+});
+
+function usdOf(lines: readonly Line[], what: string): number {
+  return lines.find((each) => each.what === what)?.usd ?? Number.NaN;
+}
+
+function stackOf(Type: string, Properties: object): object {
+  return { Resources: { One: { Type, Properties } } };
+}
+
+test("a line is the product of its factors, and its formula shows them", () => {
+  const endpoints = line("Endpoints", [4, "endpoints"], [730, "h"], [0.01, "USD"]);
+  expect(endpoints.usd).toBeCloseTo(29.2);
+  expect(endpoints.formula).toBe("4 endpoints × 730 h × 0.01 USD");
+  expect(total([endpoints, endpoints])).toBeCloseTo(58.4);
+});
+
+describe("an idle month", () => {
+  test("prices every type of resource that the stack holds, in both settings and every region", () => {
+    for (const region of regions) {
+      const { usd } = pricesOfRegion(region);
+      expect(total(idleMonth(smallest, usd))).toBeGreaterThan(40);
+      expect(total(idleMonth(available, usd))).toBeGreaterThan(total(idleMonth(smallest, usd)));
+    }
+  });
+
+  test("follows the template: a standby and second endpoints cost what the first ones do", () => {
+    const one = idleMonth(smallest, table.usd);
+    const two = idleMonth(available, table.usd);
+    for (const what of ["Database", "Database storage", "Interface endpoints"]) {
+      expect(usdOf(two, what)).toBeCloseTo(2 * usdOf(one, what));
+    }
+    expect(usdOf(one, "Database")).toBeCloseTo(730 * 0.016);
+    expect(usdOf(one, "Interface endpoints")).toBeCloseTo(4 * 730 * 0.01);
+    const fewer = synthesised({ endpoints: "sqs,secretsmanager", lifecycleEvents: "none" }).template.toJSON();
+    expect(usdOf(idleMonth(fewer, table.usd), "Interface endpoints")).toBeCloseTo(2 * 730 * 0.01);
+  });
+
+  test("refuses what nobody has priced: a type, or a class of database", () => {
+    expect(() => idleMonth(stackOf("AWS::EC2::NatGateway", {}), table.usd)).toThrow(
+      "Nobody has said what these cost: AWS::EC2::NatGateway.",
+    );
+    expect(() => idleMonth(stackOf("AWS::EC2::VPCPeeringConnection", {}), table.usd)).toThrow("VPCPeering");
+    const database = { DBInstanceClass: "db.x9.huge", AllocatedStorage: "20" };
+    expect(() => idleMonth(stackOf("AWS::RDS::DBInstance", database), table.usd)).toThrow(
+      "The price table has no x9.huge under databaseHour",
+    );
+  });
+});
+
+describe("a workload", () => {
+  test("comes in parcels as large as those that are sent", () => {
+    expect(jobsPerParcelMax).toEqual(parcelMax);
+  });
+
+  test("parcels that are full are a 250th of the requests of jobs that come alone", () => {
+    const alone = millionJobs(table.usd, 1);
+    expect(usdOf(alone, "Parcels through SQS")).toBeCloseTo(3 * 0.4);
+    expect(usdOf(alone, "Parcels through SQS")).toBeCloseTo(
+      250 * usdOf(millionJobs(table.usd, 250), "Parcels through SQS"),
+    );
+    expect(usdOf(alone, "Messages to targets")).toBeCloseTo(0.4);
+    expect(usdOf(millionJobs(table.usd, 250), "Messages to targets")).toBeCloseTo(0.04);
+  });
+
+  test("a webhook is paid for twice while its host thinks: by the sender, and by a tenth of a worker", () => {
+    const webhooks = millionWebhooks(table.usd);
+    expect(usdOf(webhooks, "Sender, time")).toBeCloseTo(300_000 * 0.25 * 0.0000133334);
+    expect(usdOf(webhooks, "Workers, time")).toBeCloseTo(30_000 * 0.0000133334);
+  });
+
+  test("a month is its jobs by the million and what they leave, in each zone", () => {
+    const workload = { schedules: 2_000_000, firesPerDay: 1_000_000, jobsPerParcel: 250, zones: 2 };
+    const lines = workloadMonth(table.usd, workload);
+    expect(usdOf(lines, "Jobs")).toBeCloseTo((365 / 12) * total(millionJobs(table.usd, 250)));
+    expect(usdOf(lines, "Jobs kept for 30 days")).toBeCloseTo(2 * 30 * 0.516 * 0.115);
+    expect(usdOf(lines, "Schedules")).toBeCloseTo(2 * 3 * 0.115);
+  });
+});
+
+test("a price table of one's own is read, and one that lacks a price is refused by its name", () => {
+  const own = new URL("../../infra/cost/eu-west-1.json", import.meta.url);
+  expect(readPriceTable(own).region).toBe("eu-west-1");
+  expect(() => readPriceTable(new URL("../../package.json", import.meta.url))).toThrow("usd: ");
+  expect(() => pricesOfRegion("mars-north-1")).toThrow("give yours with --region-table FILE");
+});
+
+describe("docs/costs.md", () => {
+  const rows = (text: string) =>
+    text.split("\n").filter((row) => row.startsWith("| ") && !row.startsWith("| what"));
+  /** An alarm more or less is no reason to write the document anew. */
+  const off = 0.1;
+
+  test("holds what the command says: workloads to the cent, standing costs to a tenth", () => {
+    const told = readFileSync(new URL("../../docs/costs.md", import.meta.url), "utf8");
+    const asked = { table, smallest, available, schedules: 1_000_000, firesPerDay: 5_000_000 };
+    const sections = costs({ ...asked, jobsPerParcel: 250, highlyAvailable: false });
+    expect(told).toContain(`${table.region}, ${table.asOf}. ${table.source}`);
+    for (const section of sections) {
+      const shown = told.split(`### ${section.title}\n`)[1]?.split("\n### ")[0]?.split("\n## ")[0] ?? "";
+      const wanted = asMarkdown(table, [section]);
+      if (section.title.startsWith("A million")) expect(rows(shown)).toEqual(rows(wanted));
+      const sumOf = (text: string) => Number(/\*\*Together\*\* \| \| \*\*([\d.]+)/.exec(text)?.[1]);
+      const sum = total(section.lines);
+      expect(Math.abs(sumOf(shown) - sum), section.title).toBeLessThan(off * sum);
+    }
+  });
+});
