@@ -1,6 +1,7 @@
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type BuildOptions, build } from "esbuild";
+import { billOfMaterials } from "./bill-of-materials.ts";
 import type { FunctionEntry } from "./function-code.ts";
 import { requireForModules } from "./function-format.ts";
 
@@ -40,9 +41,11 @@ await build({
 });
 
 /** Each function with no handlers at all, to be deployed as it is. */
-for (const entry of entries)
-  await build({
+const bundledFiles: string[] = [];
+for (const entry of entries) {
+  const { metafile } = await build({
     ...asDeployed,
+    metafile: true,
     entryPoints: [source(entry)],
     outfile: path.join(dist, "functions", entry, "index.mjs"),
     alias: { "#handlers": path.join(root, "functions", "no-handlers.ts") },
@@ -50,6 +53,9 @@ for (const entry of entries)
     sourcemap: true,
     sourcesContent: false,
   });
+  bundledFiles.push(...Object.keys(metafile.inputs));
+}
+writeFileSync(path.join(dist, "functions", "sbom.cdx.json"), billOfMaterials(root, bundledFiles));
 
 /**
  * The functions with `#handlers` left open, for an app's own. `carillon/job` is made together with them: what its `again` makes is an

@@ -13,11 +13,25 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { runNode } from "../support/run-node.ts";
 import { type Bundles, bundlesOf } from "./bundled.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 const modules = path.join(root, "node_modules");
+
+const sbom = z.object({
+  components: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      licenses: z.tuple([z.object({ expression: z.string().min(1) })]),
+    }),
+  ),
+});
+const locked = z.object({
+  packages: z.record(z.string(), z.object({ version: z.string(), license: z.string() }).partial()),
+});
 
 const stacks = `
 import { App, Stack } from "aws-cdk-lib";
@@ -118,6 +132,29 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
 
   test("knows what a handler returns: `again` is the worker's own", () => {
     expect(codeOf(own["SlowWorker"]).match(/kind="again"/g)).toHaveLength(1);
+  });
+
+  test("says which packages are in its functions, each with version and licence", () => {
+    const functions = path.join(app, "node_modules", "carillon", "dist", "functions");
+    const { components } = sbom.parse(
+      JSON.parse(readFileSync(path.join(functions, "sbom.cdx.json"), "utf8")),
+    );
+    const lock = locked.parse(
+      JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")),
+    ).packages;
+    const inMaps = ["api", "tick", "worker", "ingest", "migrate", "webhook"].flatMap((entry) => {
+      const map = readFileSync(path.join(functions, entry, "index.mjs.map"), "utf8");
+      return [...map.matchAll(/"[^"]*?(node_modules\/[^"]*)"/g)].map(([, file = ""]) => file);
+    });
+    const folders = new Set(
+      inMaps.map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? ""),
+    );
+    expect(folders.size).toBeGreaterThan(5);
+    for (const folder of folders) {
+      const name = folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);
+      const { version = "", license = "" } = lock[folder] ?? {};
+      expect(components, folder).toContainEqual({ name, version, licenses: [{ expression: license }] });
+    }
   });
 
   test("has types that hold", () => {
