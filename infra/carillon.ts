@@ -30,7 +30,7 @@ const SLOW_TIMEOUT = Duration.seconds(functionTimeoutSeconds.slowWorker);
 
 /** What an app may bring of its own, beside the settings. */
 export interface CarillonParts {
-  /** The module that exports `handlers`, as a path. Default: functions/handlers.ts of this package. */
+  /** The module that exports `handlers`, as a path. Default: functions/handlers.ts in this repository, and none in the package. */
   readonly handlersEntry?: string;
   /** The VPC to stand in. Default: the one that `vpcId` names, else one of our own. */
   readonly vpc?: IVpc;
