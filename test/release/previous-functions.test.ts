@@ -17,7 +17,7 @@ const wholeWay = [
   "test/api/batch.test.ts",
   "test/worker/worker.test.ts",
   "test/ingest/any-order.test.ts",
-  "test/ingest/dead-commands-repeated.test.ts",
+  "test/ingest/ingest.test.ts",
   "test/ingest/dead-commands.test.ts",
 ];
 
