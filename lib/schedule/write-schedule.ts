@@ -55,10 +55,6 @@ export interface Held {
   until: Date | null;
 }
 
-export async function insertSchedule(tx: Tx, schedule: NewSchedule, author: Author): Promise<void> {
-  await insertSchedules(tx, [{ ...schedule, author }]);
-}
-
 /** In the order of keys: of two that make the same schedules, one waits for the other at the first. */
 export async function insertSchedules(
   tx: Tx,
