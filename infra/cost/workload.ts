@@ -36,6 +36,32 @@ const daysAMonth = 365 / 12;
 /** As many jobs as one message to a worker holds: to that of queues and buses, and to that of webhooks. A test compares them with the code. */
 export const jobsPerParcelMax = { fast: 250, slow: 10 } as const;
 
+function parcelsThroughSqs(prices: Prices, parcels: number): Line {
+  return line(
+    "Parcels through SQS",
+    [parcels / million, "M parcels"],
+    [3, "requests"],
+    [prices.millionQueueRequests, "USD"],
+  );
+}
+
+function functionTime(prices: Prices, what: string, seconds: number, gib: number): Line {
+  return line(what, [seconds, "s"], [gib, "GB"], [prices.functionGBSecond, "USD"]);
+}
+
+function invocations(prices: Prices, what: string, count: number): Line {
+  return line(what, [count / million, "M requests"], [prices.millionFunctionRequests, "USD"]);
+}
+
+function logsOf(prices: Prices, count: number): Line {
+  return line("Logs", [(count * assumed.invocationLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]);
+}
+
+/** Of a million jobs. */
+function messagesByEndpoints(prices: Prices): Line {
+  return line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]);
+}
+
 /** A million jobs delivered to queues, so many of them in a parcel: all that are due together, or each alone. */
 export function millionJobs(prices: Prices, jobsPerParcel: number): Line[] {
   const parcels = million / jobsPerParcel;
@@ -45,22 +71,17 @@ export function millionJobs(prices: Prices, jobsPerParcel: number): Line[] {
   const workSeconds = settleSeconds + parcels * assumed.invocationSeconds;
   const targetRequests = Math.max(million / targetMessagesAtOnce, parcels);
   return [
-    line(
-      "Parcels through SQS",
-      [parcels / million, "M parcels"],
-      [3, "requests"],
-      [prices.millionQueueRequests, "USD"],
-    ),
+    parcelsThroughSqs(prices, parcels),
     line(
       "Messages to targets",
       [targetRequests / million, "M requests"],
       [prices.millionQueueRequests, "USD"],
     ),
-    line("Ticks, time", [fireSeconds, "s"], [workerGiB, "GB"], [prices.functionGBSecond, "USD"]),
-    line("Workers, time", [workSeconds, "s"], [workerGiB, "GB"], [prices.functionGBSecond, "USD"]),
-    line("Workers, requests", [parcels / million, "M requests"], [prices.millionFunctionRequests, "USD"]),
-    line("Logs", [(parcels * assumed.invocationLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
-    line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]),
+    functionTime(prices, "Ticks, time", fireSeconds, workerGiB),
+    functionTime(prices, "Workers, time", workSeconds, workerGiB),
+    invocations(prices, "Workers, requests", parcels),
+    logsOf(prices, parcels),
+    messagesByEndpoints(prices),
   ];
 }
 
@@ -68,31 +89,12 @@ export function millionJobs(prices: Prices, jobsPerParcel: number): Line[] {
 export function millionWebhooks(prices: Prices): Line[] {
   const parcels = million / jobsPerParcelMax.slow;
   return [
-    line(
-      "Parcels through SQS",
-      [parcels / million, "M parcels"],
-      [3, "requests"],
-      [prices.millionQueueRequests, "USD"],
-    ),
-    line(
-      "Workers, time",
-      [parcels * assumed.webhookSeconds, "s"],
-      [workerGiB, "GB"],
-      [prices.functionGBSecond, "USD"],
-    ),
-    line(
-      "Sender, time",
-      [million * assumed.webhookSeconds, "s"],
-      [senderGiB, "GB"],
-      [prices.functionGBSecond, "USD"],
-    ),
-    line(
-      "Both, requests",
-      [(million + parcels) / million, "M requests"],
-      [prices.millionFunctionRequests, "USD"],
-    ),
-    line("Logs", [((million + parcels) * assumed.invocationLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
-    line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]),
+    parcelsThroughSqs(prices, parcels),
+    functionTime(prices, "Workers, time", parcels * assumed.webhookSeconds, workerGiB),
+    functionTime(prices, "Sender, time", million * assumed.webhookSeconds, senderGiB),
+    invocations(prices, "Both, requests", million + parcels),
+    logsOf(prices, million + parcels),
+    messagesByEndpoints(prices),
   ];
 }
 
@@ -105,14 +107,9 @@ export function millionEvents(prices: Prices): Line[] {
 export function millionRequests(prices: Prices): Line[] {
   return [
     line("Gateway", [1, "M requests"], [prices.millionApiRequests, "USD"]),
-    line("Function, requests", [1, "M requests"], [prices.millionFunctionRequests, "USD"]),
-    line(
-      "Function, time",
-      [million * assumed.requestSeconds, "s"],
-      [workerGiB, "GB"],
-      [prices.functionGBSecond, "USD"],
-    ),
-    line("Logs", [(million * assumed.invocationLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
+    invocations(prices, "Function, requests", million),
+    functionTime(prices, "Function, time", million * assumed.requestSeconds, workerGiB),
+    logsOf(prices, million),
   ];
 }
 
