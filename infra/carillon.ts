@@ -6,10 +6,10 @@ import { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
 import { alarmsOnDatabase } from "./alarms-on-database.ts";
-import { alarmsOnJobs } from "./alarms-on-jobs.ts";
+import { type AlarmsOnJobsProps, alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
-import { Dashboard } from "./dashboard.ts";
+import { Dashboard, type DashboardProps } from "./dashboard.ts";
 import { Database } from "./database.ts";
 import { existingDatabase } from "./existing-database.ts";
 import { FunctionCode } from "./function-code.ts";
@@ -41,6 +41,11 @@ export interface CarillonParts {
 /** Every setting of infra/settings/ by its name, each with its default; and what an app brings of its own. */
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
+interface Watched extends Omit<AlarmsOnJobsProps, "latenessSeconds">, Omit<DashboardProps, "serverErrors"> {
+  readonly api: Api;
+  readonly connectionsMax: number;
+}
+
 /** Everything, in the order in which a job comes by: HTTPS → schedules → tick → queues → workers → targets. */
 export class Carillon extends Construct {
   /** Where the API answers. */
@@ -63,9 +68,10 @@ export class Carillon extends Construct {
     const metrics = new Metrics(settings.metricsNamespace);
     const network = new Network(this, "Network", { ...settings, vpc, subnets });
     checkConnectionBudget(settings);
+    const connectionsMax = maxConnections(settings);
     const database = new Database(this, "Database", {
       network,
-      maxConnections: maxConnections(settings),
+      maxConnections: connectionsMax,
       existing: existingDatabase(settings, vpc !== undefined || settings.vpcId !== undefined),
       ...settings,
     });
@@ -145,22 +151,7 @@ export class Carillon extends Construct {
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
 
     for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
-    alarms.whenFailing(
-      api,
-      "Failing",
-      api.serverErrors,
-      "In three of the last five minutes the API answered some request with 5xx.",
-    );
-    alarmsOnJobs({ alarms, metrics, tick, fast, slow, latenessSeconds: settings.alarmLatenessSeconds });
-    alarmsOnDatabase(database, {
-      alarms,
-      storageGiB: settings.databaseStorageGiB,
-      connectionsMax: maxConnections(settings),
-    });
-    if (settings.dashboard) {
-      const { serverErrors } = api;
-      new Dashboard(this, "Dashboard", { alarms, metrics, fast, slow, ingest, database, serverErrors });
-    }
+    this.watchOver(settings, { alarms, metrics, api, ingest, tick, fast, slow, database, connectionsMax });
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])
@@ -169,5 +160,19 @@ export class Carillon extends Construct {
     this.url = api.url;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
+  }
+  /** Once all of it stands: what tells how it goes. */
+  private watchOver(settings: Settings, watched: Watched): void {
+    const { alarms, api, database, connectionsMax } = watched;
+    const { serverErrors } = api;
+    alarms.whenFailing(
+      api,
+      "Failing",
+      serverErrors,
+      "In three of the last five minutes the API answered some request with 5xx.",
+    );
+    alarmsOnJobs({ ...watched, latenessSeconds: settings.alarmLatenessSeconds });
+    alarmsOnDatabase(database, { alarms, storageGiB: settings.databaseStorageGiB, connectionsMax });
+    if (settings.dashboard) new Dashboard(this, "Dashboard", { ...watched, serverErrors });
   }
 }
