@@ -96,25 +96,19 @@ async function settleDuring<Edited>(
   { parcel, fence }: { parcel: string | null | undefined; fence: number },
   { holdUp, edit }: { holdUp: (tx: Tx) => PromiseLike<unknown>; edit: () => Promise<Edited> },
 ): Promise<Edited> {
-  let letGo = () => {};
-  const over = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  let isHeld = () => {};
-  const held = new Promise<void>((resolve) => {
-    isHeld = resolve;
-  });
+  const over = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
   const holding = world.sql.begin(async (tx) => {
     await holdUp(tx);
-    isHeld();
-    await over;
+    held.resolve();
+    await over.promise;
   });
-  await held;
+  await held.promise;
   const editing = edit();
   await blocked(world, 1);
   const settling = world.sql`select from carillon.settle_parcel(${parcel ?? null}, ${fence})`.execute();
   await blocked(world, 2);
-  letGo();
+  over.resolve();
   const [edited] = await Promise.all([editing, settling, holding]);
   return edited;
 }
