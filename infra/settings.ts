@@ -8,7 +8,7 @@ import { targetsSettings } from "./settings/targets.ts";
 import { workSettings } from "./settings/work.ts";
 
 /** Everything that a deployment may decide, with its default. Given as context: `cdk deploy -c carillon:databaseClass=t4g.small`, or in cdk.json. */
-const settings = z.strictObject({
+export const settingsShape = z.strictObject({
   ...databaseSettings,
   ...networkSettings,
   ...workSettings,
@@ -17,9 +17,9 @@ const settings = z.strictObject({
   ...operationsSettings,
 });
 
-export type Settings = z.infer<typeof settings>;
+export type Settings = z.infer<typeof settingsShape>;
 
-export const defaultSettings: Settings = settings.parse({});
+export const defaultSettings: Settings = settingsShape.parse({});
 
 const PREFIX = "carillon:";
 
@@ -38,11 +38,11 @@ export function checkedSettings(given: Partial<Settings>): Settings {
 }
 
 function read(given: object, prefix: string): Settings {
-  const result = settings.safeParse(given);
+  const result = settingsShape.safeParse(given);
   if (result.success) return result.data;
   const faults = result.error.issues.map((issue) => {
     if (issue.code !== "unrecognized_keys") return `${prefix}${String(issue.path[0])}: ${issue.message}`;
-    const known = Object.keys(settings.shape).join(", ");
+    const known = Object.keys(settingsShape.shape).join(", ");
     return `${issue.keys.map((key) => prefix + key).join(", ")}: there is no such setting; there are ${known}`;
   });
   throw new Error(["These settings cannot be used:", ...faults].join("\n  "));

@@ -5,6 +5,9 @@ import { textList, yesOrNo } from "./shapes.ts";
 export const endpointNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
 export type EndpointName = (typeof endpointNames)[number];
 
+/** As many subnets as a Lambda function may stand in. */
+const subnetsMax = 16;
+
 /** The network. */
 export const networkSettings = {
   /** Whether the database has a standby and the endpoints stand in two zones. Both then cost twice as much. */
@@ -23,6 +26,7 @@ export const networkSettings = {
         "it takes ids of subnets such as subnet-0123456789abcdef0, separated by commas",
       ),
     "one subnet in each zone is enough",
+    subnetsMax,
   ),
   /** The zones of these subnets, in the same order. */
   vpcAvailabilityZones: textList(
@@ -30,6 +34,7 @@ export const networkSettings = {
       .string()
       .regex(/^[a-z]{2}(-[a-z]+)+-\d[a-z]$/, "it takes zones such as eu-central-1a, separated by commas"),
     "one subnet in each zone is enough",
+    subnetsMax,
   ),
   /** The interface endpoints to make: some of sqs, events, lambda, secretsmanager, or none. None given: all of them in a network of our own, none in a VPC that is brought. */
   endpoints: endpoints().optional(),

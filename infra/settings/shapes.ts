@@ -16,12 +16,13 @@ export function yesOrNo() {
     .transform((value) => value === true || value === "true");
 }
 
-export function textList(item: z.ZodType<string, string>, wayOut: string) {
+export function textList(item: z.ZodType<string, string>, wayOut: string, itemsMax = listCharactersMax) {
   return z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").map((one) => one.trim()))])
     .pipe(
       z
         .array(item)
+        .max(itemsMax, `it takes at most ${itemsMax}; ${wayOut}`)
         .refine(
           (list) => list.join(",").length <= listCharactersMax,
           `it takes at most ${listCharactersMax} characters; ${wayOut}`,

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Settings, settingsShape } from "../../infra/settings.ts";
+import { variants } from "./variants.ts";
+
+const names = settingsShape.keyof().options;
+const defaults = settingsShape.parse({});
+const given = Object.values(variants).map((variant) => settingsShape.parse(variant));
+
+/** What a definition of zod's may hold, as far as choices may lie below it. */
+const wrapping = z
+  .object({
+    innerType: z.custom<z.core.$ZodType>(),
+    in: z.custom<z.core.$ZodType>(),
+    out: z.custom<z.core.$ZodType>(),
+    element: z.custom<z.core.$ZodType>(),
+    options: z.array(z.custom<z.core.$ZodType>()),
+    entries: z.record(z.string(), z.string()),
+  })
+  .partial();
+
+/** Every value of the enums that a setting's schema is made of, at whatever depth. */
+function choicesOf(schema: z.core.$ZodType): string[] {
+  const {
+    innerType,
+    in: from,
+    out: to,
+    element,
+    options = [],
+    entries = {},
+  } = wrapping.parse(schema._zod.def);
+  const below = [innerType, from, to, element, ...options].filter((each) => each !== undefined);
+  return [...Object.values(entries), ...below.flatMap(choicesOf)];
+}
+
+function valuesOf(name: keyof Settings): string[] {
+  return given.flatMap((settings) => settings[name] ?? []).map(String);
+}
+
+describe("the variants", () => {
+  test.each(names)("give %s another value than its default", (name) => {
+    expect(given.map((settings) => settings[name])).toContainEqual(
+      expect.not.toSatisfy((value: unknown) => JSON.stringify(value) === JSON.stringify(defaults[name])),
+    );
+  });
+
+  const choosing = names.filter((name) => choicesOf(settingsShape.shape[name]).length > 0);
+
+  test.each(choosing)("make each choice that %s offers", (name) => {
+    expect(valuesOf(name)).toEqual(expect.arrayContaining(choicesOf(settingsShape.shape[name])));
+  });
+
+  test("make some choices, so that those above were found", () => {
+    expect(choosing).toEqual(expect.arrayContaining(["database", "tickBy", "endpoints", "dashboard"]));
+    expect(choicesOf(settingsShape.shape.endpoints)).toEqual(["sqs", "events", "lambda", "secretsmanager"]);
+  });
+});

@@ -1,0 +1,76 @@
+const account = "eu-central-1:123456789012";
+
+/** As many names as fit into 900 characters, which is as long as a list may be. */
+function longestList(nameOf: (number: number) => string): string {
+  const names: string[] = [];
+  for (let n = 100; [...names, nameOf(n)].join(",").length <= 900; n++) names.push(nameOf(n));
+  return names.join(",");
+}
+
+const broughtVpc = {
+  vpcId: "vpc-0123456789abcdef0",
+  vpcSubnetIds: "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
+  vpcAvailabilityZones: "eu-central-1a,eu-central-1b",
+};
+
+/**
+ * Sets of settings, as the context gives them, by a name that says what they are for. Together they give every setting another
+ * value than its default, and every choice of those that are one of several; a test fails for what is missing.
+ */
+export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  default: {},
+
+  "highly available": { highlyAvailable: true, databaseClass: "m7g.large" },
+
+  "own VPC": { ...broughtVpc, endpoints: "sqs,events,lambda,secretsmanager" },
+
+  "own VPC with its own ways out": { ...broughtVpc, endpoints: "none" },
+
+  "existing database": {
+    ...broughtVpc,
+    database: "existing",
+    databaseHost: "orders.cluster.eu-central-1.rds.amazonaws.com",
+    databasePort: "5433",
+    databaseName: "orders",
+    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:orders/master-AbCdEf`,
+    databaseInstanceId: "orders",
+    databaseResourceId: "db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    databaseSecurityGroupId: "sg-0123456789abcdef0",
+    databaseMaxConnections: 400,
+  },
+
+  "larger, and easy to remove": {
+    databaseClass: "r7g.xlarge",
+    databaseStorageGiB: "100",
+    databaseBackupDays: 30,
+    databaseProtected: "false",
+    fastConcurrency: 20,
+    slowConcurrency: "50",
+    ingestConcurrency: 10,
+    apiRequestsPerSecond: 500,
+    apiRequestBurst: 250,
+    logRetentionDays: "3653",
+  },
+
+  "another way to watch it": {
+    tickBy: "scheduler",
+    dashboard: "false",
+    alarmTopicArn: `arn:aws:sns:${account}:alarms`,
+    runbookUrl: "https://wiki.example.com/carillon/runbook",
+    alarmLatenessSeconds: 5,
+    metricsNamespace: "Carillon/Orders",
+    lifecycleEvents: "started,succeeded,failed,dead,skipped,missed",
+    lifecycleBus: "orders",
+    ingestPrefix: "orders:",
+  },
+
+  "longest lists": {
+    targetQueueArns: longestList((n) => `arn:aws:sqs:${account}:orders-of-customer-${n}.fifo`),
+    targetBusArns: longestList((n) => `arn:aws:events:${account}:event-bus/customer-${n}*`),
+    targetFunctionArns: longestList((n) => `arn:aws:lambda:${account}:function:resize-${n}*`),
+    webhookDenyNetworks: longestList((n) => `2001:db8:${n}::/48`),
+    vpcId: "vpc-0123456789abcdef0",
+    vpcSubnetIds: Array.from({ length: 16 }, (_, n) => `subnet-0123456789abcde${n + 10}`),
+    vpcAvailabilityZones: Array.from({ length: 16 }, (_, n) => `eu-central-1${"abcd"[n % 4]}`),
+  },
+};
