@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Synthesised, synthesised } from "./synthesised.ts";
+import { variants } from "./variants.ts";
+
+const runbook = readFileSync(new URL("../../docs/runbook.md", import.meta.url), "utf8");
+const articles = [...runbook.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) =>
+  heading.toLowerCase().replaceAll(" ", "-"),
+);
+
+/** Names that a deployment may share with another one, because they are names within something that it does not share. */
+const withinSomething: readonly RegExp[] = [
+  // Of a role, of a server, of an API.
+  /^AWS::IAM::Policy\.PolicyName$/,
+  /^AWS::RDS::DB(Instance|Cluster)\.(DBName|DatabaseName)$/,
+  /^AWS::ApiGateway(V2)?::Stage\.StageName$/,
+  // What is watched, by the names that AWS and our functions give it.
+  /^AWS::CloudWatch::Alarm\.MetricName$/,
+  // Two APIs may have one name: they are known by their ids.
+  /^AWS::ApiGateway(V2)?::(Api|RestApi)\.Name$/,
+];
+
+/** Every reference of a template, whatever it stands in. */
+function referencesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (typeof value !== "object" || value === null) return [];
+  const own = Object.entries(value).flatMap(([key, inside]) => {
+    if (key === "Ref" && typeof inside === "string") return [inside];
+    if (key === "Fn::GetAtt") return [z.array(z.unknown()).parse(inside)[0]].map(String);
+    if (key === "Fn::Sub") return substitutedIn(inside);
+    return [];
+  });
+  return [...own, ...Object.values(value).flatMap(referencesIn)];
+}
+
+function substitutedIn(inside: unknown): string[] {
+  const [text, given = {}] = z
+    .tuple([z.string(), z.record(z.string(), z.unknown()).optional()])
+    .parse(Array.isArray(inside) ? inside : [inside, undefined]);
+  const names = [...text.matchAll(/\$\{([^!}.]+)[^}]*\}/g)].map(([, name = ""]) => name);
+  return names.filter((name) => !(name in given));
+}
+
+describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
+  let stack: Synthesised;
+  beforeAll(() => {
+    stack = synthesised(variants[name]);
+  });
+
+  const all = () => Object.entries(stack.resources);
+
+  test("whatever is referred to is there", () => {
+    const known = new Set([
+      ...Object.keys(stack.resources),
+      ...Object.keys(stack.template.findParameters("*")),
+    ]);
+    const referred = new Set(referencesIn(stack.template.toJSON()));
+    const missing = [...referred].filter((id) => !id.startsWith("AWS::") && !known.has(id));
+    expect(missing).toEqual([]);
+    expect(referred.size).toBeGreaterThan(30);
+    for (const [, { DependsOn }] of all()) for (const id of DependsOn) expect(known).toContain(id);
+  });
+
+  test("no secret's value stands in the template, nor is one resolved into a property", () => {
+    expect(JSON.stringify(stack.template.toJSON())).not.toContain("{{resolve:");
+    const secrets = stack.ofType("AWS::SecretsManager::Secret");
+    expect(secrets.length).toBeGreaterThan(0);
+    for (const [, { Properties }] of secrets) expect(Properties).not.toHaveProperty("SecretString");
+    for (const [id, { Properties }] of stack.ofType("AWS::Lambda::Function")) {
+      const { Variables } = z
+        .object({ Variables: z.record(z.string(), z.unknown()) })
+        .catch({ Variables: {} })
+        .parse(Properties["Environment"]);
+      const telling = Object.keys(Variables).filter((variable) =>
+        /PASSWORD|TOKEN(?!_SECRET_ARN)|SECRET(?!_ARN)|CREDENTIAL/.test(variable),
+      );
+      expect(telling, id).toEqual([]);
+    }
+  });
+
+  test("two of it fit into one account: nothing has a name that the other would have too", () => {
+    const fixed = all().flatMap(([, { Type, Properties }]) =>
+      Object.entries(Properties)
+        .filter(([key, value]) => /(Name|Identifier)$/.test(key) && typeof value === "string")
+        // What CDK makes of the path in the app ends in a hash of it, and the path begins with the stack's name.
+        .filter(([, value]) => !/^Carillon\w+[0-9A-F]{8}$/i.test(String(value)))
+        .map(([key, value]) => [`${Type}.${key}`, value] as const),
+    );
+    expect(fixed.filter(([key]) => !withinSomething.some((pattern) => pattern.test(key)))).toEqual([]);
+  });
+
+  test("every function runs on Node 24, and ours on ARM; each has a log that ends", () => {
+    const functions = stack.ofType("AWS::Lambda::Function");
+    const ours = functions.filter(([, { Properties }]) => Properties["Handler"] === "index.handler");
+    // The others are CDK's, which tell CloudFormation how the migration went.
+    const others = functions.filter((each) => !ours.includes(each));
+    expect(ours.length).toBeGreaterThanOrEqual(7);
+    for (const [, { Properties }] of others) expect(Properties["Handler"]).toMatch(/^framework\./);
+    for (const [, { Properties }] of ours) expect(Properties["Architectures"]).toEqual(["arm64"]);
+    for (const [id, { Properties }] of functions) {
+      expect(Properties["Runtime"], id).toBe("nodejs24.x");
+      const { LogGroup } = z
+        .object({ LogGroup: z.object({ Ref: z.string() }) })
+        .parse(Properties["LoggingConfig"]);
+      expect(stack.resources[LogGroup.Ref]?.Properties["RetentionInDays"], id).toBeGreaterThan(0);
+    }
+    for (const [id, { Properties }] of stack.ofType("AWS::Logs::LogGroup"))
+      expect(Properties["RetentionInDays"], id).toBeGreaterThan(0);
+  });
+
+  test("every alarm names an article of the runbook that is there", () => {
+    const alarms = stack.ofType("AWS::CloudWatch::Alarm");
+    expect(alarms.length).toBeGreaterThan(10);
+    for (const [id, { Properties }] of alarms) {
+      const anchor = String(Properties["AlarmDescription"]).split("#").at(-1);
+      expect(articles, id).toContain(anchor);
+    }
+  });
+
+  test("nothing in it reaches the internet by a way of ours, and no database is public", () => {
+    for (const type of ["AWS::EC2::NatGateway", "AWS::EC2::InternetGateway", "AWS::EC2::EIP"])
+      expect(stack.ofType(type)).toEqual([]);
+    for (const [, { Type, Properties, DeletionPolicy }] of all()) {
+      if (!/^AWS::RDS::DB(Instance|Cluster)$/.test(Type)) continue;
+      expect(Properties["PubliclyAccessible"] ?? false).toBe(false);
+      // The instances of a cluster have neither storage nor a snapshot of their own.
+      if (Properties["DBClusterIdentifier"] !== undefined) continue;
+      expect(Properties["StorageEncrypted"]).toBe(true);
+      expect(DeletionPolicy).toBe("Snapshot");
+    }
+  });
+});
