@@ -4,6 +4,7 @@ import { apiSettings } from "./settings/api.ts";
 import { databaseSettings } from "./settings/database.ts";
 import { networkSettings } from "./settings/network.ts";
 import { operationsSettings } from "./settings/operations.ts";
+import { stackSettings } from "./settings/stack.ts";
 import { targetsSettings } from "./settings/targets.ts";
 import { workSettings } from "./settings/work.ts";
 
@@ -23,13 +24,27 @@ export const defaultSettings: Settings = settingsShape.parse({});
 
 const PREFIX = "carillon:";
 
+/** What the context may say beside them. */
+const stackShape = z.object(stackSettings);
+
 /** Reads the settings from the context and says everything that is wrong with them at once. */
 export function settingsFrom(node: Node): Settings {
+  const given = givenIn(node).filter(([name]) => !(name in stackSettings));
+  return read(Object.fromEntries(given), PREFIX);
+}
+
+/** What the stack of this repository's own app is called. */
+export function stackNameFrom(node: Node): string {
+  const result = stackShape.safeParse(Object.fromEntries(givenIn(node)));
+  if (result.success) return result.data.stackName;
+  throw new Error(`${PREFIX}stackName: ${result.error.issues.map(({ message }) => message).join(", ")}`);
+}
+
+function givenIn(node: Node): [name: string, value: unknown][] {
   const context: Record<string, unknown> = node.getAllContext();
-  const given = Object.entries(context)
+  return Object.entries(context)
     .filter(([name]) => name.startsWith(PREFIX))
     .map(([name, value]) => [name.slice(PREFIX.length), value]);
-  return read(Object.fromEntries(given), PREFIX);
 }
 
 /** The settings that an app gives in its code, checked as those of the context are; what is left out has its default. */

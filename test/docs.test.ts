@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { settingsPage } from "./support/settings-page.ts";
 
 const root = path.join(import.meta.dirname, "..");
 const read = (file: string) => readFileSync(path.join(root, file), "utf8");
@@ -35,6 +36,10 @@ describe("the pages", () => {
       if (anchor !== undefined) expect(anchorsOf(linked), target).toContain(anchor);
     }
   });
+});
+
+test("every setting stands on docs/settings.md as the code has it; else run npm run settings", () => {
+  expect(read("docs/settings.md")).toBe(settingsPage());
 });
 
 /** As the pages are rendered where they are read most. */

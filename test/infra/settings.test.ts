@@ -1,6 +1,6 @@
 import { App } from "aws-cdk-lib";
 import { expect, test } from "vitest";
-import { defaultSettings, type Settings, settingsFrom } from "../../infra/settings.ts";
+import { defaultSettings, type Settings, settingsFrom, stackNameFrom } from "../../infra/settings.ts";
 import { synthesised } from "./synthesised.ts";
 
 function read(context: Record<string, unknown>): Settings {
@@ -122,5 +122,15 @@ test("what the bus is told is a list of events, or none", () => {
   expect(read({ "carillon:lifecycleEvents": "none" }).lifecycleEvents).toEqual([]);
   expect(() => read({ "carillon:lifecycleEvents": "dead,late", "carillon:lifecycleBus": "my bus" })).toThrow(
     /lifecycleEvents: it takes some of started, .* or none, not late[\s\S]*lifecycleBus: it takes the name of an event bus/,
+  );
+});
+
+test("a second stack has another name, which is no setting of what is in it", () => {
+  const named = (stackName: unknown) => new App({ context: { "carillon:stackName": stackName } }).node;
+  expect(stackNameFrom(new App().node)).toBe("Carillon");
+  expect(stackNameFrom(named("Carillon-Orders"))).toBe("Carillon-Orders");
+  expect(settingsFrom(named("Carillon-Orders"))).toEqual(defaultSettings);
+  expect(() => stackNameFrom(named("my_stack"))).toThrow(
+    "carillon:stackName: it takes letters, digits and hyphens",
   );
 });
