@@ -1,8 +1,8 @@
-import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { handlers } from "#handlers";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeAnswerOnce } from "../lib/api/idempotency.ts";
+import type { GatewayEvent } from "../lib/api/incoming.ts";
 import { makeOperations } from "../lib/api/operations.ts";
 import { defaultRateFrom, makeRateLimit } from "../lib/api/rate-limit.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -18,7 +18,7 @@ import { takeAllowance } from "../lib/token/allowance.ts";
 import { findToken, noteUse } from "../lib/token/token.ts";
 
 /** HTTPS → schedules and jobs. */
-export function assemble(env: Environment): Assembled<APIGatewayProxyEventV2, HttpResponse> {
+export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse> {
   const log = logFrom(env, "api");
   const sql = rememberedSql(connect(env, { applicationName: "carillon-api" }));
   const queue = parcelQueueFrom(env, log);

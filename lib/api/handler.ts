@@ -1,5 +1,5 @@
 import middy from "@middy/core";
-import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
+import type { Context } from "aws-lambda";
 import type { Clock } from "../clock.ts";
 import type { Invocation } from "../config/function.ts";
 import { errorText, framesOf } from "../log/error-text.ts";
@@ -16,6 +16,7 @@ import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
 import type { AnswerOnce } from "./idempotency.ts";
 import { inboxRoutes } from "./inbox-routes.ts";
+import { type GatewayEvent, type Incoming, incomingFrom } from "./incoming.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { openApiRoute } from "./openapi.ts";
@@ -49,7 +50,7 @@ export interface ApiParts {
 
 /** One request on its way through the middlewares. */
 interface Exchange {
-  event: APIGatewayProxyEventV2;
+  incoming: Incoming;
   requestId: string;
   startedAt: number;
   token?: Token;
@@ -89,24 +90,33 @@ export function apiRoutes(
 /** The API as a Lambda handler: logged, problems worded, authenticated, and then routed; in this order. */
 export function makeApi(
   parts: ApiParts,
-): (event: APIGatewayProxyEventV2, invocation: Invocation) => Promise<HttpResponse> {
+): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
   const router = makeRouter(apiRoutes(operations, parts));
-  const answered = middy<Exchange, HttpResponse>(async ({ event, requestId, token }: Exchange) => {
+  const answered = middy<Exchange, HttpResponse>(async ({ incoming, requestId, token }: Exchange) => {
     if (token === undefined) throw new Error("A request came past the authentication without a token.");
-    if (event.rawPath === "/health") throw notAllowed(["GET"]);
-    const answer = router(readRequest(event, requestId), token);
-    return parts.answerOnce({ event, requestId, token }, async () => toHttp(await answer()));
+    if (incoming.path === "/health") throw notAllowed(["GET"]);
+    const answer = router(readRequest(incoming, requestId), token);
+    return parts.answerOnce({ incoming, requestId, token }, async () => toHttp(await answer()));
   })
     .use(requestLog(parts))
     .use(problems())
     .use(healthProbe(operations))
     .use(bearerToken(parts));
-  return (event, invocation) => {
-    const exchange = { event, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
+  return async (event, invocation) => {
+    const incoming = incomingFrom(event);
+    const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
     // Of Lambda's context middy uses the remaining time alone, which an Invocation has.
-    return answered(exchange, invocation as Context);
+    const answer = await answered(exchange, invocation as Context);
+    return located(answer, incoming);
   };
+}
+
+/** Where something was made: routes know its path, and a client reads it from where the API stands. */
+function located(answer: HttpResponse, { base }: Incoming): HttpResponse {
+  const { location } = answer.headers;
+  if (base === "" || location === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, location: `${base}${location}` } };
 }
 
 /** Who asks in vain with a token, without one, or too often. */
@@ -117,17 +127,16 @@ const slowMs = 3_000;
 
 function requestLog({ clock, log }: ApiParts): Middleware {
   const write = ({ event, response, error }: middy.Request<Exchange, HttpResponse>) => {
-    const { requestId, startedAt, token } = event;
-    const { http } = event.event.requestContext;
+    const { requestId, startedAt, token, incoming } = event;
     const status = response?.statusCode ?? 500;
     const request = {
       requestId,
-      method: http.method.slice(0, 20),
-      path: loggable(event.event.rawPath),
+      method: incoming.method.slice(0, 20),
+      path: loggable(incoming.path),
       by: token?.name,
     };
     const ms = clock.now().getTime() - startedAt;
-    if (turnedAway.has(status)) log.warn("api.request", { ...request, status, ms, from: http.sourceIp });
+    if (turnedAway.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
     else if (ms >= slowMs) log.warn("api.request", { ...request, status, ms, slow: true });
     else log.info("api.request", { ...request, status, ms });
     if (status >= 500)
@@ -147,8 +156,8 @@ function problems(): Middleware {
 /** The one path that takes no token. */
 function healthProbe(operations: Operations): Middleware {
   return {
-    before: async ({ event: { event } }) => {
-      if (event.rawPath !== "/health" || event.requestContext.http.method !== "GET") return undefined;
+    before: async ({ event: { incoming } }) => {
+      if (incoming.path !== "/health" || incoming.method !== "GET") return undefined;
       await operations.health();
       return toHttp({ status: 200, body: { status: "ok" } });
     },
@@ -159,7 +168,7 @@ function bearerToken({ findToken, admit, noteUse, log }: ApiParts): Middleware {
   const settled = async ({ event: { beside } }: middy.Request<Exchange, HttpResponse>) => beside;
   return {
     before: async ({ event: exchange }) => {
-      const token = await authenticate(exchange.event.headers["authorization"], findToken);
+      const token = await authenticate(exchange.incoming.headers["authorization"], findToken);
       exchange.token = token;
       await admit(token);
       if (token.isUseNoted) return;

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import type { Sql } from "../db/connect.ts";
 import { type Claim, type Claimed, claimRequest, keepAnswer, letGo } from "../idempotency/kept-requests.ts";
 import { remembering } from "../idempotency/remembered-sql.ts";
@@ -8,6 +7,7 @@ import { type Seal, sealOf } from "../idempotency/seal.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
 import type { HttpResponse } from "./answer.ts";
+import type { Incoming } from "./incoming.ts";
 import { Problem } from "./problem.ts";
 import { problemAnswer } from "./problem-answer.ts";
 
@@ -20,7 +20,7 @@ function isKept(status: number): boolean {
 }
 
 export interface KeyedRequest {
-  event: APIGatewayProxyEventV2;
+  incoming: Incoming;
   requestId: string;
   token: Pick<Token, "id">;
 }
@@ -41,11 +41,11 @@ async function answerOnce(
   request: KeyedRequest,
   answer: () => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  const key = readIdempotencyKey(request.event);
+  const key = readIdempotencyKey(request.incoming);
   if (key === null) return answer();
   const name = { tokenId: request.token.id, key };
-  const seal = sealOf(secretOf(request.event));
-  const claimed = await claimRequest(sql, name, fingerprintOf(request.event));
+  const seal = sealOf(secretOf(request.incoming));
+  const claimed = await claimRequest(sql, name, fingerprintOf(request.incoming));
   switch (claimed.state) {
     case "different":
       throw new Problem(
@@ -61,9 +61,9 @@ async function answerOnce(
   }
 }
 
-function readIdempotencyKey({ headers, requestContext: { http } }: APIGatewayProxyEventV2): string | null {
+function readIdempotencyKey({ headers, method }: Incoming): string | null {
   const key = headers[header];
-  if (key === undefined || !writes.has(http.method)) return null;
+  if (key === undefined || !writes.has(method)) return null;
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
   throw new Refusal("invalid", "A header is not understood.", [
     { path: "Idempotency-Key", message: "takes 1 to 255 printable ASCII characters" },
@@ -71,20 +71,13 @@ function readIdempotencyKey({ headers, requestContext: { http } }: APIGatewayPro
 }
 
 /** What only the caller knows. */
-function secretOf({ headers }: APIGatewayProxyEventV2): string {
+function secretOf({ headers }: Incoming): string {
   return (headers["authorization"] ?? "").replace(/^bearer +/i, "");
 }
 
 /** Of everything that says what is asked for. */
-function fingerprintOf(event: APIGatewayProxyEventV2): Buffer {
-  const { rawPath, rawQueryString, headers, requestContext, body = "", isBase64Encoded } = event;
-  const asked = [
-    requestContext.http.method,
-    rawPath,
-    rawQueryString,
-    headers["if-match"] ?? null,
-    headers["if-none-match"] ?? null,
-  ];
+function fingerprintOf({ method, path, query, headers, body = "", isBase64Encoded }: Incoming): Buffer {
+  const asked = [method, path, query, headers["if-match"] ?? null, headers["if-none-match"] ?? null];
   return createHash("sha256")
     .update(`${JSON.stringify(asked)}\n`)
     .update(Buffer.from(body, isBase64Encoded ? "base64" : "utf8"))

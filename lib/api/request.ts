@@ -1,6 +1,6 @@
-import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { Refusal } from "../refusal.ts";
 import type { Origin } from "../schedule/caller.ts";
+import type { Incoming } from "./incoming.ts";
 import { readJsonBody } from "./json-body.ts";
 
 /** An HTTP request as the routes see it: path and query decoded, the body read only when a route asks for it. */
@@ -15,22 +15,18 @@ export interface ApiRequest {
   json(): unknown;
 }
 
-export function readRequest(event: APIGatewayProxyEventV2, requestId: string): ApiRequest {
-  const header = (name: string) => event.headers[name.toLowerCase()];
+export function readRequest(incoming: Incoming, requestId: string): ApiRequest {
+  const header = (name: string) => incoming.headers[name.toLowerCase()];
   return {
-    method: event.requestContext.http.method,
-    segments: event.rawPath.split("/").slice(1).map(decodedSegment),
-    query: readQuery(event.rawQueryString),
+    method: incoming.method,
+    segments: incoming.path.split("/").slice(1).map(decodedSegment),
+    query: readQuery(incoming.query),
     header,
-    from: {
-      request: requestId,
-      ip: event.requestContext.http.sourceIp,
-      agent: event.requestContext.http.userAgent,
-    },
+    from: { request: requestId, ip: incoming.ip, agent: incoming.agent },
     json: () =>
       readJsonBody({
-        body: event.body,
-        isBase64Encoded: event.isBase64Encoded,
+        body: incoming.body,
+        isBase64Encoded: incoming.isBase64Encoded,
         contentType: header("content-type"),
         contentEncoding: header("content-encoding"),
       }),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeAnswerOnce } from "../../lib/api/idempotency.ts";
+import { incomingFrom } from "../../lib/api/incoming.ts";
 import { problemAnswer } from "../../lib/api/problem-answer.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { rememberedSql } from "../../lib/idempotency/remembered-sql.ts";
@@ -26,11 +27,11 @@ const token = { id: "00000000-0000-4000-8000-000000000002" };
 /** Each time something else becomes of it. */
 async function sendTwice(key: string, outcomes: readonly (Error | number)[]) {
   const headers = { authorization: "Bearer secret", "idempotency-key": key };
-  const event = httpEvent("POST", "/v1/schedules", { headers, body: {} });
+  const incoming = incomingFrom(httpEvent("POST", "/v1/schedules", { headers, body: {} }));
   const once = makeAnswerOnce(sql);
   const answers = [];
   for (const outcome of outcomes) {
-    const answer = await once({ event, requestId, token }, async () => {
+    const answer = await once({ incoming, requestId, token }, async () => {
       if (outcome instanceof Error) throw outcome;
       return { statusCode: outcome, headers: {}, body: "" };
     }).catch((error: unknown) => problemAnswer(error, requestId));

@@ -13,6 +13,7 @@ import type { Scope } from "../../lib/token/token.ts";
 import { testDatabase } from "../support/database.ts";
 import { checkExchange } from "./contract.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
+import { restEvent } from "./rest-event.ts";
 
 export interface SendParts extends EventParts {
   /** A token of this scope; "" for none. */
@@ -38,8 +39,17 @@ export interface OwnApi {
   stop(): Promise<void>;
 }
 
+/** Which kind of gateway the requests come through. */
+export type Gateway = "http" | "rest";
+
+/** `CARILLON_TEST_GATEWAY=rest npx vitest run test/api` sends all that these tests send through a REST API. */
+const gatewayByDefault: Gateway = process.env["CARILLON_TEST_GATEWAY"] === "rest" ? "rest" : "http";
+
 /** The API's Lambda handler over a database of its own, as the role it has in production, and over queues of its own. */
-export async function ownApi(settings: Environment = {}): Promise<OwnApi> {
+export async function ownApi(
+  settings: Environment = {},
+  gateway: Gateway = gatewayByDefault,
+): Promise<OwnApi> {
   const database = await testDatabase();
   const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-api-"));
@@ -79,7 +89,10 @@ export async function ownApi(settings: Environment = {}): Promise<OwnApi> {
     send: async (method, rawPath, { as = "admin", ...parts } = {}) => {
       const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
       const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
-      const { statusCode, headers, body } = await handler(event, invocation);
+      const { statusCode, headers, body } = await handler(
+        gateway === "rest" ? restEvent(event) : event,
+        invocation,
+      );
       const answer = { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
       const sent = {
         query: event.rawQueryString,

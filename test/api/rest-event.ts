@@ -1,0 +1,71 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
+
+const stage = "v";
+
+/** What a REST API of API Gateway sends for the request of which this is what an HTTP API sends. */
+export function restEvent(event: APIGatewayProxyEventV2): APIGatewayProxyEvent {
+  const { rawPath, rawQueryString, headers, body, isBase64Encoded, requestContext } = event;
+  const { method, sourceIp, userAgent } = requestContext.http;
+  const query = multiValued(new URLSearchParams(rawQueryString));
+  const sent = multiValued(Object.entries(headers).map(([name, value]) => [asWritten(name), value ?? ""]));
+  const proxied = rawPath === "/" ? null : { proxy: rawPath.slice(1) };
+  const resource = proxied === null ? "/" : "/{proxy+}";
+  return {
+    resource,
+    path: rawPath,
+    httpMethod: method,
+    headers: lastOf(sent),
+    multiValueHeaders: sent,
+    queryStringParameters: Object.keys(query).length === 0 ? null : lastOf(query),
+    multiValueQueryStringParameters: Object.keys(query).length === 0 ? null : query,
+    pathParameters: proxied,
+    stageVariables: null,
+    requestContext: {
+      accountId: requestContext.accountId,
+      apiId: requestContext.apiId,
+      authorizer: null,
+      protocol: "HTTP/1.1",
+      httpMethod: method,
+      identity: { ...nobody, sourceIp, userAgent },
+      path: `/${stage}${rawPath}`,
+      stage,
+      requestId: requestContext.requestId,
+      requestTimeEpoch: requestContext.timeEpoch,
+      resourceId: "abc123",
+      resourcePath: resource,
+    },
+    body: body ?? null,
+    isBase64Encoded,
+  };
+}
+
+/** What is read is read by any spelling, so the events here have one that nobody looks for. */
+function asWritten(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+function multiValued(members: Iterable<[string, string]>): Record<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of members) values.set(name, [...(values.get(name) ?? []), value]);
+  return Object.fromEntries(values);
+}
+
+function lastOf(multi: Record<string, string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(multi).map(([name, values]) => [name, values.at(-1) ?? ""]));
+}
+
+const nobody = {
+  accessKey: null,
+  accountId: null,
+  apiKey: null,
+  apiKeyId: null,
+  caller: null,
+  clientCert: null,
+  cognitoAuthenticationProvider: null,
+  cognitoAuthenticationType: null,
+  cognitoIdentityId: null,
+  cognitoIdentityPoolId: null,
+  principalOrgId: null,
+  user: null,
+  userArn: null,
+};
