@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
-import { Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import {
   functionTimeoutSeconds,
@@ -16,6 +16,7 @@ import type { Database } from "./database.ts";
 import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
+import { queuePair } from "./queue-pair.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
@@ -50,22 +51,15 @@ export class IngestQueue extends Construct {
 
   constructor(scope: Construct, id: string, props: IngestQueueProps) {
     super(scope, id);
-    const kept = {
-      retentionPeriod: Duration.days(ingestRetentionDays),
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
+    const { queue, deadLetters } = queuePair(this, {
+      visibility: Duration.seconds(visibilityInTimeouts * TIMEOUT.toSeconds() + WINDOW.toSeconds()),
+      retention: Duration.days(ingestRetentionDays),
+      receivesMax: ingestReceivesMax,
       // What nobody has applied yet is nowhere else.
       removalPolicy: RemovalPolicy.RETAIN,
-    };
-    this.deadLetters = new Queue(this, "DeadLetters", {
-      ...kept,
-      redriveAllowPolicy: { redrivePermission: RedrivePermission.ALLOW_ALL },
     });
-    this.queue = new Queue(this, "Queue", {
-      ...kept,
-      visibilityTimeout: Duration.seconds(visibilityInTimeouts * TIMEOUT.toSeconds() + WINDOW.toSeconds()),
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: ingestReceivesMax },
-    });
+    this.queue = queue;
+    this.deadLetters = deadLetters;
     this.fn = this.drain(props);
     props.alarms.whenSetAside(
       this,

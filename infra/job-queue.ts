@@ -1,9 +1,10 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { Queue, QueueEncryption, RedrivePermission } from "aws-cdk-lib/aws-sqs";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { receivesMax, visibilityInTimeouts } from "../lib/config/function-limits.ts";
 import type { Alarms } from "./alarms.ts";
+import { queuePair } from "./queue-pair.ts";
 
 export interface JobQueueProps {
   /** The timeout of the function that works on this queue. */
@@ -23,21 +24,14 @@ export class JobQueue extends Construct {
     super(scope, id);
     this.variable = props.variable;
 
-    this.deadLetters = new Queue(this, "DeadLetters", {
-      retentionPeriod: Duration.days(14),
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
+    const { queue, deadLetters } = queuePair(this, {
+      visibility: Duration.seconds(visibilityInTimeouts * props.workerTimeout.toSeconds()),
+      retention: Duration.days(1),
+      receivesMax,
       removalPolicy: RemovalPolicy.DESTROY,
-      redriveAllowPolicy: { redrivePermission: RedrivePermission.ALLOW_ALL },
     });
-    this.queue = new Queue(this, "Queue", {
-      visibilityTimeout: Duration.seconds(visibilityInTimeouts * props.workerTimeout.toSeconds()),
-      retentionPeriod: Duration.days(1),
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      removalPolicy: RemovalPolicy.DESTROY,
-      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: receivesMax },
-    });
+    this.queue = queue;
+    this.deadLetters = deadLetters;
     props.alarms.whenNotEmpty(this, "DeadLettersNotEmpty", this.deadLetters);
   }
 

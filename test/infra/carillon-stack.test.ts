@@ -14,13 +14,14 @@ function numberOf(id: string, property: string): number {
 }
 
 describe("time runs out in order", () => {
-  test("a message is hidden for at least six times as long as its worker may take", () => {
+  test("a message is hidden for at least six times as long as its worker may take, and the queue waits for more", () => {
     const mappings = stack.ofType("AWS::Lambda::EventSourceMapping");
     expect(mappings).toHaveLength(3);
     for (const [, { Properties }] of mappings) {
       const visibility = numberOf(idIn(Properties["EventSourceArn"]), "VisibilityTimeout");
       const timeout = numberOf(idIn(Properties["FunctionName"]), "Timeout");
-      expect(visibility).toBeGreaterThanOrEqual(6 * timeout);
+      const window = Number(Properties["MaximumBatchingWindowInSeconds"] ?? 0);
+      expect(visibility).toBeGreaterThanOrEqual(6 * timeout + window);
       expect(visibility).toBeLessThanOrEqual(43_200);
     }
   });
@@ -68,6 +69,60 @@ describe("queues", () => {
         ComparisonOperator: "GreaterThanThreshold",
       });
     }
+  });
+
+  test("each queue has a name that is known before it is, and its dead letters take messages from that one alone", () => {
+    const redriven = stack
+      .ofType("AWS::SQS::Queue")
+      .filter(([, { Properties }]) => "RedrivePolicy" in Properties);
+    const names = redriven.map(([, { Properties }]) => JSON.stringify(Properties["QueueName"]));
+    expect(new Set(names).size).toBe(3);
+    for (const [, { Properties }] of redriven) {
+      const { deadLetterTargetArn } = Object(Properties["RedrivePolicy"]);
+      const [, parts] = Object(Properties["QueueName"])["Fn::Join"];
+      const [given, stackUuid] = parts;
+      expect(stackUuid).toEqual({ "Fn::Select": [2, { "Fn::Split": ["/", { Ref: "AWS::StackId" }] }] });
+      // SQS takes eighty characters, of which thirty-six are the stack's.
+      expect(given.length + 36).toBeLessThanOrEqual(80);
+      const allowed = stack.resources[idIn(deadLetterTargetArn)]?.Properties["RedriveAllowPolicy"];
+      expect(allowed).toEqual({
+        redrivePermission: "byQueue",
+        sourceQueueArns: [
+          {
+            "Fn::Join": [
+              "",
+              [
+                "arn:",
+                { Ref: "AWS::Partition" },
+                ":sqs:",
+                { Ref: "AWS::Region" },
+                ":",
+                { Ref: "AWS::AccountId" },
+                `:${given}`,
+                stackUuid,
+              ],
+            ],
+          },
+        ],
+      });
+    }
+  });
+
+  test("what is delivered to queues and buses waits for no handler: each worker has its own queue, and its own function", () => {
+    const taken = stack
+      .ofType("AWS::Lambda::EventSourceMapping")
+      .map(([, { Properties }]) => [
+        idIn(Properties["EventSourceArn"]).replace(/[0-9A-F]{8}$/, ""),
+        idIn(Properties["FunctionName"]).replace(/[0-9A-F]{8}$/, ""),
+      ]);
+    expect(taken.sort()).toEqual([
+      ["FastQueue", "FastWorkerFunction"],
+      ["IngestQueue", "IngestFunction"],
+      ["SlowQueue", "SlowWorkerFunction"],
+    ]);
+    // Reserved concurrency would take from one function's share what another's messages were received for.
+    for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function"))
+      expect(Properties["ReservedConcurrentExecutions"]).toBeUndefined();
   });
 
   test("workers answer message by message, and never more of them at once than is set", () => {
