@@ -120,7 +120,8 @@ export class Carillon extends Construct {
       events: settings.lifecycleEvents,
       busName: settings.lifecycleBus,
     });
-    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms, tickBy: settings.tickBy });
+    const { tickBy, ticks } = settings;
+    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms, metrics, tickBy, ticks });
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
       source: fast,

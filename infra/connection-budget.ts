@@ -3,7 +3,7 @@ import type { Settings } from "./settings.ts";
 
 type Concurrency = Pick<
   Settings,
-  "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst"
+  "ticks" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst"
 >;
 export type BudgetSettings = Concurrency & Pick<Settings, "databaseClass" | "databaseMaxConnections">;
 
@@ -12,8 +12,8 @@ const CONNECTIONS_PER_GIB = 100;
 const CONNECTIONS_MAX = 5_000;
 /** Five that Postgres and RDS keep for their administrators, and five for RDS's own agents and for whoever looks what is wrong. */
 const KEPT_BACK = 10;
-/** A tick that hangs may still hold its connections when the next one begins. */
-const TICKS_AT_ONCE = 2;
+/** Ticks that hang may still hold their connections when those of the next minute begin. */
+const MINUTES_AT_ONCE = 2;
 
 /** How many connections the database takes: as many as are set, else as many as its class has memory for. */
 export function maxConnections(settings: BudgetSettings): number {
@@ -31,7 +31,7 @@ export function connectionsAtMost(settings: Concurrency): number {
   const { api, tick, worker, handlers, ingest, migration } = functionConnections;
   return (
     settings.apiRequestBurst * api +
-    TICKS_AT_ONCE * tick +
+    MINUTES_AT_ONCE * settings.ticks * tick +
     settings.fastConcurrency * worker +
     settings.slowConcurrency * (worker + handlers) +
     settings.ingestConcurrency * ingest +
@@ -45,7 +45,7 @@ export function checkConnectionBudget(settings: BudgetSettings): void {
   if (wanted <= offered) return;
   throw new Error(
     `The functions may want ${wanted} database connections at once, and ${offered} are theirs. ` +
-      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each) or apiRequestBurst (one each), or take a databaseClass with more memory.",
+      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each), apiRequestBurst (one each) or ticks (six each), or take a databaseClass with more memory.",
   );
 }
 

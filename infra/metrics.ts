@@ -12,7 +12,7 @@ export interface OwnMetricOptions {
 
 /** What the functions write into their logs about themselves, as CloudWatch keeps it. */
 export class Metrics {
-  private readonly namespace: string;
+  readonly namespace: string;
 
   constructor(namespace: string) {
     this.namespace = namespace;

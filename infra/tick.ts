@@ -1,17 +1,24 @@
 import { Duration } from "aws-cdk-lib";
-import { Rule, Schedule } from "aws-cdk-lib/aws-events";
+import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
-import { ScheduleExpression, Schedule as SchedulerSchedule } from "aws-cdk-lib/aws-scheduler";
+import {
+  ContextAttribute,
+  ScheduleExpression,
+  Schedule as SchedulerSchedule,
+  ScheduleTargetInput,
+} from "aws-cdk-lib/aws-scheduler";
 import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import type { LogEvent } from "../lib/log/wording.ts";
+import type { SharedTickEvent } from "../lib/tick/share.ts";
 import type { Alarms } from "./alarms.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
 import type { FunctionCode } from "./function-code.ts";
 import type { JobQueue } from "./job-queue.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Network } from "./network.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
@@ -26,6 +33,9 @@ export interface TickProps {
   readonly alarms: Alarms;
   /** What starts it each minute: a rule of EventBridge, or EventBridge Scheduler. */
   readonly tickBy: "rule" | "scheduler";
+  /** How many are started each minute, to share the schedules. */
+  readonly ticks: number;
+  readonly metrics: Metrics;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -35,6 +45,8 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
 const MISSED_TICKS_MAX = 2;
 const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
 const EACH_MINUTE = { minute: "*" };
+/** EventBridge's own bound. */
+const TARGETS_PER_RULE = 5;
 
 /** What the tick logs when it has come to its end, also when there was more to do than it had time for. */
 const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
@@ -63,14 +75,16 @@ export class Tick extends Construct {
 
     // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
     fn.configureAsyncInvoke(asEventsGo);
-    this.startEachMinute(props.tickBy);
+    if (props.tickBy === "rule") this.startByRule(props.ticks);
+    else this.startByScheduler(props.ticks);
 
     const done = new MetricFilter(this, "Done", {
       logGroup: fn.logs,
       filterPattern: FilterPattern.any(
         ...heartbeats.map((event) => FilterPattern.stringValue("$.event", "=", event)),
       ),
-      metricNamespace: "Carillon",
+      metricNamespace: props.metrics.namespace,
+      // Named by its place: where two deployments share a namespace after all, the ticks of one must not stand for those of the other.
       metricName: `${this.node.addr}-ticks-done`,
     });
     props.alarms.whenMissing(this, "Missing", {
@@ -86,17 +100,49 @@ export class Tick extends Construct {
       "Three of the last five minutes had a tick that failed. Look at the tick's log.",
     );
   }
-  private startEachMinute(tickBy: TickProps["tickBy"]): void {
-    const description = "Carillon's tick";
-    if (tickBy === "rule") {
-      const targets = [new LambdaFunction(this.fn, asEventsGo)];
-      new Rule(this, "EachMinute", { description, schedule: Schedule.cron(EACH_MINUTE), targets });
-      return;
+
+  private startByRule(ticks: number): void {
+    for (const [number, some] of inGroups(eventsOf(ticks, EventField.time), TARGETS_PER_RULE).entries()) {
+      new Rule(this, numbered("EachMinute", number), {
+        description: "Carillon's tick",
+        schedule: Schedule.cron(EACH_MINUTE),
+        targets: some.map(
+          (event) =>
+            new LambdaFunction(this.fn, {
+              ...asEventsGo,
+              ...(event === undefined ? {} : { event: RuleTargetInput.fromObject(event) }),
+            }),
+        ),
+      });
     }
-    new SchedulerSchedule(this, "ScheduledEachMinute", {
-      description,
-      schedule: ScheduleExpression.cron(EACH_MINUTE),
-      target: new LambdaInvoke(this.fn, asEventsGo),
-    });
   }
+
+  private startByScheduler(ticks: number): void {
+    for (const [number, event] of eventsOf(ticks, ContextAttribute.scheduledTime).entries()) {
+      new SchedulerSchedule(this, numbered("ScheduledEachMinute", number), {
+        description: "Carillon's tick",
+        schedule: ScheduleExpression.cron(EACH_MINUTE),
+        target: new LambdaInvoke(this.fn, {
+          ...asEventsGo,
+          ...(event === undefined ? {} : { input: ScheduleTargetInput.fromObject(event) }),
+        }),
+      });
+    }
+  }
+}
+
+/** What each tick of a minute is told; one alone is told nothing, and does everything. */
+function eventsOf(ticks: number, time: string): (SharedTickEvent | undefined)[] {
+  if (ticks === 1) return [undefined];
+  return Array.from({ length: ticks }, (_, tick) => ({ ticks, tick, time }));
+}
+
+function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
+  const groups = Math.ceil(items.length / size);
+  return Array.from({ length: groups }, (_, group) => items.slice(group * size, (group + 1) * size));
+}
+
+/** The first has the name alone, which it keeps whatever the number of ticks becomes. */
+function numbered(name: string, index: number): string {
+  return index === 0 ? name : `${name}${index + 1}`;
 }

@@ -4,6 +4,7 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
+import { shardCount } from "../../lib/plan/shard.ts";
 import { wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
@@ -14,6 +15,8 @@ const logRetentions: readonly number[] = [
 export const operationsSettings = {
   /** What starts the tick each minute: a `rule` of EventBridge, or EventBridge's `scheduler`. */
   tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
+  /** How many ticks are started each minute, which share the schedules; each may hold three database connections. */
+  ticks: wholeNumber(1, shardCount).default(1),
   /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
   lifecycleEvents: events().default([...lifecycleDefaults]),
   /** The event bus of this account and region that is told. */

@@ -12,7 +12,6 @@ import { type Notify, notifyByDefault } from "../parcel/settle.ts";
 import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { deleteEnded } from "../plan/delete-ended.ts";
 import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
-import { shardCount } from "../plan/shard.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
@@ -27,6 +26,7 @@ import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { type RolledUp, rollUp } from "./roll-up.ts";
 import { fireShardBatch } from "./shard-batch.ts";
+import { shardsInTurn, type TickShare, wholeTick } from "./share.ts";
 import { tellEvents } from "./tell-events.ts";
 
 export interface TickDeps {
@@ -52,6 +52,8 @@ export interface TickSettings {
   zoneData: string | null;
   /** What the bus is told of. */
   notify: Notify;
+  /** Which part of the minute's work is this tick's. */
+  share: TickShare;
 }
 
 export const tickDefaults: TickSettings = {
@@ -62,6 +64,7 @@ export const tickDefaults: TickSettings = {
   backlogPerTurn: backlogDefaults.perTurn,
   zoneData: process.versions["tz"] ?? null,
   notify: notifyByDefault,
+  share: wholeTick,
 };
 
 export interface Ticked {
@@ -69,7 +72,7 @@ export interface Ticked {
   jobs: number;
   parcels: number;
   finished: boolean;
-  /** What has happened since a tick last told, whoever made it happen. */
+  /** What has happened since a tick last told, whoever made it happen; of share 0 alone. */
   rolledUp?: RolledUp;
 }
 
@@ -94,13 +97,32 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
   const note = (error: unknown) => void failures.push(error);
   const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
+  // What is there once, and not by shard, is share 0's: done by each it would be done many times for nothing.
+  const keepsHouse = settings.share.share === 0;
+  const attached = keepsHouse && (await prepare(run));
+  await fireShards(run);
+  await sendSpread(run).catch(run.note);
+  if (keepsHouse) await finish(run, attached);
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures,
+      `${failures.length} parts of the tick failed: ${failures.map(errorText).join("; ")}`,
+    );
+  return total;
+}
+
+/** What firing needs. Returns whether the days that it may need are there. */
+async function prepare(run: Run): Promise<boolean> {
   // The line between near and far may only rise to days that are attached.
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
   await keepSetting(run.sql, run.settings.notify).catch(run.note);
   await applyInboxFirst(run).catch(run.note);
-  await fireShards(run);
-  await sendSpread(run).catch(run.note);
+  return attached;
+}
+
+/** What can wait until what is due now has become jobs. */
+async function finish(run: Run, attached: boolean): Promise<void> {
   await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
   await clearEndedHolds(run).catch(run.note);
@@ -118,18 +140,12 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   await replanCalendars(run, run).catch(run.note);
   await replanZones(run, run.settings.zoneData, run).catch(run.note);
   await rollUpTallies(run).catch(run.note);
-  if (failures.length > 0)
-    throw new AggregateError(
-      failures,
-      `${failures.length} parts of the tick failed: ${failures.map(errorText).join("; ")}`,
-    );
-  return total;
 }
 
 /** Lanes side by side, each taking shard after shard; parcels are sent while the next batches are fired. */
 async function fireShards(run: Run): Promise<void> {
   const sending: Promise<void>[] = [];
-  const shards = shardsInTurn();
+  const shards = shardsInTurn(run.settings.share);
   const lane = async () => {
     for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
   };
@@ -164,12 +180,6 @@ async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Pro
 /** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
 async function sendSpread({ sql, queue, rated }: Run): Promise<void> {
   if (rated.length > 0) await handOver(sql, queue, await spreadParcels(sql, rated));
-}
-
-/** Every shard once, from a random one on, so that ticks side by side do not queue for the same locks. */
-function shardsInTurn(): Iterator<number> & Iterable<number> {
-  const first = Math.floor(Math.random() * shardCount);
-  return Array.from({ length: shardCount }, (_, i) => (first + i) % shardCount).values();
 }
 
 /** Firing comes first: only a line that would stop it is raised before. */

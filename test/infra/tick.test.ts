@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { idIn, synthesised } from "./synthesised.ts";
+import { z } from "zod";
+import { shareOf } from "../../lib/tick/share.ts";
+import { idIn, type Resource, synthesised } from "./synthesised.ts";
 
 const onceAndSoon = { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 };
 
@@ -27,3 +29,75 @@ test("a rule starts it where nothing else is said, and nothing starts it twice",
 test("nothing else may start it", () => {
   expect(() => synthesised({ tickBy: "cron" })).toThrow("carillon:tickBy: it takes rule or scheduler");
 });
+
+const ruleTargets = z.array(
+  z.object({
+    Arn: z.unknown(),
+    RetryPolicy: z.unknown(),
+    InputTransformer: z.object({
+      InputPathsMap: z.record(z.string(), z.string()),
+      InputTemplate: z.string(),
+    }),
+  }),
+);
+const minute = "2026-03-02T10:07:00Z";
+
+test("several ticks a minute are told which they are and of which minute, by as many rules as EventBridge needs", () => {
+  const stack = synthesised({ ticks: 16, databaseClass: "m7g.large" });
+  const rules = stack.ofType("AWS::Events::Rule");
+  const targets = rules.map(([, { Properties }]) => ruleTargets.parse(Properties["Targets"]));
+  for (const some of targets) expect(some.length).toBeLessThanOrEqual(5);
+  const shares = targets.flat().map(({ Arn, RetryPolicy, InputTransformer }) => {
+    expect(idIn(Arn)).toMatch(/^TickFunction/);
+    expect(RetryPolicy).toEqual(onceAndSoon);
+    expect(Object.values(InputTransformer.InputPathsMap)).toEqual(["$.time"]);
+    const [name = ""] = Object.keys(InputTransformer.InputPathsMap);
+    // As EventBridge does: a placeholder that is a value of its own is put in with its quotation marks.
+    const input = InputTransformer.InputTemplate.replace(`<${name}>`, JSON.stringify(minute));
+    return shareOf(JSON.parse(input)).share;
+  });
+  expect(shares.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, share) => share));
+  const admitted = stack
+    .ofType("AWS::Lambda::Permission")
+    .filter(([, { Properties }]) => Properties["Principal"] === "events.amazonaws.com")
+    .map(([, { Properties }]) => idIn(Properties["SourceArn"]));
+  expect(admitted.toSorted()).toEqual(rules.map(([id]) => id).toSorted());
+});
+
+test("EventBridge Scheduler starts several too, and may start this one function and no other", () => {
+  const stack = synthesised({ ticks: 3, tickBy: "scheduler", databaseClass: "t4g.small" });
+  const schedules = stack
+    .ofType("AWS::Scheduler::Schedule")
+    .map(([, { Properties }]) => Object(Properties["Target"]));
+  const shares = schedules.map(({ Input, RetryPolicy }) => {
+    expect(RetryPolicy).toEqual(onceAndSoon);
+    return shareOf(JSON.parse(String(Input).replace("<aws.scheduler.scheduled-time>", minute))).share;
+  });
+  expect(shares.toSorted()).toEqual([0, 1, 2]);
+  const roles = new Set(schedules.map(({ RoleArn }) => idIn(RoleArn)));
+  expect(roles.size).toBe(1);
+  const granted = stack
+    .ofType("AWS::IAM::Policy")
+    .filter(([, policy]) =>
+      [...roles].some((role) => JSON.stringify(policy.Properties["Roles"]).includes(role)),
+    )
+    .flatMap(([, policy]) => statementsOf(policy));
+  for (const { Action, Resource } of granted) {
+    expect(Action).toBe("lambda:InvokeFunction");
+    expect(JSON.stringify(Resource)).toContain("TickFunction");
+  }
+  expect(granted.length).toBeGreaterThan(0);
+});
+
+test("more ticks than there are shares of the schedules are refused, and more than the database has connections for", () => {
+  expect(() => synthesised({ ticks: 17 })).toThrow("carillon:ticks: it takes a whole number from 1 to 16");
+  expect(() => synthesised({ ticks: 16 })).toThrow(/ticks \(six each\)/);
+});
+
+const document = z.object({
+  Statement: z.array(z.object({ Action: z.unknown(), Resource: z.unknown() })),
+});
+
+function statementsOf({ Properties }: Resource) {
+  return document.parse(Properties["PolicyDocument"]).Statement;
+}

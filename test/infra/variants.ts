@@ -47,6 +47,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     fastConcurrency: 20,
     slowConcurrency: "50",
     ingestConcurrency: 10,
+    ticks: "16",
     apiRequestsPerSecond: 500,
     apiRequestBurst: 250,
     logRetentionDays: "3653",
@@ -54,6 +55,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "another way to watch it": {
     tickBy: "scheduler",
+    ticks: 2,
     dashboard: "false",
     alarmTopicArn: `arn:aws:sns:${account}:alarms`,
     runbookUrl: "https://wiki.example.com/carillon/runbook",

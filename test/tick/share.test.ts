@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { shardCount } from "../../lib/plan/shard.ts";
+import { shardsInTurn, shareOf, type TickShare } from "../../lib/tick/share.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+
+describe("the share of a tick", () => {
+  const time = "2026-03-02T10:00:00Z";
+
+  test.each([1, 2, 3, 5, 16])("of %i ticks: each shard is in one of them", (ticks) => {
+    const shards = Array.from({ length: ticks }, (_, tick) => [
+      ...shardsInTurn(shareOf({ ticks, tick, time })),
+    ]).flat();
+    expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: shardCount }, (_, n) => n));
+  });
+
+  test("goes to another tick in the next minute, and comes back when all had it", () => {
+    const of = 3;
+    const shares = [0, 1, 2, 3].map(
+      (minutes) => shareOf({ ticks: of, tick: 1, time: `2026-03-02T10:0${minutes}:59+02:00` }).share,
+    );
+    expect(new Set(shares.slice(0, of)).size).toBe(of);
+    expect(shares[3]).toBe(shares[0]);
+  });
+
+  test("is everything for whoever does not say which", () => {
+    const scheduled = { source: "aws.events", "detail-type": "Scheduled Event", time };
+    for (const event of [scheduled, {}, null, "tick"]) expect(shareOf(event)).toEqual({ share: 0, of: 1 });
+  });
+
+  test.each([
+    { ticks: 2, tick: 2, time },
+    { ticks: 0, tick: 0, time },
+    { ticks: shardCount + 1, tick: 0, time },
+    { ticks: 2, tick: 0.5, time },
+    { ticks: 2, tick: 0, time: "now" },
+    { ticks: 2, tick: 0 },
+    { ticks: 2, tick: 0, time, shards: [1] },
+  ])("is refused where it makes no sense: %j", (event) => {
+    expect(() => shareOf(event)).toThrow(/The tick's event is not understood: \w*:? ?\w+/);
+  });
+});
+
+describe("ticks side by side", () => {
+  const of = 3;
+  const schedules = 32;
+  let world: Carillon;
+  beforeEach(async () => {
+    world = await carillon();
+    for (let index = 0; index < schedules; index++)
+      await world.put(`order:${index}`, { when: index % 2 === 0 ? "every 1m" : "* * * * *" });
+  });
+  afterEach(() => world.stop());
+
+  /** As the rule starts them: each is told which it is, and the minute. */
+  const start = (ticks: readonly number[]) =>
+    Promise.all(
+      ticks.map((each) =>
+        world.tick({ share: shareOf({ ticks: of, tick: each, time: world.clock.now().toISOString() }) }),
+      ),
+    );
+  const shardsOf = async (jobs: "made" | "all") => {
+    const rows = await world.sql<{ shard: number }[]>`
+      select distinct s.shard from carillon.schedules s
+      where ${jobs === "all"} or exists (select from carillon.jobs j where j.schedule_id = s.id) order by 1`;
+    return rows.map(({ shard }) => shard);
+  };
+
+  test("make every job once, and none makes those of another", async () => {
+    const made = await start([0, 1, 2]);
+    for (const { jobs } of made) expect(jobs).toBeGreaterThan(0);
+    expect(made.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(schedules * 3);
+    expect(await world.jobs()).toHaveLength(schedules * 3);
+    expect(await world.work()).toEqual([]);
+    await world.clock.advance(3 * minute);
+    await world.work();
+    const delivered = world.delivered.map(({ key, occurrence }) => `${key} ${occurrence}`);
+    expect(new Set(delivered).size).toBe(schedules * 3);
+    expect(delivered).toHaveLength(schedules * 3);
+  });
+
+  test("lose nothing where one never comes: the next minute, another has its share", async () => {
+    await start([0, 1]);
+    const missing = (await shardsOf("all")).length - (await shardsOf("made")).length;
+    expect(missing).toBeGreaterThan(0);
+    await world.clock.advance(minute);
+    await start([0, 1]);
+    expect(await shardsOf("made")).toEqual(await shardsOf("all"));
+    await world.clock.advance(minute);
+    await world.work();
+    expect(world.delivered).toHaveLength(schedules * 2);
+  });
+
+  test("share what is there once too: one keeps house, and each minute another", async () => {
+    const minutes: number[] = [];
+    for (let passed = 0; passed < of; passed++) {
+      const keepers = (await start([0, 1, 2])).flatMap(({ rolledUp }, index) =>
+        rolledUp === undefined ? [] : [index],
+      );
+      expect(keepers).toHaveLength(1);
+      minutes.push(...keepers);
+      await world.clock.advance(minute);
+    }
+    expect(minutes.toSorted()).toEqual([0, 1, 2]);
+  });
+});
+
+test("a share is a share of the shards, whatever their number", () => {
+  const uneven: TickShare[] = [0, 1, 2].map((share) => ({ share, of: 3 }));
+  expect(uneven.map((share) => [...shardsInTurn(share)].length).toSorted()).toEqual([5, 5, 6]);
+});
