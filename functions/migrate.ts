@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Assemble, onDemand } from "../lib/config/function.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
 import { connectAsOwner, secretText } from "../lib/db/connect-as-owner.ts";
-import { grantIamLogins } from "../lib/db/iam-logins.ts";
+import { functionLogins } from "../lib/db/function-logins.ts";
 import { migrate, migrationsDirectory, readMigrations } from "../lib/db/migrate.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
@@ -51,7 +51,7 @@ export const assemble: Assemble<MigrationEvent, MigrationResult> = (env) => {
       const sql = await open();
       try {
         const { applied } = await migrate(sql, await readMigrations(directory), log);
-        if (onRds) await sql.begin(grantIamLogins);
+        if (onRds) await sql.begin(await functionLogins(env, secrets));
         // Only a secret that is new: a first token that somebody has deleted since must not come back with each deployment.
         if (adminTokenSecret !== known)
           await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));

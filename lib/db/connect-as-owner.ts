@@ -1,14 +1,14 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { z } from "zod";
 import { type Environment, required } from "../config/environment.ts";
-import { type ConnectOptions, connectAs } from "./connect.ts";
+import { type ConnectOptions, connectAs, namedDatabase } from "./connect.ts";
 import type { Sql } from "./sql.ts";
 
 const masterSecret = z.object({ username: z.string().min(1), password: z.string().min(1) });
 
 /**
- * Connects as the owner of everything, with the secret that RDS keeps for its master user (`DATABASE_SECRET_ARN`). The secret is read at each
- * connect, since RDS rotates it. For migrations only; apart from `connect` so that no other bundle carries this client.
+ * Connects as the owner of everything, with the secret of the master user (`DATABASE_SECRET_ARN`). The secret is read at each
+ * connect, since RDS rotates its own. For migrations only; apart from `connect` so that no other bundle carries this client.
  */
 export async function connectAsOwner(
   env: Environment,
@@ -24,12 +24,9 @@ export async function connectAsOwner(
   };
   const { username } = await read();
   const account = {
-    host: required(env, "DATABASE_HOST"),
-    port: Number(required(env, "DATABASE_PORT")),
-    database: required(env, "DATABASE_NAME"),
+    ...namedDatabase(env),
     user: username,
     password: async () => (await read()).password,
-    tls: true,
   };
   return connectAs(account, options);
 }

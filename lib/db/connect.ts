@@ -1,7 +1,9 @@
 import { Signer } from "@aws-sdk/rds-signer";
 import { type Environment, required } from "../config/environment.ts";
+import { openAdmittedLine, type Passwords } from "./admitted-line.ts";
 import { type Login, openLine } from "./line.ts";
 import { makePool } from "./pool.ts";
+import type { Server } from "./socket.ts";
 import { makeSql, type Sql } from "./sql.ts";
 
 export type { Sql, TransactionMode, Tx } from "./sql.ts";
@@ -13,43 +15,74 @@ export interface ConnectOptions {
   applicationName?: string;
 }
 
-type Account = Omit<Login, "applicationName">;
+interface Account extends Server {
+  database: string;
+  user: string;
+  /** One that is right, or some of which one is. */
+  password: Login["password"] | Passwords;
+}
 
 // Shorter than what firewalls between a function and its database forget after, and longer than the pauses within a tick or a batch.
 const IDLE_MS = 30_000;
 
 /**
  * Connects, at the first statement, to the database that the environment names: `DATABASE_URL`, or `DATABASE_HOST`, `_PORT`, `_NAME` and `_USER`
- * with `DATABASE_AUTH=iam`. No session state is kept on a connection and no statement is prepared by name, so RDS Proxy has nothing to pin.
+ * with `DATABASE_AUTH`, which is `iam`, or `secret` where `DATABASE_SECRET_ARN` has the user's password. No session state is kept on a connection and no statement is prepared by name, so RDS Proxy has nothing to pin.
  * `bigint` and `numeric` are read as text, since they do not fit a number; instants as `Date`; no name and no key is rewritten.
  */
 export function connect(env: Environment, options: ConnectOptions = {}): Sql {
   return connectAs(accountFrom(env), options);
 }
 
-export function connectAs(account: Account, options: ConnectOptions = {}): Sql {
-  const login: Login = { ...account, applicationName: options.applicationName ?? "carillon" };
-  const pool = makePool((onLost) => openLine(login, onLost), { max: options.max ?? 1, idleMs: IDLE_MS });
-  return makeSql(pool);
+export function connectAs({ password, ...account }: Account, options: ConnectOptions = {}): Sql {
+  const login = { ...account, applicationName: options.applicationName ?? "carillon" };
+  const open = (onLost: () => void) =>
+    typeof password === "function"
+      ? openLine({ ...login, password }, onLost)
+      : openAdmittedLine(login, password, onLost);
+  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: IDLE_MS }));
 }
 
 function accountFrom(env: Environment): Account {
   const url = env["DATABASE_URL"];
   if (url !== undefined && url !== "") return accountFromUrl(url);
 
+  const named = namedDatabase(env);
+  const user = required(env, "DATABASE_USER");
+  const auth = required(env, "DATABASE_AUTH", AUTH_TAKES);
+  if (auth === "secret") return { ...named, user, password: lazySecret(env) };
+  if (auth !== "iam") throw new Error(`DATABASE_AUTH is "${auth}"; ${AUTH_TAKES}.`);
+  if (!named.tls)
+    throw new Error("DATABASE_TLS is off; the tokens of DATABASE_AUTH=iam are sent inside TLS alone.");
+  const { host: hostname, port } = named;
+  const signer = new Signer({ hostname, port, username: user, region: required(env, "AWS_REGION") });
+  return { ...named, user, password: () => signer.getAuthToken() };
+}
+
+const AUTH_TAKES = 'it takes "iam" or "secret"';
+
+/** Where it is, and how it is known to be itself: by `DATABASE_CA`, one certificate as PEM, else by what Node trusts. */
+export function namedDatabase(env: Environment): Server & { database: string } {
   const host = required(env, "DATABASE_HOST", "name the database by DATABASE_URL or by DATABASE_HOST");
   const port = Number(required(env, "DATABASE_PORT"));
-  const user = required(env, "DATABASE_USER");
-  const auth = required(env, "DATABASE_AUTH", 'it takes "iam"');
-  if (auth !== "iam") throw new Error(`DATABASE_AUTH is "${auth}"; it takes "iam".`);
-  const signer = new Signer({
-    hostname: host,
-    port,
-    username: user,
-    region: required(env, "AWS_REGION"),
-  });
   const database = required(env, "DATABASE_NAME");
-  return { host, port, database, user, tls: true, password: () => signer.getAuthToken() };
+  const tls = env["DATABASE_TLS"] ?? "verify";
+  if (tls !== "verify" && tls !== "off")
+    throw new Error(`DATABASE_TLS is "${tls}"; it takes "verify" or "off".`);
+  const ca = env["DATABASE_CA"];
+  return { host, port, database, tls: tls === "verify", ...(ca === undefined || ca === "" ? {} : { ca }) };
+}
+
+/** Its client is loaded where it is used: most functions log in by IAM, and start without it. */
+function lazySecret(env: Environment): Passwords {
+  let secret: Passwords | undefined;
+  return {
+    candidates: async function* () {
+      secret ??= (await import("./role-secret.ts")).roleSecret(env);
+      yield* secret.candidates();
+    },
+    keep: (password) => secret?.keep(password),
+  };
 }
 
 /** `postgres://user:password@host:port/database?sslmode=…`: without sslmode in the clear, with `verify-full` (or `require`) encrypted and verified. */

@@ -9,14 +9,20 @@ export const functionRoles = [
   "carillon_api",
 ] as const;
 
+export type FunctionRole = (typeof functionRoles)[number];
+
 /** Lets the functions' roles log in, by IAM tokens and nothing else: whoever is in RDS's role `rds_iam` has no use for a password. */
 export async function grantIamLogins(tx: Tx): Promise<void> {
+  for (const role of functionRoles) {
+    await tx`grant rds_iam to ${tx(role)}`;
+    await letIn(tx, role);
+  }
+}
+
+export async function letIn(tx: Tx, role: FunctionRole): Promise<void> {
   const [database] = await tx<{ name: string }[]>`select current_database() as name`;
   if (database === undefined) throw new Error("The database does not say its name.");
-  for (const role of functionRoles) {
-    await tx`alter role ${tx(role)} login`;
-    await tx`grant rds_iam to ${tx(role)}`;
-    // Lambda freezes an environment with its connections open and may forget it hours later. Functions use none that idled for 30 s.
-    await tx`alter role ${tx(role)} in database ${tx(database.name)} set idle_session_timeout = '60s'`;
-  }
+  await tx`alter role ${tx(role)} login`;
+  // Lambda freezes an environment with its connections open and may forget it hours later. Functions use none that idled for 30 s.
+  await tx`alter role ${tx(role)} in database ${tx(database.name)} set idle_session_timeout = '60s'`;
 }

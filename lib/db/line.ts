@@ -19,9 +19,14 @@ export interface Line {
   close(): Promise<void>;
 }
 
+export interface OwnLine extends Line {
+  /** Connects, and fails with what the server says against it. */
+  greet(): Promise<void>;
+}
+
 const CLOSE_TIMEOUT_S = 5;
 
-export function openLine(login: Login, onLost: () => void): Line {
+export function openLine(login: Login, onLost: () => void): OwnLine {
   let password = "";
   let lost: ConnectionLost | undefined;
   let opened = false;
@@ -64,6 +69,9 @@ export function openLine(login: Login, onLost: () => void): Line {
 
   return {
     run: (statement) => (lost === undefined ? handle(statement) : statement.reject(lost)),
+    greet: async () => {
+      await driver`select`;
+    },
     isLost: () => lost !== undefined,
     close: () => driver.end({ timeout: CLOSE_TIMEOUT_S }),
   };

@@ -8,6 +8,8 @@ export interface Server {
   port: number;
   /** True: encrypted, and the server's certificate must be trusted and carry its name. There is nothing in between. */
   tls: boolean;
+  /** The certificate, as PEM, of who alone vouches for the server. By default whomever Node trusts. */
+  ca?: string;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -19,10 +21,7 @@ const TLS_ACCEPTED = "S";
 export async function openSocket(server: Server): Promise<Duplex> {
   try {
     const tcp = tcpConnect({ host: server.host, port: server.port, noDelay: true });
-    const opened = await within(
-      tcp,
-      server.tls ? secured(tcp, server.host) : untilEvent(tcp, "connect", tcp),
-    );
+    const opened = await within(tcp, server.tls ? secured(tcp, server) : untilEvent(tcp, "connect", tcp));
     return endingInOneStep(opened);
   } catch (cause) {
     return failedSocket(new ConnectionLost(`${server.host}:${server.port} could not be reached`, cause));
@@ -36,7 +35,7 @@ export function failedSocket(error: Error): Duplex {
   return socket;
 }
 
-async function secured(tcp: Socket, host: string): Promise<Socket> {
+async function secured(tcp: Socket, { host, ca }: Server): Promise<Socket> {
   await untilEvent(tcp, "connect", tcp);
   tcp.write(TLS_REQUEST);
   const answer = await new Promise<Buffer>((resolve, reject) => {
@@ -49,7 +48,9 @@ async function secured(tcp: Socket, host: string): Promise<Socket> {
   if (answer.toString("latin1") !== TLS_ACCEPTED) throw new Error("The server does not offer TLS.");
   tcp.removeAllListeners("close");
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const tls = tlsConnect({ socket: tcp, host, rejectUnauthorized: true, minVersion: "TLSv1.2", ...name });
+  const trusted = ca === undefined ? {} : { ca };
+  const verified = { rejectUnauthorized: true, minVersion: "TLSv1.2", ...name, ...trusted } as const;
+  const tls = tlsConnect({ socket: tcp, host, ...verified });
   return untilEvent(tls, "secureConnect", tls);
 }
 

@@ -4,6 +4,7 @@ const states = {
   "23514": "check_violation",
   "25006": "read_only",
   "25P02": "failed_transaction",
+  "28P01": "invalid_password",
   "40001": "serialization_failure",
   "40P01": "deadlock",
   "42P06": "duplicate_schema",

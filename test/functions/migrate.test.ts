@@ -1,6 +1,5 @@
-import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { functionRoles } from "../../lib/db/iam-logins.ts";
@@ -8,6 +7,7 @@ import { findToken } from "../../lib/token/token.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { runNode } from "../support/run-node.ts";
 import { schemaDump } from "../support/schema-dump.ts";
+import { serveSecrets } from "../support/secrets-manager.ts";
 import { certificates, serveTlsBefore } from "../support/tls-front.ts";
 
 let database: TestDatabase;
@@ -43,13 +43,17 @@ async function invoke(event: MigrationEvent, secrets: Record<string, string> = {
     const { handler } = await import("./functions/migrate.ts");
     const result = await handler(JSON.parse(process.env.EVENT), { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 });
     console.log(JSON.stringify(result));`;
+  const held = Object.entries({ master, ...secrets }).map(
+    ([name, text]) => [secretArn + name, text] as const,
+  );
+  const { url } = await serveSecrets(Object.fromEntries(held));
   const out = await runNode(module, {
     EVENT: JSON.stringify(event),
     DATABASE_HOST: "localhost",
     DATABASE_PORT: String(await serveTlsBefore("localhost", database.url)),
     DATABASE_NAME: database.name,
     DATABASE_SECRET_ARN: `${secretArn}master`,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: await serveSecrets({ master, ...secrets }),
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
     AWS_SECRET_ACCESS_KEY: "not-a-secret",
@@ -57,24 +61,6 @@ async function invoke(event: MigrationEvent, secrets: Record<string, string> = {
   });
   // Its log comes first.
   return JSON.parse(out.split("\n").at(-1) ?? "");
-}
-
-/** As much of Secrets Manager as the function uses. */
-async function serveSecrets(secrets: Record<string, string>): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const { SecretId } = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    const SecretString = secrets[String(SecretId).slice(secretArn.length)];
-    const known = SecretString !== undefined;
-    response.writeHead(known ? 200 : 400, { "content-type": "application/x-amz-json-1.1" });
-    response.end(JSON.stringify(known ? { SecretString } : { __type: "ResourceNotFoundException" }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  return `http://127.0.0.1:${address.port}`;
 }
 
 test("a new stack gets its tables, its functions' logins and its first admin token", async () => {

@@ -1,0 +1,76 @@
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import { z } from "zod";
+import { awsClientSettings } from "../config/aws.ts";
+import { type Environment, required } from "../config/environment.ts";
+import type { Passwords } from "./admitted-line.ts";
+import { ConnectionLost } from "./connection-lost.ts";
+
+const loginSecret = z.object({ password: z.string().min(1) });
+
+/** The one that was replaced last is still there. */
+const stages = ["AWSCURRENT", "AWSPREVIOUS"] as const;
+type Stage = (typeof stages)[number];
+
+const timeouts = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
+
+/**
+ * The password of a function's role, as Secrets Manager has it under `DATABASE_SECRET_ARN`. It is read at the first connect and kept until
+ * the server refuses it. While it is being changed, secret and server differ for a moment, whichever is first: so the one before counts too.
+ */
+export function roleSecret(env: Environment): Passwords {
+  const arn = required(env, "DATABASE_SECRET_ARN");
+  const settings = awsClientSettings(env, "SECRETS_MANAGER");
+  const secrets = new SecretsManagerClient({ ...settings, maxAttempts: 2, requestHandler: timeouts });
+  let kept: string | undefined;
+  return {
+    candidates: async function* () {
+      const tried = new Set<string>();
+      if (kept !== undefined) {
+        tried.add(kept);
+        yield kept;
+      }
+      for (const stage of stages) {
+        const password = await passwordOf(secrets, arn, stage);
+        if (password === undefined || tried.has(password)) continue;
+        tried.add(password);
+        yield password;
+      }
+    },
+    keep: (password) => {
+      kept = password;
+    },
+  };
+}
+
+async function passwordOf(
+  secrets: SecretsManagerClient,
+  arn: string,
+  stage: Stage,
+): Promise<string | undefined> {
+  const command = new GetSecretValueCommand({ SecretId: arn, VersionStage: stage });
+  try {
+    const { SecretString } = await secrets.send(command);
+    return passwordIn(arn, SecretString ?? "");
+  } catch (error) {
+    // A secret that never changed has none before.
+    if (stage === "AWSPREVIOUS" && error instanceof ResourceNotFoundException) return undefined;
+    throw new ConnectionLost("the secret with its password could not be read", error);
+  }
+}
+
+/** Says nothing of what it read: neither JSON nor zod could be kept from quoting it. */
+export function passwordIn(arn: string, text: string): string {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    read = undefined;
+  }
+  const secret = loginSecret.safeParse(read);
+  if (!secret.success) throw new Error(`The secret ${arn} is no JSON object with a password.`);
+  return secret.data.password;
+}

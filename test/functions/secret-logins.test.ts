@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { assemble as assembleTick } from "../../functions/tick.ts";
+import type { Assembled } from "../../lib/config/function.ts";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { type FunctionRole, functionRoles } from "../../lib/db/iam-logins.ts";
+import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { runNode } from "../support/run-node.ts";
+import { type SecretsManager, type SecretVersions, serveSecrets } from "../support/secrets-manager.ts";
+import { certificates, serveTlsBefore } from "../support/tls-front.ts";
+
+// A server of its own: roles and their passwords belong to the whole of one, and this one asks for passwords.
+let dataDir: string;
+let server: PostgresServer;
+let admin: Sql;
+let databaseUrl: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), "carillon-logins-"));
+  server = await startPostgres({
+    dataDir,
+    settings: { fsync: "off", shared_buffers: "16MB", log_statement: "all" },
+  });
+  admin = connect({ DATABASE_URL: server.url });
+  await admin`create role shop_owner login createrole password 'master-password'`;
+  await admin`create database shop owner shop_owner`;
+  const url = new URL(server.url);
+  url.pathname = "/shop";
+  databaseUrl = url.href;
+});
+afterAll(async () => {
+  await admin.end();
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:123456789012:secret:${name}-AbCdEf`;
+const login = (password: string) => JSON.stringify({ username: "carillon_tick", password });
+
+interface World {
+  secrets: Record<string, SecretVersions>;
+  manager: SecretsManager;
+  /** What every function of the stack is told. */
+  told: Record<string, string>;
+}
+
+/** An external server behind TLS, and secrets as the stack makes them. */
+async function world(): Promise<World> {
+  const secrets: Record<string, SecretVersions> = {
+    [arnOf("master")]: JSON.stringify({ username: "shop_owner", password: "master-password" }),
+    [arnOf("admin-token")]: "the-first-token-of-this-stack",
+    ...Object.fromEntries(functionRoles.map((role) => [arnOf(role), login(randomBytes(24).toString("hex"))])),
+  };
+  const manager = await serveSecrets(secrets);
+  const told = {
+    DATABASE_HOST: "localhost",
+    DATABASE_PORT: String(await serveTlsBefore("localhost", databaseUrl)),
+    DATABASE_NAME: "shop",
+    DATABASE_AUTH: "secret",
+    DATABASE_CA: await readFile(new URL("authority.pem", certificates), "utf8"),
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: manager.url,
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "not-a-secret",
+  };
+  return { secrets, manager, told };
+}
+
+/** As Lambda runs it, in a process of its own. */
+async function migrate({ told }: World): Promise<void> {
+  const ResourceProperties = { adminTokenSecret: arnOf("admin-token") };
+  const event = { RequestType: "Update", ResourceProperties, OldResourceProperties: ResourceProperties };
+  const module = `
+    const { handler } = await import("./functions/migrate.ts");
+    await handler(JSON.parse(process.env.EVENT), { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 });`;
+  await runNode(module, {
+    ...told,
+    EVENT: JSON.stringify(event),
+    DATABASE_SECRET_ARN: arnOf("master"),
+    DATABASE_ROLE_SECRETS: JSON.stringify(
+      Object.fromEntries(functionRoles.map((role) => [role, arnOf(role)])),
+    ),
+  });
+}
+
+function tickOf({ told }: World): () => Promise<boolean> {
+  const assembled: Assembled<never, { finished: boolean }> = assembleTick({
+    ...told,
+    DATABASE_USER: "carillon_tick",
+    DATABASE_SECRET_ARN: arnOf("carillon_tick"),
+    FAST_QUEUE_URL: "http://127.0.0.1:1/fast",
+    SLOW_QUEUE_URL: "http://127.0.0.1:1/slow",
+    CARILLON_LOG: "silent",
+    LIFECYCLE_EVENTS: "none",
+  });
+  onTestFinished(() => assembled.close());
+  const invocation = { awsRequestId: "1", getRemainingTimeInMillis: () => 50_000 };
+  return async () => (await assembled.handler({} as never, invocation)).finished;
+}
+
+function rotate({ secrets }: World, role: FunctionRole, password: string): void {
+  const before = secrets[arnOf(role)];
+  const AWSPREVIOUS = typeof before === "object" ? before.AWSCURRENT : before;
+  secrets[arnOf(role)] = {
+    AWSCURRENT: login(password),
+    ...(AWSPREVIOUS === undefined ? {} : { AWSPREVIOUS }),
+  };
+}
+
+/** Whoever is connected must connect again, as each function does after a pause. */
+async function endSessions(): Promise<void> {
+  await admin`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'carillon%'`;
+}
+
+test("each function logs in with its own secret, which it reads once, over TLS by the certificate that it was told", async () => {
+  const at = await world();
+  await migrate(at);
+  const tick = tickOf(at);
+  at.manager.reads.length = 0;
+  expect(await tick()).toBe(true);
+  await endSessions();
+  expect(await tick()).toBe(true);
+  expect(new Set(at.manager.reads)).toEqual(new Set([arnOf("carillon_tick")]));
+  const readsOfFirstTick = at.manager.reads.length;
+  await endSessions();
+  await tick();
+  expect(at.manager.reads).toHaveLength(readsOfFirstTick);
+});
+
+test("the migration sends the server no password: what the server logs of its statements is of no use", async () => {
+  const log = await readFile(path.join(dataDir, "server.log"), "utf8");
+  expect(log).toContain("alter role carillon_tick password");
+  expect(log).not.toMatch(/alter role \w+ password '(?!SCRAM-SHA-256\$4096:)/);
+});
+
+test("a change of the password is noticed by nobody: before the server knows of it, and after", async () => {
+  const at = await world();
+  await migrate(at);
+  const warm = tickOf(at);
+  expect(await warm()).toBe(true);
+
+  rotate(at, "carillon_tick", "the-new-password");
+  await endSessions();
+  expect(await warm()).toBe(true);
+  expect(await tickOf(at)()).toBe(true);
+
+  await migrate(at);
+  await endSessions();
+  expect(await warm()).toBe(true);
+  expect(await tickOf(at)()).toBe(true);
+});
+
+test("a secret that is wrong, gone or unreadable fails the statement without telling itself, and is read again by the next", async () => {
+  const at = await world();
+  await migrate(at);
+  const arn = arnOf("carillon_tick");
+  const right = at.secrets[arn] ?? "";
+  const sql = connect({ ...at.told, DATABASE_USER: "carillon_tick", DATABASE_SECRET_ARN: arn });
+  onTestFinished(() => sql.end());
+  const refusal = async (): Promise<unknown> => {
+    const error: unknown = await sql`select 1`.catch((reason: unknown) => reason);
+    expect(inspect(error, { depth: null })).not.toContain("wrong-");
+    return error;
+  };
+
+  at.secrets[arn] = { AWSCURRENT: login("wrong-now"), AWSPREVIOUS: login("wrong-before") };
+  expect(await refusal()).toMatchObject({ code: "28P01" });
+  at.secrets[arn] = '{"password":"wrong-as-it-was-cut';
+  expect(await refusal()).toMatchObject({
+    name: "ConnectionLost",
+    cause: { message: expect.stringContaining("no JSON object") },
+  });
+  delete at.secrets[arn];
+  expect(await refusal()).toMatchObject({ cause: { name: "ResourceNotFoundException" } });
+  at.secrets[arn] = right;
+  expect(await sql`select current_user::text as me`).toEqual([{ me: "carillon_tick" }]);
+});
