@@ -5,6 +5,7 @@ import { Architecture, Code, Runtime } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
+import { acknowledge } from "./acknowledge.ts";
 import type { FunctionCode, FunctionEntry } from "./function-code.ts";
 import { requireForModules } from "./function-format.ts";
 import type { Network } from "./network.ts";
@@ -37,6 +38,14 @@ export class CarillonFunction extends NodejsFunction {
       ...(props.network === undefined ? {} : { inlinePolicies: { Network: networkInterfaces() } }),
     });
     logs.grantWrite(role);
+    if (props.network !== undefined) {
+      // Not the role as a whole: what is granted later has to have its own reason.
+      acknowledge(
+        role.node.defaultChild ?? role,
+        "IAM5[Resource::*]",
+        "Network interfaces know no resource before they exist; these are the actions by which Lambda puts a function into the network, and no others.",
+      );
+    }
 
     const built = props.code.builtOf(props.entry);
     const { handlers } = props.code;

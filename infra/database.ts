@@ -13,6 +13,7 @@ import {
 import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import type { functionRoles } from "../lib/db/iam-logins.ts";
+import { acknowledge } from "./acknowledge.ts";
 import { type ExistingDatabase, type ImportedDatabase, importDatabase } from "./existing-database.ts";
 import type { Network } from "./network.ts";
 
@@ -92,6 +93,24 @@ export class Database extends Construct {
       deletionProtection: props.databaseProtected,
       removalPolicy: RemovalPolicy.SNAPSHOT,
     });
+
+    acknowledge(
+      instance,
+      "RDS11",
+      "The database stands in subnets without a way in, and its security group lets in the functions alone: another port would hide it from nobody.",
+    );
+    if (!props.highlyAvailable)
+      acknowledge(
+        instance,
+        "RDS3",
+        "A standby doubles the price of the database; highlyAvailable makes one. Without it nothing is lost while the instance comes back, jobs are late.",
+      );
+    if (!props.databaseProtected)
+      acknowledge(
+        instance,
+        "RDS10",
+        "databaseProtected is switched off, for a deployment that is to be removed. A snapshot stays.",
+      );
 
     // RDS makes and rotates it.
     const { secret } = instance;

@@ -5,6 +5,7 @@ import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Provider } from "aws-cdk-lib/custom-resources";
 import { Construct } from "constructs";
+import { acknowledge, acknowledgeWildcards } from "./acknowledge.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
 import type { FunctionCode } from "./function-code.ts";
@@ -36,6 +37,11 @@ export class Migration extends Construct {
       description: "Carillon: the first admin token of the API",
       generateSecretString: { passwordLength: 48, excludePunctuation: true },
     });
+    acknowledge(
+      this.adminToken,
+      "SMG4",
+      "Whoever uses the token would be locked out by a new one on a fixed day. It is rotated through the API, with an overlap, or replaced by tokens of less reach and deleted.",
+    );
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "migrate",
@@ -63,6 +69,11 @@ export class Migration extends Construct {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
     });
     providerLogs.grantWrite(providerRole);
+    acknowledgeWildcards(
+      providerRole,
+      [`${fn.functionArn}:*`],
+      "The CDK's framework for custom resources lets itself invoke the versions of the function, of which there are none.",
+    );
     // Outside the network: it tells CloudFormation how it went also when the function could not even start.
     const provider = new Provider(this, "Provider", {
       onEventHandler: fn,

@@ -11,6 +11,7 @@ import {
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
 import { Construct } from "constructs";
+import { acknowledge } from "./acknowledge.ts";
 import { chosenEndpoints, type EndpointsWanted, endpoints } from "./endpoints.ts";
 import { type EndpointName, endpointNames } from "./settings/network.ts";
 
@@ -114,6 +115,11 @@ export class Network extends Construct {
       createInternetGateway: false,
       subnetConfiguration: [{ name: "isolated", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 22 }],
     });
+    acknowledge(
+      vpc,
+      "VPC7",
+      "Every packet is between a function and the database or an endpoint of AWS, there is no other way; each byte of a flow log is paid for.",
+    );
     // The class and its interface differ in whether an absent property may be undefined, which nothing but the compiler sees.
     return vpc as IVpc;
   }

@@ -1,7 +1,8 @@
 import { Stack } from "aws-cdk-lib";
-import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
+import { acknowledgeWildcards } from "./acknowledge.ts";
 
 export interface TargetAllowListProps {
   /** Empty: the queues of this account and region whose name starts with `carillon-target-`. */
@@ -39,15 +40,15 @@ export class TargetAllowList {
   }
 
   /** To whoever delivers to queues and buses. */
-  admitSender(grantee: IGrantable): void {
-    grant(grantee, ["sqs:SendMessage", "sqs:GetQueueUrl"], this.queues);
-    grant(grantee, ["events:PutEvents"], this.buses);
+  admitSender(fn: LambdaFunction): void {
+    grant(fn, ["sqs:SendMessage", "sqs:GetQueueUrl"], this.queues);
+    grant(fn, ["events:PutEvents"], this.buses);
   }
 
   /** To whoever invokes functions; their versions and aliases are resources of their own. */
-  admitInvoker(grantee: IGrantable): void {
+  admitInvoker(fn: LambdaFunction): void {
     const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
-    grant(grantee, ["lambda:InvokeFunction"], [...this.functions, ...qualified]);
+    grant(fn, ["lambda:InvokeFunction"], [...this.functions, ...qualified]);
   }
 
   /** Names without an ARN mean this account; the region every function knows. */
@@ -59,6 +60,11 @@ export class TargetAllowList {
   }
 }
 
-function grant(grantee: IGrantable, actions: string[], resources: string[]): void {
-  grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
+function grant(fn: LambdaFunction, actions: string[], resources: string[]): void {
+  fn.addToRolePolicy(new PolicyStatement({ actions, resources }));
+  acknowledgeWildcards(
+    fn.role ?? fn,
+    resources,
+    "Schedules name their targets later: the deployment says which ones they may, one by one or by the beginning of their names. A function's versions and aliases belong to it.",
+  );
 }

@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, Stack } from "aws-cdk-lib";
 import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -13,6 +13,7 @@ import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
 import type { LogEvent } from "../lib/log/wording.ts";
 import type { SharedTickEvent } from "../lib/tick/share.ts";
+import { acknowledgeWildcards } from "./acknowledge.ts";
 import type { Alarms } from "./alarms.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
@@ -118,6 +119,12 @@ export class Tick extends Construct {
   }
 
   private startByScheduler(ticks: number): void {
+    // The CDK gives the scheduler its role in the stack, not in here.
+    acknowledgeWildcards(
+      Stack.of(this),
+      [`${this.fn.functionArn}:*`],
+      "The CDK lets the scheduler invoke the versions of the tick as well, of which there are none.",
+    );
     for (const [number, event] of eventsOf(ticks, ContextAttribute.scheduledTime).entries()) {
       new SchedulerSchedule(this, numbered("ScheduledEachMinute", number), {
         description: "Carillon's tick",

@@ -23,7 +23,7 @@ export interface Synthesised {
 }
 
 /** The stack as `cdk synth` makes it with these settings, without the bundles: what a function's code is does not show in a template. */
-export function synthesised(settings: Record<string, unknown> = {}): Synthesised {
+export function stackOf(settings: Readonly<Record<string, unknown>> = {}): CarillonStack {
   const { context } = cdkJson.parse(
     JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")),
   );
@@ -31,7 +31,11 @@ export function synthesised(settings: Record<string, unknown> = {}): Synthesised
     Object.entries(settings).map(([name, value]) => [`carillon:${name}`, value]),
   );
   const app = new App({ context: { ...context, ...prefixed, "aws:cdk:bundling-stacks": [] } });
-  const made = Template.fromStack(new CarillonStack(app, "Carillon", settingsFrom(app.node)));
+  return new CarillonStack(app, "Carillon", settingsFrom(app.node));
+}
+
+export function synthesised(settings: Readonly<Record<string, unknown>> = {}): Synthesised {
+  const made = Template.fromStack(stackOf(settings));
   const resources = template.parse(made.toJSON()).Resources;
   return {
     template: made,
