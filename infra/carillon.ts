@@ -105,8 +105,7 @@ export class Carillon extends Construct {
       ...shared,
       targets,
       webhooks,
-      requestsPerSecond: settings.apiRequestsPerSecond,
-      requestBurst: settings.apiRequestBurst,
+      settings,
     });
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,

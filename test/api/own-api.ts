@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { ScheduledEvent } from "aws-lambda";
+import type { APIGatewayProxyEventV2, ScheduledEvent } from "aws-lambda";
 import { assemble } from "../../functions/api.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
 import type { Environment } from "../../lib/config/environment.ts";
@@ -39,11 +39,17 @@ export interface OwnApi {
   stop(): Promise<void>;
 }
 
-/** Which kind of gateway the requests come through. */
-export type Gateway = "http" | "rest";
+/** What the function gets of a request: by the kind of gateway through which that comes. */
+const received = {
+  http: (event: APIGatewayProxyEventV2) => event,
+  rest: (event: APIGatewayProxyEventV2) => restEvent(event),
+  "rest with a domain": (event: APIGatewayProxyEventV2) => restEvent(event, ""),
+};
+export type Gateway = keyof typeof received;
 
 /** `CARILLON_TEST_GATEWAY=rest npx vitest run test/api` sends all that these tests send through a REST API. */
-const gatewayByDefault: Gateway = process.env["CARILLON_TEST_GATEWAY"] === "rest" ? "rest" : "http";
+const gatewayByDefault: Gateway =
+  process.env["CARILLON_TEST_GATEWAY"] === "rest" ? "rest with a domain" : "http";
 
 /** The API's Lambda handler over a database of its own, as the role it has in production, and over queues of its own. */
 export async function ownApi(
@@ -89,10 +95,7 @@ export async function ownApi(
     send: async (method, rawPath, { as = "admin", ...parts } = {}) => {
       const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
       const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
-      const { statusCode, headers, body } = await handler(
-        gateway === "rest" ? restEvent(event) : event,
-        invocation,
-      );
+      const { statusCode, headers, body } = await handler(received[gateway](event), invocation);
       const answer = { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
       const sent = {
         query: event.rawQueryString,

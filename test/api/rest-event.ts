@@ -2,8 +2,11 @@ import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
 
 const stage = "v";
 
-/** What a REST API of API Gateway sends for the request of which this is what an HTTP API sends. */
-export function restEvent(event: APIGatewayProxyEventV2): APIGatewayProxyEvent {
+/**
+ * What a REST API of API Gateway sends for the request of which this is what an HTTP API sends. `before` is what stands before the path in
+ * the address: the stage, or nothing where the API has a domain of its own.
+ */
+export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): APIGatewayProxyEvent {
   const { rawPath, rawQueryString, headers, body, isBase64Encoded, requestContext } = event;
   const { method, sourceIp, userAgent } = requestContext.http;
   const query = multiValued(new URLSearchParams(rawQueryString));
@@ -27,7 +30,7 @@ export function restEvent(event: APIGatewayProxyEventV2): APIGatewayProxyEvent {
       protocol: "HTTP/1.1",
       httpMethod: method,
       identity: { ...nobody, sourceIp, userAgent },
-      path: `/${stage}${rawPath}`,
+      path: `${before}${rawPath}`,
       stage,
       requestId: requestContext.requestId,
       requestTimeEpoch: requestContext.timeEpoch,

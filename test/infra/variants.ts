@@ -66,6 +66,8 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     ingestPrefix: "orders:",
   },
 
+  "REST API": { apiKind: "rest", apiMakesLogRole: "true" },
+
   "longest lists": {
     targetQueueArns: longestList((n) => `arn:aws:sqs:${account}:orders-of-customer-${n}.fifo`),
     targetBusArns: longestList((n) => `arn:aws:events:${account}:event-bus/customer-${n}*`),

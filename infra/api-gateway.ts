@@ -1,0 +1,43 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { Construct } from "constructs";
+import type { ApiSettings } from "./settings/api.ts";
+
+export interface ApiGatewayProps {
+  readonly fn: IFunction;
+  readonly settings: ApiSettings;
+  readonly logRetention: RetentionDays;
+}
+
+/** What stands before the API's function, whichever kind of API it is. */
+export interface ApiGateway {
+  readonly apiId: string;
+  readonly stageName: string;
+  /** Where it answers by itself, without a slash at its end. */
+  readonly url: string;
+  /** Requests that were answered 5xx, in a minute. */
+  readonly serverErrors: IMetric;
+}
+
+export function accessLogs(scope: Construct, retention: RetentionDays): LogGroup {
+  return new LogGroup(scope, "AccessLogs", { retention, removalPolicy: RemovalPolicy.DESTROY });
+}
+
+// No header and no query: either may hold what must not be kept.
+export const accessLogFormat = AccessLogFormat.custom(
+  JSON.stringify({
+    requestId: "$context.requestId",
+    time: "$context.requestTime",
+    sourceIp: "$context.identity.sourceIp",
+    method: "$context.httpMethod",
+    path: "$context.path",
+    status: "$context.status",
+    responseLength: "$context.responseLength",
+    latencyMs: "$context.responseLatency",
+    gatewayError: "$context.error.message",
+    integrationError: "$context.integrationErrorMessage",
+  }),
+);
