@@ -9,6 +9,15 @@ const articles = [...runbook.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) =>
   heading.toLowerCase().replaceAll(" ", "-"),
 );
 
+/** The services that somebody must let CloudFormation work with, as docs/deploy.md has them. */
+const services = [
+  ...(
+    readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8").match(
+      /hold resources of these services:.*$/m,
+    )?.[0] ?? ""
+  ).matchAll(/`(\w+)`/g),
+].map(([, service]) => service);
+
 /** Names that a deployment may share with another one, because they are names within something that it does not share. */
 const withinSomething: readonly RegExp[] = [
   // Of a role, of a server, of an API.
@@ -107,6 +116,17 @@ describe.each(Object.keys(variants))("with the settings of: %s", (name) => {
     }
     for (const [id, { Properties }] of stack.ofType("AWS::Logs::LogGroup"))
       expect(Properties["RetentionInDays"], id).toBeGreaterThan(0);
+  });
+
+  test("it stands in every partition, and needs no service that is not told", () => {
+    const given = JSON.stringify(variants[name]);
+    const arns = JSON.stringify(stack.template.toJSON()).match(/arn:aws[\w-]*:[\w:/.*-]+/g) ?? [];
+    expect(arns.filter((arn) => !given.includes(arn))).toEqual([]);
+    for (const [, { Type }] of all()) {
+      const [vendor, service = ""] = Type.split("::");
+      if (vendor !== "AWS" || service === "CDK") continue;
+      expect(services, Type).toContain(service.toLowerCase().replace("apigatewayv2", "apigateway"));
+    }
   });
 
   test("every alarm names an article of the runbook that is there", () => {

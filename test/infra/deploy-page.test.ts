@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { stackSettings } from "../../infra/settings/stack.ts";
+import { defaultSettings, settingsShape } from "../../infra/settings.ts";
+import { batchMax } from "../../lib/api/batch-routes.ts";
+import { bulkMax } from "../../lib/api/job-filter.ts";
+import { bodyBytesMax, bodyValuesMax } from "../../lib/api/json-body.ts";
+import { forecastMinutesMax } from "../../lib/api/stats-shape.ts";
+import { inputDepthMax } from "../../lib/command/json-depth.ts";
+import {
+  functionTimeoutSeconds,
+  ingestRetentionDays,
+  targetWindow,
+} from "../../lib/config/function-limits.ts";
+import { commandsMax } from "../../lib/ingest/received.ts";
+import { rememberedDays } from "../../lib/ingest/understand.ts";
+import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
+import { passedSinglyMax } from "../../lib/plan/instants.ts";
+import { openJobsMax } from "../../lib/plan/open-jobs.ts";
+import { jsonDepthMax } from "../../lib/schedule/json.ts";
+import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
+import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";
+import { sharedHoldsMax } from "../../lib/schedule/shared-holds.ts";
+import { whensMax } from "../../lib/schedule/timing-shape.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
+import { secretsMax } from "../../lib/token/token-edits.ts";
+import { tokenNameMax } from "../../lib/token/token-name.ts";
+import { synthesised } from "./synthesised.ts";
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+const page = read("docs/deploy.md");
+
+const count = (number: number) => number.toLocaleString("en-US");
+const { slowConcurrency, fastConcurrency, ingestConcurrency, apiRequestBurst } = defaultSettings;
+
+/** Every limit that stands on the page, from where it is kept. */
+const limits: readonly (readonly [what: string, is: string])[] = [
+  ["Characters of a key or the name of a group", count(keyLengthMax)],
+  ["Payload, as JSON", `${payloadBytesMax / 1024} KB, ${jsonDepthMax} levels deep`],
+  ["Expressions in one `when`", count(whensMax)],
+  [
+    "Body of a request",
+    `${bodyBytesMax / 1024 ** 2} MB, ${inputDepthMax} levels deep, ${count(bodyValuesMax)} values`,
+  ],
+  ["Operations in one batch", count(batchMax)],
+  ["Jobs that one bulk request cancels or retries", count(bulkMax)],
+  ["Minutes that a forecast looks ahead", count(forecastMinutesMax)],
+  ["Time for a request", `${functionTimeoutSeconds.api} s`],
+  ["Name of a token; secrets that it has at once", `${tokenNameMax} characters; ${secretsMax}`],
+  ["Commands in one message", count(commandsMax)],
+  [
+    "Days that a command waits in its queue; that an overtaken one is remembered",
+    `${ingestRetentionDays}; ${rememberedDays}`,
+  ],
+  [
+    "Jobs in one parcel, for queues and buses; for handlers, functions and webhooks",
+    `${parcelMax.fast}; ${parcelMax.slow}`,
+  ],
+  [
+    `Slow workers that one target has at once, of the default's ${slowConcurrency}`,
+    count(targetWindow(slowConcurrency)),
+  ],
+  ["Occurrences passed over that are recorded one by one; more are one range", count(passedSinglyMax)],
+  ["Waiting jobs that one answer lists", count(openJobsMax)],
+  ["Holds by prefix that one group or tag has", count(sharedHoldsMax)],
+  ["Days that jobs are kept", count(tickDefaults.retentionDays)],
+];
+
+describe("docs/deploy.md", () => {
+  test("tells every limit as the code has it", () => {
+    const table = page.split("\n## Limits\n")[1]?.split("\n## ")[0] ?? "";
+    const rows = [...table.matchAll(/^\| (.+?) \| (.+?) \|$/gm)].map(([, what, is]) => [what, is]);
+    expect(rows.slice(1)).toEqual(limits.map((limit) => [...limit]));
+  });
+
+  test("names settings, scripts and articles that there are", () => {
+    const known = [...Object.keys(settingsShape.shape), ...Object.keys(stackSettings)];
+    const settings = [...page.matchAll(/carillon:(\w+)/g)].map(([, name]) => name);
+    expect(settings.length).toBeGreaterThan(3);
+    for (const name of settings) expect(known).toContain(name);
+    const { scripts } = z
+      .object({ scripts: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read("package.json")));
+    for (const [, script = ""] of page.matchAll(/npm run ([\w:]+)/g))
+      expect(Object.keys(scripts)).toContain(script);
+    // Words in code that look as settings do.
+    const words = [...page.matchAll(/`([a-z]+[A-Z]\w+)`/g)].map(([, word]) => word);
+    const properties = ["handlersEntry"];
+    expect(words.filter((word = "") => !known.includes(word) && !properties.includes(word))).toEqual([]);
+  });
+
+  test("counts the functions that run at once as the defaults have it", () => {
+    const wanted = slowConcurrency + fastConcurrency + ingestConcurrency + apiRequestBurst + 2;
+    expect(page).toContain(`| Lambda, concurrent executions | ${wanted} by default`);
+  });
+
+  test("names its outputs, and what it leaves behind", () => {
+    const stack = synthesised();
+    const outputs = Object.keys(stack.template.findOutputs("*"));
+    for (const name of outputs) expect(page).toContain(name);
+    const asked = [...page.matchAll(/\$\(output (\w+)\)/g)].map(([, name]) => name);
+    expect(asked).toEqual(["ApiUrl", "AdminTokenSecret"]);
+    for (const name of asked) expect(outputs).toContain(name);
+    const left = Object.values(stack.resources).filter(
+      ({ DeletionPolicy = "Delete" }) => DeletionPolicy !== "Delete",
+    );
+    const told = [...page.matchAll(/^\|.*\(`(AWS::[\w:]+)`\).*\|$/gm)].map(([, type]) => type);
+    expect(told.toSorted()).toEqual([...new Set(left.map(({ Type }) => Type))].toSorted());
+  });
+});
