@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { z } from "zod";
+import * as z from "zod";
 import { type Environment, required } from "../config/environment.ts";
 import { type ConnectOptions, connectAs, namedDatabase } from "./connect.ts";
 import type { Sql } from "./sql.ts";

@@ -1,5 +1,5 @@
 import type { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { z } from "zod";
+import * as z from "zod";
 import { type Environment, required } from "../config/environment.ts";
 import type { Tx } from "./connect.ts";
 import { secretText } from "./connect-as-owner.ts";

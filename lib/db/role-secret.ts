@@ -3,7 +3,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { z } from "zod";
+import * as z from "zod";
 import { awsClientSettings } from "../config/aws.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Passwords } from "./admitted-line.ts";

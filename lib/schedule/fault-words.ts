@@ -1,10 +1,11 @@
-import * as z from "zod";
+import type * as z from "zod";
+import english from "zod/v4/locales/en.js";
 
 type Issue = z.core.$ZodIssue;
 type Branches = readonly (readonly Issue[])[];
 
 /** What the library says by itself, in the words of its own; what a schema says is said as it is. */
-const { localeError: libraryWords } = z.locales.en();
+const { localeError: libraryWords } = english();
 
 /** What is wrong with what stands at an issue's path. */
 export function faultWords(issue: Issue): string {

@@ -1,5 +1,5 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
-import { z } from "zod";
+import * as z from "zod";
 
 /** What a function threw. Node says `trace`, Python and Java say `stackTrace`; one that ran out of time has neither. */
 const thrown = z.object({

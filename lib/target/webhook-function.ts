@@ -1,5 +1,5 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
-import { z } from "zod";
+import * as z from "zod";
 import { callFunction } from "./invoke-function.ts";
 import type { SendWebhook } from "./webhook-target.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** One attempt at sending a webhook, as the function that sends it is invoked with it. */
 export interface WebhookRequest {

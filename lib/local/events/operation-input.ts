@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** An answer with an error, as the AWS JSON protocol names it. */
 export class OperationFault extends Error {

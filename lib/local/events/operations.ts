@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Bus, ruleArn } from "./bus.ts";
 import type { BusStore, Rule, Target } from "./bus-store.ts";
 import { transformerFault } from "./input-transformer.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Bus, Entry } from "./bus.ts";
 import { busName, OperationFault, parseJson, read } from "./operation-input.ts";
 
