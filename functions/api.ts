@@ -1,5 +1,6 @@
 import { handlers } from "#handlers";
 import type { HttpResponse } from "../lib/api/answer.ts";
+import { authenticateFrom } from "../lib/api/authenticate-from.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeAnswerOnce } from "../lib/api/idempotency.ts";
 import type { GatewayEvent } from "../lib/api/incoming.ts";
@@ -15,7 +16,7 @@ import { definedOnce } from "../lib/limit/define-limits.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
-import { findToken, noteUse } from "../lib/token/token.ts";
+import { noteUse } from "../lib/token/token.ts";
 
 /** HTTPS → schedules and jobs. */
 export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse> {
@@ -25,7 +26,7 @@ export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse
   const limitsDefined = definedOnce(sql, log, handlers);
   const answer = makeApi({
     operations: makeOperations({ sql, queue, log, handlers, targets: allowedTargetsFrom(env) }),
-    findToken: (bearer) => findToken(sql, bearer),
+    authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock: systemClock,
       byDefault: defaultRateFrom(env),

@@ -7,7 +7,7 @@ import type { Log } from "../log/log.ts";
 import type { PresentedToken, Token } from "../token/token.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { auditRoutes } from "./audit-routes.ts";
-import { authenticate, type FindToken } from "./authenticate.ts";
+import type { Authenticate } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
 import { commandRoutes } from "./command-routes.ts";
@@ -35,7 +35,7 @@ import { zoneRoutes } from "./zone-routes.ts";
 
 export interface ApiParts {
   operations: Operations;
-  findToken: FindToken;
+  authenticate: Authenticate;
   /** Says 429 where the rate of the token is used up. */
   admit: (token: PresentedToken) => Promise<void>;
   /** That it is used; no request waits for it, nor fails with it. */
@@ -54,6 +54,8 @@ interface Exchange {
   requestId: string;
   startedAt: number;
   token?: Token;
+  /** By which what is kept of it is sealed. */
+  secret?: string;
   /** What goes on beside the request and ends before its answer. */
   beside?: Promise<void>;
 }
@@ -93,16 +95,17 @@ export function makeApi(
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
   const router = makeRouter(apiRoutes(operations, parts));
-  const answered = middy<Exchange, HttpResponse>(async ({ incoming, requestId, token }: Exchange) => {
-    if (token === undefined) throw new Error("A request came past the authentication without a token.");
+  const answered = middy<Exchange, HttpResponse>(async ({ incoming, requestId, token, secret }: Exchange) => {
+    if (token === undefined || secret === undefined)
+      throw new Error("A request came past the authentication without a token.");
     if (incoming.path === "/health") throw notAllowed(["GET"]);
     const answer = router(readRequest(incoming, requestId), token);
-    return parts.answerOnce({ incoming, requestId, token }, async () => toHttp(await answer()));
+    return parts.answerOnce({ incoming, requestId, token, secret }, async () => toHttp(await answer()));
   })
     .use(requestLog(parts))
     .use(problems())
     .use(healthProbe(operations))
-    .use(bearerToken(parts));
+    .use(known(parts));
   return async (event, invocation) => {
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
@@ -164,12 +167,13 @@ function healthProbe(operations: Operations): Middleware {
   };
 }
 
-function bearerToken({ findToken, admit, noteUse, log }: ApiParts): Middleware {
+function known({ authenticate, admit, noteUse, log }: ApiParts): Middleware {
   const settled = async ({ event: { beside } }: middy.Request<Exchange, HttpResponse>) => beside;
   return {
     before: async ({ event: exchange }) => {
-      const token = await authenticate(exchange.incoming.headers["authorization"], findToken);
+      const { token, secret } = await authenticate(exchange.incoming);
       exchange.token = token;
+      exchange.secret = secret;
       await admit(token);
       if (token.isUseNoted) return;
       exchange.beside = noteUse(token).catch((error: unknown) => {

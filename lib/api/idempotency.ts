@@ -23,6 +23,8 @@ export interface KeyedRequest {
   incoming: Incoming;
   requestId: string;
   token: Pick<Token, "id">;
+  /** By which what is kept of it is sealed. */
+  secret: string;
 }
 
 /** Answers a request; where it names an Idempotency-Key, what it asks for is done once, however often it is sent. */
@@ -44,7 +46,7 @@ async function answerOnce(
   const key = readIdempotencyKey(request.incoming);
   if (key === null) return answer();
   const name = { tokenId: request.token.id, key };
-  const seal = sealOf(secretOf(request.incoming));
+  const seal = sealOf(request.secret);
   const claimed = await claimRequest(sql, name, fingerprintOf(request.incoming));
   switch (claimed.state) {
     case "different":
@@ -68,11 +70,6 @@ function readIdempotencyKey({ headers, method }: Incoming): string | null {
   throw new Refusal("invalid", "A header is not understood.", [
     { path: "Idempotency-Key", message: "takes 1 to 255 printable ASCII characters" },
   ]);
-}
-
-/** What only the caller knows. */
-function secretOf({ headers }: Incoming): string {
-  return (headers["authorization"] ?? "").replace(/^bearer +/i, "");
 }
 
 /** Of everything that says what is asked for. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import type { Issued } from "../token/token-edits.ts";
-import { tokenNameFault } from "../token/token-name.ts";
+import { isPrincipalName, tokenNameFault } from "../token/token-name.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery, pageSchema } from "./query.ts";
@@ -17,8 +17,9 @@ import {
 
 const tag = "Tokens and audit";
 
-/** Names that Carillon gave before there was a rule for them are places as well. */
-const isName = (name: string) => name.startsWith("first") || tokenNameFault(name) === null;
+/** Names that Carillon gives, or gave before there was a rule for them, are places as well. */
+const isName = (name: string) =>
+  name.startsWith("first") || isPrincipalName(name) || tokenNameFault(name) === null;
 
 export function tokenRoutes({ tokens }: Pick<Operations, "tokens">): Route[] {
   return [...readRoutes(tokens), ...editRoutes(tokens)];

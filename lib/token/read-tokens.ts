@@ -58,11 +58,15 @@ export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> 
   await tx`select from carillon.tokens where id = any(${ids.filter(isTokenId)}::uuid[]) order by id for update`;
 }
 
+/** Those for whom the gateway vouches are not among them: where tokens are needed again, they open nothing. */
+const lasting = (tx: Tx) => tx`
+  (scope = 'admin' and prefix is null and expires_at is null and name !~* '^(iam|jwt):')`;
+
 /** The same, and those by which everything can be reached for good; the ids of these. */
 export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx<{ id: string; lasts: boolean }[]>`
-    select id, scope = 'admin' and prefix is null and expires_at is null as lasts from carillon.tokens
-    where (scope = 'admin' and prefix is null and expires_at is null) or id = any(${ids.filter(isTokenId)}::uuid[])
+    select id, ${lasting(tx)} as lasts from carillon.tokens
+    where ${lasting(tx)} or id = any(${ids.filter(isTokenId)}::uuid[])
     order by id for update`;
   return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }

@@ -8,6 +8,7 @@ import { type Caller, originText } from "../schedule/caller.ts";
 import { keepToken, lockTokens, lockTokensAndLasting, readToken, type TokenRead } from "./read-tokens.ts";
 import { hashOf, newSecret } from "./secret.ts";
 import type { Scope, Token } from "./token.ts";
+import { isPrincipalName } from "./token-name.ts";
 
 interface Powers {
   prefix: string | null;
@@ -38,6 +39,7 @@ export interface Issued {
 
 export async function createToken(sql: Sql, wish: TokenWish & { asked: NewToken }): Promise<Issued> {
   const { asked, by, caller } = wish;
+  refusePrincipal(by);
   const secret = newSecret();
   const id = randomUUID();
   try {
@@ -85,6 +87,7 @@ export function rotateToken(
   sql: Sql,
   { id, overlapMs, by, caller }: TokenWish & { id: string; overlapMs: number },
 ): Promise<Issued> {
+  refusePrincipal(by);
   const secret = newSecret();
   return sql.begin(async (tx) => {
     await lockTokens(tx, [id, by.id]);
@@ -92,6 +95,11 @@ export function rotateToken(
     if (own === null) throw takenBack();
     const standing = await readToken(tx, id, by.prefix);
     if (standing === null) throw missing(id);
+    if (isPrincipalName(standing.name))
+      throw new Refusal(
+        "conflict",
+        `${JSON.stringify(standing.name)} comes in by the gateway, and has no secret.`,
+      );
     if (standing.id !== by.id) refuseBeyond(standing, own);
     const now = await databaseClock(tx);
     if (standing.expiresAt !== null && standing.expiresAt <= now)
@@ -137,10 +145,17 @@ export async function deleteToken(sql: Sql, { id, by, caller }: TokenWish & { id
       with ended as (
         update carillon.earlier_secrets set ends_at = least(ends_at, ${now}) where token_id = ${id}
       )
-      insert into carillon.earlier_secrets (hash, ends_at) select hash, ${now}::timestamptz from carillon.tokens where id = ${id}`;
+      insert into carillon.earlier_secrets (hash, ends_at) select hash, ${now}::timestamptz from carillon.tokens where id = ${id}
+      on conflict (hash) do nothing`;
     await note(tx, "token.deleted", standing, caller, { scope: standing.scope, prefix: standing.prefix });
     await tx`delete from carillon.tokens where id = ${id}`;
   });
+}
+
+/** Who comes in by the gateway is where no token is looked at: a secret would be handed out that opens nothing. */
+function refusePrincipal({ name }: Token): void {
+  if (!isPrincipalName(name)) return;
+  throw new Refusal("impossible", "This deployment takes no tokens: the gateway says who may come in.");
 }
 
 /** A token that expires could else live on in another one, and so on. */

@@ -4,7 +4,8 @@ import type { Rate } from "../job/rate.ts";
 import { hashOf, isMiscopied, isPresentable } from "./secret.ts";
 
 /** read: look at everything; write: schedules and jobs as well; admin: holds of others and tokens as well. */
-export type Scope = "read" | "write" | "admin";
+export const scopes = ["read", "write", "admin"] as const;
+export type Scope = (typeof scopes)[number];
 
 export interface Token {
   id: string;
@@ -41,7 +42,10 @@ interface TokenRow extends Omit<PresentedToken, "rate"> {
 /** The token as it is known here; null where it is unknown or its time is over, as the database's clock says. */
 export async function findToken(sql: Tx, bearer: string): Promise<PresentedToken | null> {
   if (!isPresentable(bearer) || isMiscopied(bearer)) return null;
-  const hash = hashOf(bearer);
+  return presentedBy(sql, hashOf(bearer));
+}
+
+export async function presentedBy(sql: Tx, hash: Buffer): Promise<PresentedToken | null> {
   const [row] = await sql<TokenRow[]>`
     select t.id, t.name, t.scope, t.prefix, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
       t.last_used_at > carillon.clock() - ${notedEveryMs} * interval '1 millisecond' is true as "isUseNoted"

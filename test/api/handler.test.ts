@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ApiParts, makeApi } from "../../lib/api/handler.ts";
+import { byToken, type FindToken } from "../../lib/api/authenticate.ts";
+import { makeApi } from "../../lib/api/handler.ts";
 import type { Operations } from "../../lib/api/operations.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { jsonLog } from "../../lib/log/log.ts";
@@ -16,7 +17,7 @@ const tokens: Readonly<Record<string, PresentedToken>> = {
 };
 
 /** The API over operations that only note what reached them, or that fail as told. */
-function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts["findToken"] } = {}) {
+function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToken } = {}) {
   const reached: { operation: string; wish: unknown }[] = [];
   const lines: string[] = [];
   const operation = (name: string) => async (wish: unknown) => {
@@ -91,7 +92,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: ApiParts
   };
   const api = makeApi({
     operations,
-    findToken: findToken ?? (async (bearer) => tokens[bearer] ?? null),
+    authenticate: byToken(findToken ?? (async (bearer) => tokens[bearer] ?? null)),
     answerOnce: (_request, answer) => answer(),
     admit: async () => {},
     noteUse: async () => {},

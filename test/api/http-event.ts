@@ -8,11 +8,13 @@ export interface EventParts {
   isBase64Encoded?: boolean;
   /** How the client names itself. */
   agent?: string;
+  /** What the gateway says of who sent it. Default: nothing. */
+  authorizer?: object | undefined;
 }
 
 /** An event as an API Gateway HTTP API sends it (payload format 2.0); `path` is already decoded, as there. */
 export function httpEvent(method: string, path: string, parts: EventParts = {}): APIGatewayProxyEventV2 {
-  const { query = "", headers = {}, body, isBase64Encoded = false, agent = "test" } = parts;
+  const { query = "", headers = {}, body, isBase64Encoded = false, agent = "test", authorizer } = parts;
   const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   return {
     version: "2.0",
@@ -31,6 +33,7 @@ export function httpEvent(method: string, path: string, parts: EventParts = {}):
       stage: "$default",
       time: "01/Jan/2026:00:00:00 +0000",
       timeEpoch: 1_767_225_600_000,
+      ...(authorizer === undefined ? {} : { authorizer }),
     },
     ...(text === undefined ? {} : { body: text }),
     isBase64Encoded,

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { HttpResponse } from "../../lib/api/answer.ts";
+import { byToken } from "../../lib/api/authenticate.ts";
 import { makeApi } from "../../lib/api/handler.ts";
 import { makeAnswerOnce } from "../../lib/api/idempotency.ts";
 import { makeOperations } from "../../lib/api/operations.ts";
@@ -65,7 +66,7 @@ export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
         targets: allowedTargetsFrom({ AWS_REGION: "eu-central-1" }),
         log: silentLog,
       }),
-      findToken: async () => ({ ...token, expiresAt: null, rate: null, isUseNoted: true }),
+      authenticate: byToken(async () => ({ ...token, expiresAt: null, rate: null, isUseNoted: true })),
       admit: async () => {},
       noteUse: async () => {},
       answerOnce: makeAnswerOnce(sql),

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws-lambda";
+import { z } from "zod";
 
 const stage = "v";
 
@@ -29,7 +30,7 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
       authorizer: null,
       protocol: "HTTP/1.1",
       httpMethod: method,
-      identity: { ...nobody, sourceIp, userAgent },
+      identity: { ...nobody, sourceIp, userAgent, userArn: signerIn(requestContext) },
       path: `${before}${rawPath}`,
       stage,
       requestId: requestContext.requestId,
@@ -40,6 +41,12 @@ export function restEvent(event: APIGatewayProxyEventV2, before = `/${stage}`): 
     body: body ?? null,
     isBase64Encoded,
   };
+}
+
+/** What an HTTP API says of IAM's principals in its own place. */
+function signerIn(context: object): string | null {
+  const signed = z.object({ authorizer: z.object({ iam: z.object({ userArn: z.string() }) }) });
+  return signed.safeParse(context).data?.authorizer.iam.userArn ?? null;
 }
 
 /** What is read is read by any spelling, so the events here have one that nobody looks for. */
@@ -70,5 +77,4 @@ const nobody = {
   cognitoIdentityPoolId: null,
   principalOrgId: null,
   user: null,
-  userArn: null,
 };

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Environment } from "../../lib/config/environment.ts";
+import { type Gateway, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
+
+const account = "123456789012";
+const role = (name: string) => ({
+  iam: { userArn: `arn:aws:sts::${account}:assumed-role/${name}/session-${name}`, accountId: account },
+});
+const claiming = (claims: Record<string, unknown>) => ({ jwt: { claims, scopes: null } });
+
+const byIam: Environment = {
+  API_AUTH: "iam",
+  API_RATE: "6/h",
+  API_PRINCIPALS: [
+    `arn:aws:iam::${account}:role/deployer admin`,
+    `arn:aws:iam::${account}:role/billing-* write billing:`,
+    `arn:aws:iam::${account}:user/watcher read`,
+  ].join("\n"),
+};
+const byJwt: Environment = {
+  API_AUTH: "jwt",
+  API_JWT_SCOPE_CLAIM: "scope",
+  API_JWT_SCOPE_PREFIX: "carillon/",
+  API_JWT_PREFIX_CLAIM: "tenant",
+};
+
+const body = { when: "every 1h", target: { queue: "demo" } };
+
+/** One API after another: each has a database of its own. */
+function world(environment: Environment, gateway?: Gateway) {
+  let api: OwnApi;
+  beforeAll(async () => {
+    api = await ownApi(environment, gateway);
+  });
+  afterAll(() => api.stop());
+  const send = (method: string, path: string, parts: SendParts = {}) =>
+    api.send(method, path, { as: "", ...parts });
+  const tokensOf = async () => (await api.sql<{ name: string }[]>`select name from carillon.tokens`).length;
+  return { send, tokensOf, sql: () => api.sql };
+}
+
+describe.each(["http", "rest"] as const)("authorised by IAM, through a %s API", (gateway) => {
+  const { send } = world(byIam, gateway);
+  const as = (name: string, parts: SendParts = {}) => ({ authorizer: role(name), ...parts });
+
+  test("a role may do what its first entry says, on the keys that this names", async () => {
+    expect(await send("PUT", "/v1/schedules/billing:1", as("billing-eu", { body }))).toMatchObject({
+      status: 201,
+      json: {
+        createdBy: `iam:${account}:role:billing-eu`,
+        updatedBy: `iam:${account}:role:billing-eu`,
+      },
+    });
+    const foreign = await send("PUT", "/v1/schedules/orders:1", as("billing-eu", { body }));
+    expect(foreign.status).toBe(403);
+    expect((await send("GET", "/v1/audit", as("billing-eu"))).status).toBe(403);
+    const audit = await send("GET", "/v1/audit", as("deployer", { query: "subject=billing:1" }));
+    expect(audit.json).toMatchObject({ items: [{ actor: `iam:${account}:role:billing-eu` }] });
+  });
+
+  test("who is signed for and not named is told that they may not", async () => {
+    const answer = await send("GET", "/v1/schedules", as("somebody"));
+    expect(answer.status).toBe(403);
+    expect(answer.json).toMatchObject({ detail: expect.stringContaining("assumed-role/somebody") });
+    // A name that only begins like one of them, and a role of another account.
+    expect((await send("GET", "/v1/schedules", as("deployer2"))).status).toBe(403);
+    const elsewhere = { iam: { userArn: "arn:aws:sts::999999999999:assumed-role/deployer/s" } };
+    expect((await send("GET", "/v1/schedules", { authorizer: elsewhere })).status).toBe(403);
+  });
+
+  test("a header opens nothing: neither a token that is known, nor one that says what the gateway would", async () => {
+    expect((await send("GET", "/v1/schedules", { as: "admin" })).status).toBe(401);
+    const headers = {
+      "x-amzn-iam-user-arn": role("deployer").iam.userArn,
+      "x-amz-requestcontext": JSON.stringify({ authorizer: role("deployer") }),
+    };
+    expect((await send("GET", "/v1/schedules", { headers })).status).toBe(401);
+    expect((await send("GET", "/v1/schedules", { authorizer: claiming({ sub: "a" }) })).status).toBe(401);
+    expect((await send("GET", "/health")).status).toBe(200);
+  });
+
+  test("a user is that user, whatever its path", async () => {
+    const authorizer = { iam: { userArn: `arn:aws:iam::${account}:user/ops/eu/watcher` } };
+    expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(200);
+    expect((await send("PUT", "/v1/schedules/a", { authorizer, body })).status).toBe(403);
+  });
+
+  test("what was sent once is answered again, to the same principal alone", async () => {
+    const headers = { "idempotency-key": "once" };
+    const first = await send("POST", "/v1/schedules", as("deployer", { body, headers }));
+    const again = await send("POST", "/v1/schedules", as("deployer", { body, headers }));
+    expect([again.status, again.headers["idempotent-replayed"]]).toEqual([201, "true"]);
+    expect(again.body).toBe(first.body);
+    const other = await send("POST", "/v1/schedules", as("billing-eu", { body, headers }));
+    expect([other.status, other.headers["idempotent-replayed"]]).toEqual([201, undefined]);
+  });
+
+  test("the deployment's rate holds for each of them", async () => {
+    const asked = async () => (await send("GET", "/v1/schedules", as("billing-us"))).status;
+    const statuses: number[] = [];
+    for (let n = 0; n < 7; n++) statuses.push(await asked());
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429]);
+  });
+});
+
+describe("authorised by JWT", () => {
+  const { send, tokensOf, sql } = world(byJwt);
+  const as = (scope: string, more: Record<string, unknown> = {}, parts: SendParts = {}) => ({
+    authorizer: claiming({ sub: "ann", scope, tenant: "*", ...more }),
+    ...parts,
+  });
+
+  test("the highest of Carillon's own scopes counts, and others do not", async () => {
+    const statusOf = async (scope: string) =>
+      (await send("PUT", "/v1/schedules/scoped", as(scope, {}, { body }))).status;
+    expect(await statusOf("carillon/read openid")).toBe(403);
+    expect(await statusOf("write admin")).toBe(403);
+    expect(await statusOf("openid carillon/write carillon/read")).toBe(201);
+    // As the gateway writes a claim that is a list.
+    expect(await statusOf("[openid carillon/write]")).toBe(200);
+    expect((await send("GET", "/v1/audit", as("carillon/write"))).status).toBe(403);
+    expect((await send("GET", "/v1/audit", as("carillon/admin"))).status).toBe(200);
+  });
+
+  test("the claim says which keys are reached; without it, none", async () => {
+    const tenant = (name: unknown) => as("carillon/write", { tenant: name }, { body });
+    expect((await send("PUT", "/v1/schedules/acme:1", tenant("acme:"))).status).toBe(201);
+    expect((await send("PUT", "/v1/schedules/other:1", tenant("acme:"))).status).toBe(403);
+    for (const none of [undefined, "", "a/b", "\u0000", 7])
+      expect((await send("PUT", "/v1/schedules/acme:2", tenant(none))).status).toBe(403);
+  });
+
+  test("powers are those of this request, not of the last one of the same subject", async () => {
+    const subject = { sub: "changing" };
+    const put = (scope: string, tenant: string) =>
+      send("PUT", "/v1/schedules/changing:1", as(scope, { ...subject, tenant }, { body }));
+    expect((await put("carillon/admin", "*")).status).toBe(201);
+    expect((await put("carillon/read", "*")).status).toBe(403);
+    expect((await put("carillon/admin", "acme:")).status).toBe(403);
+    expect((await put("carillon/write", "changing:")).status).toBe(200);
+    const before = await tokensOf();
+    await Promise.all(["*", "acme:", "changing:"].map((tenant) => put("carillon/write", tenant)));
+    expect(await tokensOf()).toBe(before);
+  });
+
+  test("subjects that fit no name are told apart, and are nobody's token", async () => {
+    const made = async (sub: string) =>
+      Object((await send("POST", "/v1/schedules", as("carillon/write", { sub }, { body }))).json).createdBy;
+    const long = "auth0|".padEnd(200, "x");
+    const names = [await made("auth0|one"), await made("a/b"), await made("a%2fb"), await made(long)];
+    expect(names[0]).toBe("jwt:auth0|one");
+    expect(names.slice(1)).toEqual(Array(3).fill(expect.stringMatching(/^jwt:[0-9a-f]{40}$/)));
+    expect(new Set(names).size).toBe(4);
+    expect((await send("GET", "/v1/schedules", as("carillon/read", { sub: "" }))).status).toBe(403);
+  });
+
+  test("no token opens anything, and none is made or rotated", async () => {
+    expect((await send("GET", "/v1/schedules", { as: "admin" })).status).toBe(401);
+    expect((await send("GET", "/v1/schedules", { authorizer: role("deployer") })).status).toBe(401);
+    const admin = (parts: SendParts = {}) => as("carillon/admin", {}, parts);
+    const made = await send("POST", "/v1/tokens", admin({ body: { name: "t", scope: "read" } }));
+    expect(made.status).toBe(422);
+    const [token] = await sql()<{ id: string }[]>`select id from carillon.tokens where name = 'writer'`;
+    expect((await send("POST", `/v1/tokens/${token?.id}/rotate`, admin())).status).toBe(422);
+  });
+
+  test("a principal that is forgotten comes in again, as often as it likes", async () => {
+    const seen = { sub: "forgotten" };
+    for (let n = 0; n < 2; n++) {
+      expect((await send("GET", "/v1/schedules", as("carillon/read", seen))).status).toBe(200);
+      const [row] = await sql()<
+        { id: string }[]
+      >`select id from carillon.tokens where name = 'jwt:forgotten'`;
+      expect((await send("DELETE", `/v1/tokens/${row?.id}`, as("carillon/admin"))).status).toBe(204);
+    }
+  });
+});
+
+describe("authorised by token", () => {
+  const { send, sql } = world({});
+
+  test("what a gateway says of principals opens nothing", async () => {
+    for (const authorizer of [role("deployer"), claiming({ sub: "ann", scope: "carillon/admin" })])
+      expect((await send("GET", "/v1/schedules", { authorizer })).status).toBe(401);
+  });
+
+  test("a principal from before has no secret, gets none, and is not the admin that has to stay", async () => {
+    await sql()`
+      insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
+      values ('00000000-0000-4000-8000-000000000009', 'principal', 'jwt:ann', 'admin', carillon.clock(), 'carillon')`;
+    const path = "/v1/tokens/00000000-0000-4000-8000-000000000009";
+    expect((await send("POST", `${path}/rotate`, { as: "admin" })).status).toBe(409);
+    const [admin] = await sql()<{ id: string }[]>`select id from carillon.tokens where name = 'adminer'`;
+    const last = await send("DELETE", `/v1/tokens/${admin?.id}`, { as: "admin" });
+    expect(last).toMatchObject({ status: 409 });
+    expect((await send("DELETE", path, { as: "admin" })).status).toBe(204);
+  });
+
+  test("no token takes the name of a principal", async () => {
+    const made = { body: { name: "iam:123456789012:role:deployer", scope: "read" }, as: "admin" } as const;
+    expect((await send("POST", "/v1/tokens", made)).status).toBe(400);
+  });
+});
+
+test("what is wrong with the environment is said at the start", async () => {
+  await expect(ownApi({ API_AUTH: "none" })).rejects.toThrow("API_AUTH");
+  await expect(ownApi({ API_AUTH: "iam" })).rejects.toThrow("API_PRINCIPALS");
+  const wrong = ["*", "arn:aws:iam::123456789012:role/a", "arn:aws:iam::123456789012:role/a/b read"];
+  for (const API_PRINCIPALS of wrong)
+    await expect(ownApi({ API_AUTH: "iam", API_PRINCIPALS })).rejects.toThrow("it takes principals");
+});
