@@ -18,27 +18,30 @@ const FIVE_MINUTES = Duration.minutes(5);
 
 /** What stops everything when it runs out. */
 export function alarmsOnDatabase(database: Database, props: AlarmsOnDatabaseProps): void {
+  const { metrics } = database;
+  // Who runs the database watches over it.
+  if (metrics === undefined) return;
   const { alarms, storageGiB, connectionsMax } = props;
   const connections = Math.floor(connectionsMax * CONNECTIONS_SHARE_MAX);
   const highest = { statistic: "Maximum", period: FIVE_MINUTES };
   alarms.whenAbove(database, "CpuHigh", CPU_PERCENT_MAX, {
-    metric: database.metric("CPUUtilization", { statistic: "Average", period: FIVE_MINUTES }),
+    metric: metrics.of("CPUUtilization", { statistic: "Average", period: FIVE_MINUTES }),
     periods: 3,
     description: `For a quarter of an hour the database used more than ${CPU_PERCENT_MAX} % of its processors: soon jobs start late.`,
   });
   alarms.whenAbove(database, "ConnectionsHigh", connections, {
-    metric: database.metric("DatabaseConnections", highest),
+    metric: metrics.of("DatabaseConnections", highest),
     periods: 2,
     description: `The database holds more than ${connections} of ${connectionsMax} connections: when there are no more, functions are turned away.`,
   });
   alarms.whenBelow(database, "StorageLow", Size.gibibytes(storageGiB).toBytes() / 10, {
-    metric: database.metric("FreeStorageSpace", { statistic: "Minimum", period: FIVE_MINUTES }),
+    metric: metrics.of("FreeStorageSpace", { statistic: "Minimum", period: FIVE_MINUTES }),
     periods: 6,
     description:
       "For half an hour the database had little storage left and did not grow. When it is full, it stops.",
   });
   alarms.whenAbove(database, "TransactionIdsHigh", TRANSACTION_IDS_MAX, {
-    metric: database.metric("MaximumUsedTransactionIDs", highest),
+    metric: metrics.of("MaximumUsedTransactionIDs", highest),
     periods: 3,
     description:
       "Vacuum does not get through, because of a transaction that stays open or for lack of time. At two thousand million the database takes no writes any more.",

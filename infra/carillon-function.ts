@@ -8,14 +8,14 @@ import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 import type { FunctionCode, FunctionEntry } from "./function-code.ts";
 import { requireForModules } from "./function-format.ts";
-import type { Network } from "./network.ts";
+import type { Network, Place } from "./network.ts";
 
 export interface CarillonFunctionProps {
   /** The file in functions/ that holds the handler, without its ending. */
   readonly entry: FunctionEntry;
   readonly code: FunctionCode;
   readonly description: string;
-  /** Default: it stands outside, where it reaches the internet and nothing of ours. */
+  /** Of the functions that query. Default: it stands outside, where it reaches the internet and nothing of ours. */
   readonly network?: Network;
   readonly timeout: Duration;
   readonly memoryMiB: number;
@@ -33,12 +33,13 @@ export class CarillonFunction extends NodejsFunction {
       retention: props.logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    const place = props.network?.place;
     const role = new Role(scope, `${id}Role`, {
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-      ...(props.network === undefined ? {} : { inlinePolicies: { Network: networkInterfaces() } }),
+      ...(place === undefined ? {} : { inlinePolicies: { Network: networkInterfaces() } }),
     });
     logs.grantWrite(role);
-    if (props.network !== undefined) {
+    if (place !== undefined) {
       // Not the role as a whole: what is granted later has to have its own reason.
       acknowledge(
         role.node.defaultChild ?? role,
@@ -48,7 +49,6 @@ export class CarillonFunction extends NodejsFunction {
     }
 
     const built = props.code.builtOf(props.entry);
-    const { handlers } = props.code;
     super(scope, id, {
       description: props.description,
       ...(built === undefined ? { entry: props.code.entryOf(props.entry) } : { code: Code.fromAsset(built) }),
@@ -59,9 +59,9 @@ export class CarillonFunction extends NodejsFunction {
       memorySize: props.memoryMiB,
       role,
       logGroup: logs,
-      ...(props.network === undefined ? {} : inside(props.network)),
+      ...(place === undefined ? {} : inside(place)),
       environment: {
-        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them; nobody outside has to.
+        // The roots that sign RDS's certificates come with Lambda, but Node has to be told to trust them; who queries nothing has not to.
         ...(props.network === undefined ? {} : { NODE_EXTRA_CA_CERTS: "/var/runtime/ca-cert.pem" }),
         NODE_OPTIONS: "--enable-source-maps",
       },
@@ -77,7 +77,7 @@ export class CarillonFunction extends NodejsFunction {
         // The versions that the tests ran with, not those that Lambda happens to have.
         bundleAwsSDK: true,
         banner: requireForModules,
-        esbuildArgs: handlers === undefined ? {} : { "--alias:#handlers": handlers },
+        esbuildArgs: props.code.esbuildArgs,
         ...(props.commandHooks === undefined ? {} : { commandHooks: props.commandHooks }),
       },
     });
@@ -85,8 +85,8 @@ export class CarillonFunction extends NodejsFunction {
   }
 }
 
-function inside(network: Network) {
-  return { vpc: network.vpc, vpcSubnets: network.subnets, securityGroups: [network.functions] };
+function inside({ vpc, subnets, functions }: Place) {
+  return { vpc, vpcSubnets: subnets, securityGroups: [functions] };
 }
 
 /**

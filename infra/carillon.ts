@@ -11,7 +11,7 @@ import { Api } from "./api.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
 import { Dashboard, type DashboardProps } from "./dashboard.ts";
 import { Database } from "./database.ts";
-import { existingDatabase } from "./existing-database.ts";
+import { checkDatabaseSettings } from "./database-settings.ts";
 import { FunctionCode } from "./function-code.ts";
 import { IngestQueue } from "./ingest-queue.ts";
 import { JobQueue } from "./job-queue.ts";
@@ -66,15 +66,11 @@ export class Carillon extends Construct {
       runbookUrl: settings.runbookUrl,
     });
     const metrics = new Metrics(settings.metricsNamespace);
+    checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
     const network = new Network(this, "Network", { ...settings, vpc, subnets });
     checkConnectionBudget(settings);
     const connectionsMax = maxConnections(settings);
-    const database = new Database(this, "Database", {
-      network,
-      maxConnections: connectionsMax,
-      existing: existingDatabase(settings, vpc !== undefined || settings.vpcId !== undefined),
-      ...settings,
-    });
+    const database = new Database(this, "Database", { network, settings, maxConnections: connectionsMax });
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
 
     const fast = new JobQueue(this, "Fast", {

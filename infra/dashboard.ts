@@ -99,8 +99,10 @@ export class Dashboard extends Construct {
   }
 
   private storage(): IWidget[] {
+    const { metrics } = this.props.database;
+    if (metrics === undefined) return [];
     const ofDatabase = (name: string, statistic: string) => [
-      this.props.database.metric(name, { statistic, period: Duration.minutes(5) }),
+      metrics.of(name, { statistic, period: Duration.minutes(5) }),
     ];
     return [
       graph("Database: processors (%)", ofDatabase("CPUUtilization", "Average")),

@@ -15,7 +15,7 @@ export const endpoints: Readonly<Record<EndpointName, Endpoint>> = {
   events: { id: "EventBridge", service: InterfaceVpcEndpointAwsService.EVENTBRIDGE },
   /** The slow worker invokes functions, and among them the one outside of the network that sends webhooks. */
   lambda: { id: "Lambda", service: InterfaceVpcEndpointAwsService.LAMBDA },
-  /** The migration reads the master user's password and the first admin token; nobody else reads a secret. */
+  /** The migration reads the master user's password and the first admin token; functions read a secret where an external database lets them in by passwords. */
   secretsmanager: { id: "SecretsManager", service: InterfaceVpcEndpointAwsService.SECRETS_MANAGER },
 };
 

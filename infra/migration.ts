@@ -88,6 +88,7 @@ export class Migration extends Construct {
       properties: {
         migrations: FileSystem.fingerprint(migrations),
         adminTokenSecret: this.adminToken.secretArn,
+        logins: props.database.logins,
       },
     });
     // The function reads its secret through an endpoint, to which no reference leads.

@@ -25,6 +25,8 @@ const nothingOut = {
 };
 
 export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
+  /** Whether functions that query stand in a VPC at all. */
+  readonly functionsInVpc: boolean;
   /** Whether the endpoints stand in all zones; in one, they cost half and are gone when it is. */
   readonly highlyAvailable: boolean;
   /** A VPC that is brought along. Default: the one that `vpcId` names, else one of our own. */
@@ -39,33 +41,64 @@ export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
   readonly vpcAvailabilityZones: readonly string[];
 }
 
-/**
- * A network without a way in or out: isolated subnets, and an endpoint for each service that the functions talk to. Endpoints
- * cost a fifth of a NAT gateway each, and nothing in here can reach the internet. Or a VPC that is brought, with the ways that it has.
- */
-export class Network extends Construct {
+/** Where in a VPC functions and the database stand. */
+export class Place {
   readonly vpc: IVpc;
   readonly subnets: SubnetSelection;
   /** What every function belongs to. It reaches the endpoints here, and the database says itself whom it lets in. */
   readonly functions: SecurityGroup;
+  private readonly scope: Construct;
+
+  constructor(scope: Construct, vpc: IVpc, subnets: SubnetSelection) {
+    this.scope = scope;
+    this.vpc = vpc;
+    this.subnets = subnets;
+    this.functions = this.securityGroup("Functions", "Functions of Carillon");
+  }
+
+  /** A group that lets nothing in and nothing out until a rule says so. */
+  securityGroup(id: string, description: string): SecurityGroup {
+    const group = new SecurityGroup(this.scope, id, { vpc: this.vpc, description, allowAllOutbound: false });
+    // With rules that stand apart from their group, as those between two groups must, the group itself would name none: then EC2 lets everything out.
+    const resource = group.node.defaultChild;
+    if (resource instanceof CfnSecurityGroup)
+      resource.addPropertyOverride("SecurityGroupEgress", [nothingOut]);
+    return group;
+  }
+}
+
+/**
+ * A network without a way in or out: isolated subnets, and an endpoint for each service that the functions talk to. Endpoints
+ * cost a fifth of a NAT gateway each, and nothing in here can reach the internet. Or a VPC that is brought, with the ways that it has. Or
+ * none, where even the database is elsewhere.
+ */
+export class Network extends Construct {
+  /** None: functions stand outside of any VPC. */
+  readonly place: Place | undefined;
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
     super(scope, id);
 
     const brought = this.brought(props);
-    this.vpc = brought ?? this.isolatedVpc();
-    const { subnets } = this.vpc.selectSubnets(
+    if (!props.functionsInVpc) {
+      if (brought === undefined && props.endpoints === undefined) return;
+      throw new Error(
+        "functionsInVpc: outside there is no VPC and no endpoint; leave out vpcId, vpc and endpoints",
+      );
+    }
+    const vpc = brought ?? this.isolatedVpc();
+    const { subnets } = vpc.selectSubnets(
       brought === undefined ? { subnetType: SubnetType.PRIVATE_ISOLATED } : props.subnets,
     );
-    this.subnets = { subnets };
-    this.functions = this.securityGroup("Functions", "Functions of Carillon");
+    const place = new Place(this, vpc, { subnets });
+    this.place = place;
 
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
     // What has no endpoint of ours is reached by those that the VPC has, or by its NAT gateway: we know the address of neither.
     if (brought !== undefined && chosen.length < endpointNames.length) {
       // Apart from the group, whose own rule lets nothing out.
       new CfnSecurityGroupEgress(this, "FunctionsToAws", {
-        groupId: this.functions.securityGroupId,
+        groupId: place.functions.securityGroupId,
         ipProtocol: "tcp",
         fromPort: 443,
         toPort: 443,
@@ -73,17 +106,7 @@ export class Network extends Construct {
         description: "Functions call AWS services",
       });
     }
-    this.makeEndpoints(chosen, props.highlyAvailable ? subnets : subnets.slice(0, 1));
-  }
-
-  /** A group that lets nothing in and nothing out until a rule says so. */
-  securityGroup(id: string, description: string): SecurityGroup {
-    const group = new SecurityGroup(this, id, { vpc: this.vpc, description, allowAllOutbound: false });
-    // With rules that stand apart from their group, as those between two groups must, the group itself would name none: then EC2 lets everything out.
-    const resource = group.node.defaultChild;
-    if (resource instanceof CfnSecurityGroup)
-      resource.addPropertyOverride("SecurityGroupEgress", [nothingOut]);
-    return group;
+    this.makeEndpoints(place, chosen, props.highlyAvailable ? subnets : subnets.slice(0, 1));
   }
 
   private brought(props: NetworkProps): IVpc | undefined {
@@ -124,14 +147,14 @@ export class Network extends Construct {
     return vpc as IVpc;
   }
 
-  private makeEndpoints(chosen: readonly EndpointName[], subnets: ISubnet[]): void {
+  private makeEndpoints(place: Place, chosen: readonly EndpointName[], subnets: ISubnet[]): void {
     if (chosen.length === 0) return;
-    const securityGroup = this.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
-    securityGroup.addIngressRule(this.functions, Port.HTTPS, "Functions call AWS services");
-    this.functions.addEgressRule(securityGroup, Port.HTTPS, "Functions call AWS services");
+    const securityGroup = place.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
+    securityGroup.addIngressRule(place.functions, Port.HTTPS, "Functions call AWS services");
+    place.functions.addEgressRule(securityGroup, Port.HTTPS, "Functions call AWS services");
     for (const name of chosen) {
       new InterfaceVpcEndpoint(this, endpoints[name].id, {
-        vpc: this.vpc,
+        vpc: place.vpc,
         service: endpoints[name].service,
         subnets: { subnets },
         securityGroups: [securityGroup],

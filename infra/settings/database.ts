@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { wholeNumber, yesOrNo } from "./shapes.ts";
+import { textList, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /** The database. */
 export const databaseSettings = {
-  /** Where it runs: rds makes an RDS instance, existing takes the RDS instance that databaseHost and its like describe. */
-  database: z.enum(["rds", "existing"], "it takes rds or existing").default("rds"),
+  /** Where it runs: rds makes an RDS instance, existing takes an RDS instance that there is, external any other Postgres, by passwords. */
+  database: z.enum(["rds", "existing", "external"], "it takes rds, existing or external").default("rds"),
   /** The RDS instance class, without its "db." prefix. */
   databaseClass: z
     .string()
@@ -18,19 +18,19 @@ export const databaseSettings = {
   databaseBackupDays: wholeNumber(1, 35).default(7),
   /** Whether the database refuses to be deleted. */
   databaseProtected: yesOrNo().default(true),
-  /** Of an existing database: the address of its endpoint. */
+  /** Of an existing or external database: its host. */
   databaseHost: z
     .string()
-    .regex(/^[\w-]+(\.[\w-]+)+$/, "it takes the address of the instance's endpoint")
+    .regex(/^[\w-]+(\.[\w-]+)*$/, "it takes the name or the IPv4 address of a host")
     .optional(),
-  /** Of an existing database: its port. */
+  /** Of an existing or external database: its port. */
   databasePort: wholeNumber(1, 65_535).default(5432),
-  /** Of an existing database: its name on the server. */
+  /** Of an existing or external database: its name on the server; one Carillon to a server, whose roles it makes. */
   databaseName: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database")
     .default("carillon"),
-  /** Of an existing database: the secret with username and password of the user who owns it and may make roles, under the key aws/secretsmanager; migrations alone read it. */
+  /** Of an existing or external database: the secret with username and password of the user who owns it and may make roles, under the key aws/secretsmanager; migrations alone read it. */
   databaseSecretArn: z
     .string()
     .regex(
@@ -55,5 +55,19 @@ export const databaseSettings = {
   databaseSecurityGroupId: z
     .string()
     .regex(/^sg-[0-9a-f]{8,17}$/, "it takes the id of a security group, such as sg-0123456789abcdef0")
+    .optional(),
+  /** Of an external database: the networks in which it is; functions in a VPC connect to these alone, at its port. */
+  databaseNetworks: textList(
+    z.cidrv4("it takes networks such as 10.20.0.0/16, separated by commas"),
+    "unite some of them",
+  ),
+  /** Of an external database: raise it, and deploy, to give the functions' users other passwords; nobody is kept out meanwhile. */
+  databasePasswords: wholeNumber(1, 1_000_000).default(1),
+  /** Of an external database: whether its certificate is verified, or off: no TLS at all, for a server on the same machine, such as LocalStack's neighbour. */
+  databaseTls: z.enum(["verify", "off"], "it takes verify or off").default("verify"),
+  /** Of an external database: the file with the one certificate, as PEM, of who alone vouches for it. None given: whom Node trusts. */
+  databaseCaFile: z
+    .string()
+    .regex(/^.{1,1000}\.(pem|crt|cer)$/, "it takes the path of a file that ends in .pem, .crt or .cer")
     .optional(),
 };

@@ -36,6 +36,8 @@ export const networkSettings = {
     "one subnet in each zone is enough",
     subnetsMax,
   ),
+  /** Whether functions stand in a VPC. False, for an external database alone: outside of any, where they reach the internet, and nothing is paid for endpoints. */
+  functionsInVpc: yesOrNo().default(true),
   /** The interface endpoints to make: some of sqs, events, lambda, secretsmanager, or none. None given: all of them in a network of our own, none in a VPC that is brought. */
   endpoints: endpoints().optional(),
 };

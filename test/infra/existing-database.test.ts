@@ -72,10 +72,12 @@ test("half a description is refused, and so is one that would not count", () => 
   expect(() => synthesised({ ...vpc, ...half })).toThrow(
     "database: an existing one also takes databaseHost, databaseMaxConnections",
   );
-  expect(() => synthesised({ ...vpc, ...half, database: "rds" })).toThrow('it must be "existing"');
+  expect(() => synthesised({ ...vpc, ...half, database: "rds" })).toThrow(
+    "databasePort: it belongs to database existing or external, and database is rds",
+  );
   expect(() => synthesised(existing)).toThrow("name that by vpcId");
   expect(() => synthesised({ ...vpc, ...existing, databaseMaxConnections: 80 })).toThrow("70 are theirs");
-  expect(() => synthesised({ database: "aurora" })).toThrow("carillon:database: it takes rds or existing");
+  expect(() => synthesised({ database: "oracle" })).toThrow("carillon:database: it takes rds");
   expect(() => synthesised({ databaseSecretArn: "shop/master" })).toThrow(
     "carillon:databaseSecretArn: it takes the whole ARN of a secret",
   );

@@ -1,0 +1,22 @@
+/**
+ * What the whole server has. Each function's role has limits of its own besides, from the migrations; autovacuum of the busy tables is set
+ * with the tables.
+ */
+export function serverParameters(maxConnections: number): Record<string, string> {
+  return {
+    // Already RDS's default for this version; a default may change, and this must not.
+    "rds.force_ssl": "1",
+    // RDS's own formula depends on what it keeps of the memory, which nobody outside knows: the budget is checked against this number.
+    max_connections: String(maxConnections),
+    // Functions' transactions end after ten seconds. A person who forgets one would keep vacuum from the busy tables for a day.
+    idle_in_transaction_session_timeout: "300000",
+    // No statement of a function takes a second; what does is worth a line.
+    log_min_duration_statement: "1000",
+    log_lock_waits: "1",
+  };
+}
+
+export const parametersDescription = "Carillon: TLS only; slow statements and lock waits are logged";
+
+/** What a database of our own is called on its server. */
+export const ownDatabaseName = "carillon";

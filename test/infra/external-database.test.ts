@@ -1,0 +1,133 @@
+import { fileURLToPath } from "node:url";
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+
+const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:shop/owner-AbCdEf";
+const external = {
+  database: "external",
+  databaseHost: "db.example.com",
+  databaseName: "shop",
+  databaseSecretArn: secretArn,
+  databaseMaxConnections: 200,
+};
+const outside = { ...external, functionsInVpc: "false" };
+const brought = {
+  vpcId: "vpc-0123456789abcdef0",
+  vpcSubnetIds: "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
+  vpcAvailabilityZones: "eu-central-1a,eu-central-1b",
+};
+
+const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });
+
+function querying(stack: Synthesised): { id: string; told: Record<string, unknown> }[] {
+  return stack
+    .ofType("AWS::Lambda::Function")
+    .map(([id, { Properties }]) => ({
+      id,
+      told: environment.safeParse(Properties["Environment"]).data?.Variables ?? {},
+    }))
+    .filter(({ told }) => "DATABASE_HOST" in told);
+}
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised(outside);
+});
+
+test("an external database outside of any VPC: neither is made, nor anything that stands in one", () => {
+  for (const type of ["AWS::RDS::", "AWS::EC2::"])
+    expect(Object.values(stack.resources).filter(({ Type }) => Type.startsWith(type))).toEqual([]);
+  for (const [, { Properties }] of stack.ofType("AWS::Lambda::Function"))
+    expect(Properties).not.toHaveProperty("VpcConfig");
+  for (const [, { Properties }] of stack.ofType("AWS::CloudWatch::Alarm"))
+    expect(Properties["Namespace"]).not.toBe("AWS/RDS");
+});
+
+test("each function is told a secret of its own role and may read it alone; the migration reads them all", () => {
+  const policies = stack.ofType("AWS::IAM::Policy").map(([id, each]) => [id, JSON.stringify(each)] as const);
+  const secretsReadBy = (fn: string) =>
+    policies
+      .filter(([id]) => id.startsWith(fn))
+      .flatMap(([, text]) => [...text.matchAll(/"Ref":"(DatabaseLogin\w+)"/g)].map(([, id]) => id));
+  const functions = querying(stack).filter(({ told }) => "DATABASE_USER" in told);
+  expect(functions).toHaveLength(5);
+  const own = functions.map(({ id, told }) => {
+    expect(told).toMatchObject({
+      DATABASE_AUTH: "secret",
+      DATABASE_HOST: "db.example.com",
+      DATABASE_PORT: "5432",
+    });
+    const secret = idIn(told["DATABASE_SECRET_ARN"]);
+    expect(secretsReadBy(id.replace(/(Function)?[0-9A-F]{8}$/, ""))).toEqual([secret]);
+    const generated = stack.resources[secret]?.Properties["GenerateSecretString"];
+    expect(JSON.stringify(generated)).toContain(String(told["DATABASE_USER"]));
+    return secret;
+  });
+  expect(new Set(own).size).toBe(5);
+  expect(new Set(secretsReadBy("Migration"))).toEqual(new Set(own));
+  expect(policies.filter(([, text]) => text.includes(secretArn)).map(([id]) => id.slice(0, 9))).toEqual([
+    "Migration",
+  ]);
+});
+
+test("a higher number makes other passwords, and has the migration tell them to the server", () => {
+  const raised = synthesised({ ...outside, databasePasswords: 2 });
+  const of = (from: Synthesised) => ({
+    templates: from
+      .ofType("AWS::SecretsManager::Secret")
+      .filter(([id]) => id.startsWith("DatabaseLogin"))
+      .map(([id, { Properties }]) => [id, JSON.stringify(Properties["GenerateSecretString"])] as const),
+    logins: from.ofType("Custom::CarillonMigration").map(([, { Properties }]) => Properties["logins"]),
+  });
+  const [before, after] = [of(stack), of(raised)];
+  expect(after.templates.map(([id]) => id)).toEqual(before.templates.map(([id]) => id));
+  for (const [index, [, template]] of after.templates.entries())
+    expect(template).not.toBe(before.templates[index]?.[1]);
+  expect(after.logins).not.toEqual(before.logins);
+});
+
+test("functions in a VPC may connect to its networks, at its port, and to nothing else", () => {
+  const inside = synthesised({
+    ...external,
+    ...brought,
+    databasePort: 6432,
+    databaseNetworks: "10.20.0.0/16,10.30.7.0/24",
+    databaseCaFile: fileURLToPath(new URL("../fixtures/tls/authority.pem", import.meta.url)),
+  });
+  const beyondHttps = inside
+    .ofType("AWS::EC2::SecurityGroupEgress")
+    .map(([, { Properties }]) => Properties)
+    .filter(({ FromPort }) => FromPort !== 443);
+  expect(beyondHttps).toEqual(
+    ["10.20.0.0/16", "10.30.7.0/24"].map((CidrIp) =>
+      expect.objectContaining({ CidrIp, FromPort: 6432, ToPort: 6432, IpProtocol: "tcp" }),
+    ),
+  );
+  for (const { told } of querying(inside))
+    expect(told["DATABASE_CA"]).toMatch(/^-----BEGIN CERTIFICATE-----\n/);
+});
+
+test("only without TLS are functions told so", () => {
+  for (const { told } of querying(stack)) expect(told).not.toHaveProperty("DATABASE_TLS");
+  synthesised({ ...outside, databaseTls: "off" }).template.hasResourceProperties("AWS::Lambda::Function", {
+    Environment: { Variables: Match.objectLike({ DATABASE_TLS: "off" }) },
+  });
+});
+
+test("what could not be reached, or would not count, is refused with what to do", () => {
+  expect(() => synthesised(external)).toThrow("name that by vpcId, or let functions stand outside");
+  expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: name the networks");
+  expect(() => synthesised({ ...outside, databaseNetworks: "10.0.0.0/8" })).toThrow("leave it out");
+  expect(() => synthesised({ ...outside, ...brought })).toThrow("leave out vpcId, vpc and endpoints");
+  expect(() => synthesised({ functionsInVpc: false })).toThrow(
+    "functionsInVpc: it belongs to database external",
+  );
+  expect(() => synthesised({ ...outside, databaseInstanceId: "shop" })).toThrow(
+    "belongs to database existing",
+  );
+  const { databaseMaxConnections, ...uncounted } = outside;
+  expect(() => synthesised(uncounted)).toThrow("also takes databaseMaxConnections");
+  expect(() => synthesised({ ...outside, databaseCaFile: "/nowhere.pem" })).toThrow("databaseCaFile: ");
+});
