@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { Carillon } from "../../lib/client/carillon.ts";
+import { CarillonProblem } from "../../lib/client/problem.ts";
+import { SmokeQueue } from "./smoke-queue.ts";
+import type { SmokeSettings } from "./smoke-settings.ts";
+
+/** A cold start of each function on the way, one after the other, and room for a tick that comes only each minute. */
+const ARRIVAL_MS_MAX = 120_000;
+const SETTLED_MS_MAX = 60_000;
+const LOOK_AGAIN_MS = 250;
+
+/** Tells what was done; or what was not, and by what mark it is known. */
+export type Say = (step: string, mark?: "ok" | "not tried" | "left behind") => void;
+
+/**
+ * The whole way through a deployment, from outside: HTTPS → schedule → tick or poke → queue → worker → the target's queue → ledger, and the same
+ * again through the queue of commands. Whatever it makes has a name of its own and goes again, also when it fails.
+ */
+export async function smoke(settings: SmokeSettings, say: Say): Promise<void> {
+  const name = `smoke-${crypto.randomUUID()}`;
+  const carillon = new Carillon({ url: settings.url, token: settings.token });
+  const queue = new SmokeQueue(`carillon-target-${name}`);
+  try {
+    await carillon.health();
+    say(`${settings.url} answers, and so does its database`);
+    await refusesStrangers(settings.url);
+    say("a token that it does not know is refused with 401");
+    await queue.make();
+    say(`made the queue ${queue.name}`);
+    await throughTheApi(carillon, queue, `${name}:http`, say);
+    if (settings.ingestQueueUrl === undefined)
+      say("commands by SQS, for want of INGEST_QUEUE_URL", "not tried");
+    else await throughTheQueue(carillon, queue, settings.ingestQueueUrl, `${name}:sqs`, say);
+  } finally {
+    // What went wrong before is what counts, and must not be covered by what goes wrong here.
+    const leftBehind = (error: unknown) => say(`something named ${name}: ${String(error)}`, "left behind");
+    await queue.remove().catch(leftBehind);
+    for (const way of ["http", "sqs"]) await deleteIfThere(carillon, `${name}:${way}`).catch(leftBehind);
+  }
+}
+
+async function refusesStrangers(url: string): Promise<void> {
+  const stranger = new Carillon({ url, token: "nobodys-token", retries: 0 });
+  const refused = await stranger.schedules
+    .list({ limit: 1 })
+    .page()
+    .catch((error: unknown) => error);
+  assert(refused instanceof CarillonProblem, "A token that it does not know was let in.");
+  assert.equal(refused.status, 401);
+}
+
+async function throughTheApi(carillon: Carillon, queue: SmokeQueue, key: string, say: Say): Promise<void> {
+  const payload = { by: key };
+  const schedule = await carillon.schedules.put(key, {
+    when: "in 2s",
+    target: { queue: queue.name },
+    payload,
+  });
+  say(`put the schedule ${key}, due ${schedule.nextAt}`);
+  await arrivesOnce(carillon, queue, key, payload, say);
+  await carillon.schedules.delete(key);
+  assert.equal(await isThere(carillon, key), false, `${key} can be read after its deletion.`);
+  say("deleted it, and it is gone");
+}
+
+async function throughTheQueue(
+  carillon: Carillon,
+  queue: SmokeQueue,
+  ingestQueueUrl: string,
+  key: string,
+  say: Say,
+): Promise<void> {
+  const payload = { by: key };
+  await queue.send(ingestQueueUrl, { put: { key, when: "in 2s", target: { queue: queue.name }, payload } });
+  say(`sent the command to put ${key} to the queue of commands`);
+  await arrivesOnce(carillon, queue, key, payload, say);
+  await queue.send(ingestQueueUrl, { delete: key });
+  await comesTrue(`${key} is deleted by a command`, async () => !(await isThere(carillon, key)));
+  say("deleted it by a command, and it is gone");
+}
+
+/** The message that a target gets, and what the ledger says of the job that sent it. */
+async function arrivesOnce(
+  carillon: Carillon,
+  queue: SmokeQueue,
+  key: string,
+  payload: object,
+  say: Say,
+): Promise<void> {
+  const message = await queue.next(ARRIVAL_MS_MAX);
+  assert.equal(message.subject, key);
+  assert.deepEqual(message.data, payload);
+  say("its message arrived");
+  const [job, ...others] = await comesTrue(`the ledger says that ${key} succeeded`, async () => {
+    const { items } = await carillon.schedules.jobs(key).page();
+    return items.some(({ state }) => state === "succeeded") && items;
+  });
+  assert.deepEqual(others, [], "The ledger has more than one job.");
+  assert.equal(job?.id, message.id, "The message tells of another job than the ledger.");
+  assert.equal(Date.parse(job.dueAt), message.time);
+  assert((job.latenessMs ?? -1) >= 0, `The job started before it was due: ${job.latenessMs} ms late.`);
+  say(`the ledger has that one job, succeeded, ${job.latenessMs} ms after it was due`);
+}
+
+async function isThere(carillon: Carillon, key: string): Promise<boolean> {
+  return carillon.schedules.get(key).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof CarillonProblem && error.status === 404) return false;
+      throw error;
+    },
+  );
+}
+
+async function deleteIfThere(carillon: Carillon, key: string): Promise<void> {
+  if (await isThere(carillon, key)) await carillon.schedules.delete(key);
+}
+
+async function comesTrue<Found>(what: string, look: () => Promise<Found | false>): Promise<Found> {
+  const until = Date.now() + SETTLED_MS_MAX;
+  for (;;) {
+    const found = await look();
+    if (found !== false) return found;
+    assert(Date.now() < until, `Waited for ${SETTLED_MS_MAX / 1_000} s in vain until ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+}
