@@ -5,18 +5,20 @@ import { databaseSettings } from "./settings/database.ts";
 import { networkSettings } from "./settings/network.ts";
 import { operationsSettings } from "./settings/operations.ts";
 import { stackSettings } from "./settings/stack.ts";
-import { targetsSettings } from "./settings/targets.ts";
+import { fitTogether, targetsSettings } from "./settings/targets.ts";
 import { workSettings } from "./settings/work.ts";
 
 /** Everything that a deployment may decide, with its default. Given as context: `cdk deploy -c carillon:databaseClass=t4g.small`, or in cdk.json. */
-export const settingsShape = z.strictObject({
-  ...databaseSettings,
-  ...networkSettings,
-  ...workSettings,
-  ...apiSettings,
-  ...targetsSettings,
-  ...operationsSettings,
-});
+export const settingsShape = z
+  .strictObject({
+    ...databaseSettings,
+    ...networkSettings,
+    ...workSettings,
+    ...apiSettings,
+    ...targetsSettings,
+    ...operationsSettings,
+  })
+  .superRefine(fitTogether);
 
 export type Settings = z.infer<typeof settingsShape>;
 

@@ -13,6 +13,24 @@ export const targetsSettings = {
   webhookDenyNetworks: networks(),
 };
 
+/** What else functions are told takes the rest of the four kilobytes that Lambda has for it. */
+const charactersTogetherMax = 1_800;
+
+/** Some functions are told all of these lists, in their environment. */
+export function fitTogether(
+  given: z.infer<z.ZodObject<typeof targetsSettings>>,
+  context: z.core.$RefinementCtx,
+): void {
+  const { targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks } = given;
+  const lists = [targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks];
+  if (lists.join(",").length <= charactersTogetherMax) return;
+  context.addIssue({
+    code: "custom",
+    path: ["targetQueueArns"],
+    message: `with targetBusArns, targetFunctionArns and webhookDenyNetworks it takes at most ${charactersTogetherMax} characters; name many at once by ending them with *`,
+  });
+}
+
 /** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */
 function arns(pattern: RegExp) {
   return textList(

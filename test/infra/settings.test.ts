@@ -83,6 +83,14 @@ test("an allow-list that has no room in a function's environment is refused befo
   expect(() => read({ "carillon:targetQueueArns": many(15) })).toThrow(
     "carillon:targetQueueArns: it takes at most 900 characters; name many at once by ending them with *",
   );
+  const bus = (n: number) => `arn:aws:events:eu-central-1:123456789012:event-bus/customer-${n}`;
+  const buses = Array.from({ length: 13 }, (_, n) => bus(100 + n));
+  const two = { "carillon:targetQueueArns": many(14), "carillon:targetBusArns": buses };
+  expect(read(two).targetBusArns).toHaveLength(13);
+  const networks = Array.from({ length: 10 }, (_, n) => `2001:db8:${n}::/48`);
+  expect(() => read({ ...two, "carillon:webhookDenyNetworks": networks })).toThrow(
+    "carillon:targetQueueArns: with targetBusArns, targetFunctionArns and webhookDenyNetworks it takes at most 1800 characters; name many at once by ending them with *",
+  );
 });
 
 test("networks that webhooks may not reach are told to whoever sends them and to whoever takes schedules", () => {

@@ -1,11 +1,9 @@
-import { fileURLToPath } from "node:url";
-
 const account = "eu-central-1:123456789012";
 
-/** As many names as fit into 900 characters, which is as long as a list may be. */
+/** As many names as fit into 450 characters: four such lists are as long as they may be together. */
 function longestList(nameOf: (number: number) => string): string {
   const names: string[] = [];
-  for (let n = 100; [...names, nameOf(n)].join(",").length <= 900; n++) names.push(nameOf(n));
+  for (let n = 100; [...names, nameOf(n)].join(",").length <= 450; n++) names.push(nameOf(n));
   return names.join(",");
 }
 
@@ -41,28 +39,6 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseMaxConnections: 400,
   },
 
-  "external database": {
-    ...broughtVpc,
-    database: "external",
-    databaseHost: "postgres.example.com",
-    databasePort: 6432,
-    databaseName: "orders",
-    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:orders/owner-AbCdEf`,
-    databaseMaxConnections: 400,
-    databaseNetworks: "10.20.0.0/16,10.30.0.0/16",
-    databasePasswords: "2",
-    databaseCaFile: fileURLToPath(new URL("../fixtures/tls/authority.pem", import.meta.url)),
-  },
-
-  "external database, outside of any VPC": {
-    functionsInVpc: "false",
-    database: "external",
-    databaseHost: "postgres",
-    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:owner-AbCdEf`,
-    databaseMaxConnections: 100,
-    databaseTls: "off",
-  },
-
   "larger, and easy to remove": {
     databaseClass: "r7g.xlarge",
     databaseStorageGiB: "100",
@@ -93,6 +69,11 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "REST API": { apiKind: "rest", apiMakesLogRole: "true" },
 
   "longest lists": {
+    ingestPrefix: "p".repeat(255),
+    metricsNamespace: "n".repeat(255),
+    lifecycleBus: "b".repeat(256),
+    lifecycleEvents: "started,succeeded,failed,dead,skipped,missed",
+    runbookUrl: `https://wiki.example.com/${"r".repeat(275)}`,
     targetQueueArns: longestList((n) => `arn:aws:sqs:${account}:orders-of-customer-${n}.fifo`),
     targetBusArns: longestList((n) => `arn:aws:events:${account}:event-bus/customer-${n}*`),
     targetFunctionArns: longestList((n) => `arn:aws:lambda:${account}:function:resize-${n}*`),
