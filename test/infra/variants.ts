@@ -1,3 +1,5 @@
+import { fileURLToPath } from "node:url";
+
 const account = "eu-central-1:123456789012";
 
 /** As many names as fit into 450 characters: four such lists are as long as they may be together. */
@@ -37,6 +39,28 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseResourceId: "db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     databaseSecurityGroupId: "sg-0123456789abcdef0",
     databaseMaxConnections: 400,
+  },
+
+  "external database": {
+    ...broughtVpc,
+    database: "external",
+    databaseHost: "postgres.example.com",
+    databasePort: 6432,
+    databaseName: "orders",
+    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:orders/owner-AbCdEf`,
+    databaseMaxConnections: 400,
+    databaseNetworks: "10.20.0.0/16,10.30.0.0/16",
+    databasePasswords: "2",
+    databaseCaFile: fileURLToPath(new URL("../fixtures/tls/authority.pem", import.meta.url)),
+  },
+
+  "external database, outside of any VPC": {
+    functionsInVpc: "false",
+    database: "external",
+    databaseHost: "postgres",
+    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:owner-AbCdEf`,
+    databaseMaxConnections: 100,
+    databaseTls: "off",
   },
 
   "larger, and easy to remove": {
