@@ -1,6 +1,7 @@
 import { handlers } from "#handlers";
 import type { HttpResponse } from "../lib/api/answer.ts";
 import { authenticateFrom } from "../lib/api/authenticate-from.ts";
+import { corsFrom } from "../lib/api/cors.ts";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeAnswerOnce } from "../lib/api/idempotency.ts";
 import type { GatewayEvent } from "../lib/api/incoming.ts";
@@ -33,6 +34,7 @@ export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse
     }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),
+    cors: corsFrom(env),
     requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
     clock: systemClock,
     log,

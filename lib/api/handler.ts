@@ -11,6 +11,7 @@ import type { Authenticate } from "./authenticate.ts";
 import { batchRoutes } from "./batch-routes.ts";
 import { calendarRoutes } from "./calendar-routes.ts";
 import { commandRoutes } from "./command-routes.ts";
+import type { Cors } from "./cors.ts";
 import { enqueueRoutes } from "./enqueue-routes.ts";
 import { fireRoutes } from "./fire-routes.ts";
 import { groupRoutes } from "./group-routes.ts";
@@ -42,6 +43,8 @@ export interface ApiParts {
   noteUse: (token: PresentedToken) => Promise<void>;
   /** Nobody overwrites what he has not seen. */
   requireIfMatch?: boolean;
+  /** Of which origins pages may call. Default: of none but its own. */
+  cors?: Cors | null;
   /** Around what a request with an Idempotency-Key comes to. */
   answerOnce: AnswerOnce;
   clock: Clock;
@@ -104,14 +107,15 @@ export function makeApi(
   })
     .use(requestLog(parts))
     .use(problems())
+    .use(preflight(parts))
     .use(healthProbe(operations))
     .use(known(parts));
   return async (event, invocation) => {
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
     // Of Lambda's context middy uses the remaining time alone, which an Invocation has.
-    const answer = await answered(exchange, invocation as Context);
-    return located(answer, incoming);
+    const answer = located(await answered(exchange, invocation as Context), incoming);
+    return parts.cors?.shown(incoming, answer) ?? answer;
   };
 }
 
@@ -154,6 +158,11 @@ function problems(): Middleware {
       request.response = problemAnswer(request.error, request.event.requestId);
     },
   };
+}
+
+/** A browser asks without a token whether it may send one. */
+function preflight({ cors }: ApiParts): Middleware {
+  return { before: ({ event: { incoming } }) => cors?.preflight(incoming) ?? undefined };
 }
 
 /** The one path that takes no token. */

@@ -67,6 +67,7 @@ export interface FunctionsParts {
   eventsUrl: string;
   lambdaUrl: string;
   webhookAllow: string | undefined;
+  corsOrigins: string | undefined;
   /** Which events are told to which bus. */
   lifecycle: Environment;
   clock: Clock;
@@ -94,7 +95,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "api",
         assemble: assembleApi,
-        env: { ...as("api"), ...webhookAllow },
+        env: { ...as("api"), ...webhookAllow, API_CORS_ORIGINS: parts.corsOrigins },
         timeoutMs: seconds(limits.api),
         concurrency: 10,
       },

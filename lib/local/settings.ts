@@ -1,4 +1,5 @@
 import path from "node:path";
+import { isOrigin, originForm } from "../api/cors.ts";
 import { type Environment, integer } from "../config/environment.ts";
 import { lifecycleFrom } from "../config/lifecycle.ts";
 import { reachFrom } from "../webhook/reach.ts";
@@ -15,6 +16,8 @@ export interface LocalSettings {
   webhookAllow: string | undefined;
   /** Of which events the local bus is told: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the functions read them. */
   lifecycle: Environment;
+  /** The origins whose pages may call the API, with commas between them. */
+  corsOrigins: string | undefined;
   /** An emulator of Lambda, for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
 }
@@ -40,6 +43,7 @@ export function readSettings(env: Environment): LocalSettings {
     databaseUrl: given(env, "DATABASE_URL"),
     webhookAllow: readWebhookAllow(env),
     lifecycle: readLifecycle(env),
+    corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
   };
 }
@@ -62,6 +66,11 @@ function readWebhookAllow(env: Environment): string | undefined {
 function readLifecycle(env: Environment): Environment {
   const { notify, bus } = lifecycleFrom(env);
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };
+}
+
+function readCorsOrigins(origins: string | undefined): string | undefined {
+  if (origins === undefined || origins.split(",").every(isOrigin)) return origins;
+  throw new Error(`The environment variable CARILLON_CORS_ORIGINS: ${originForm}, with commas between them.`);
 }
 
 function readLambdaUrl(url: string | undefined): string | undefined {

@@ -79,6 +79,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
       eventsUrl: events.url,
       lambdaUrl: lambda.url,
       webhookAllow: settings.webhookAllow,
+      corsOrigins: settings.corsOrigins,
       lifecycle: settings.lifecycle,
       clock,
       log,

@@ -98,6 +98,7 @@ test.each([
   ["CARILLON_WEBHOOK_ALLOW", "http://127.0.0.1:9000"],
   ["CARILLON_LAMBDA_URL", "127.0.0.1:3001"],
   ["CARILLON_LAMBDA_URL", "nonsense"],
+  ["CARILLON_CORS_ORIGINS", "http://localhost:5173,*"],
 ])("%s=%s is refused when the stack starts, not when a job needs it", (variable, value) => {
   expect(() => readSettings({ [variable]: value })).toThrow(variable);
 });
