@@ -41,3 +41,7 @@ export const accessLogFormat = AccessLogFormat.custom(
     integrationError: "$context.integrationErrorMessage",
   }),
 );
+
+/** Why a gateway may let everybody through to the function. */
+export const tokensAreAskedBelow =
+  "The function asks every request for a token, which has a scope, a prefix and an end, and answers 401 without one; what the gateway could ask for knows none of these.";

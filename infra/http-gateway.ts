@@ -3,7 +3,14 @@ import { HttpApi, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apig
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
-import { type ApiGateway, type ApiGatewayProps, accessLogFormat, accessLogs } from "./api-gateway.ts";
+import { acknowledge } from "./acknowledge.ts";
+import {
+  type ApiGateway,
+  type ApiGatewayProps,
+  accessLogFormat,
+  accessLogs,
+  tokensAreAskedBelow,
+} from "./api-gateway.ts";
 
 /** An HTTP API: the cheaper and quicker kind, and what is made unless a REST API is asked for. */
 export class HttpGateway extends Construct implements ApiGateway {
@@ -19,6 +26,7 @@ export class HttpGateway extends Construct implements ApiGateway {
       createDefaultStage: false,
       defaultIntegration: new HttpLambdaIntegration("Function", fn, { scopePermissionToRoute: false }),
     });
+    acknowledge(api, "APIG4", tokensAreAskedBelow);
     new HttpStage(this, "Stage", {
       httpApi: api,
       stageName: this.stageName,

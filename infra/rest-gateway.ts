@@ -2,7 +2,14 @@ import { Aws, Duration, Names, Stack } from "aws-cdk-lib";
 import { EndpointType, LambdaIntegration, LogGroupLogDestination, RestApi } from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
-import { type ApiGateway, type ApiGatewayProps, accessLogFormat, accessLogs } from "./api-gateway.ts";
+import { acknowledge } from "./acknowledge.ts";
+import {
+  type ApiGateway,
+  type ApiGatewayProps,
+  accessLogFormat,
+  accessLogs,
+  tokensAreAskedBelow,
+} from "./api-gateway.ts";
 
 /** A REST API: dearer, for whoever wants a firewall before it or keys with a quota. */
 export class RestGateway extends Construct implements ApiGateway {
@@ -28,6 +35,7 @@ export class RestGateway extends Construct implements ApiGateway {
         accessLogFormat,
       },
     });
+    giveReasons(api);
     const toFunction = new LambdaIntegration(fn, { scopePermissionToMethod: false });
     api.root.addMethod("ANY", toFunction);
     api.root.addProxy({ anyMethod: false }).addMethod("ANY", toFunction);
@@ -39,4 +47,28 @@ export class RestGateway extends Construct implements ApiGateway {
       statistic: "Sum",
     });
   }
+}
+
+function giveReasons(api: RestApi): void {
+  for (const rule of ["APIG4", "COG4"]) acknowledge(api, rule, tokensAreAskedBelow);
+  acknowledge(
+    api,
+    "APIG2",
+    "The function checks every body and query itself, by the schemas of which the OpenAPI document is made; what it refuses, it says where.",
+  );
+  acknowledge(
+    api,
+    "APIG3",
+    "Which firewall stands before an API, and what it lets in, is the account's to say: it takes the stage's ARN.",
+  );
+  acknowledge(
+    api,
+    "APIG6",
+    "Its logs of execution hold headers and with them tokens. The access log has a line for each request, and the function its own.",
+  );
+  acknowledge(
+    api,
+    "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]",
+    "It is the account's one role by which API Gateway writes logs, and AWS's own policy for it; apiMakesLogRole asks for it.",
+  );
 }
