@@ -3,7 +3,7 @@ import path from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { billOfMaterials } from "./bill-of-materials.ts";
 import type { FunctionEntry } from "./function-code.ts";
-import { requireForModules } from "./function-format.ts";
+import { bundledInstead, requireForModules } from "./function-format.ts";
 
 // What `carillon/cdk` needs in the package, in dist/, where things have the same places as in the repository.
 
@@ -20,6 +20,7 @@ const asDeployed: BuildOptions = {
   platform: "node",
   target: "node24",
   mainFields: ["module", "main"],
+  alias: bundledInstead(root),
   minify: true,
   logLevel: "warning",
 };
@@ -48,7 +49,7 @@ for (const entry of entries) {
     metafile: true,
     entryPoints: [source(entry)],
     outfile: path.join(dist, "functions", entry, "index.mjs"),
-    alias: { "#handlers": path.join(root, "functions", "no-handlers.ts") },
+    alias: { ...asDeployed.alias, "#handlers": path.join(root, "functions", "no-handlers.ts") },
     banner: { js: requireForModules },
     sourcemap: true,
     sourcesContent: false,

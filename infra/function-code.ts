@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundledInstead } from "./function-format.ts";
 
 export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook";
 
@@ -16,7 +17,7 @@ export class FunctionCode {
   /** A file in the folder that esbuild is run in. Nothing is read from it: every dependency is in the bundle. */
   readonly lockFile = inRepository ? `${root}package-lock.json` : path.join(root, "..", "package.json");
   /** What `#handlers` means in functions/; in the package there are none before an app has some. */
-  readonly handlers: string | undefined;
+  private readonly handlers: string | undefined;
 
   constructor(handlersEntry = inRepository ? `${root}functions/handlers.ts` : undefined) {
     this.handlers = handlersEntry === undefined ? undefined : path.resolve(handlersEntry);
@@ -27,6 +28,15 @@ export class FunctionCode {
   /** What is bundled at synth. */
   entryOf(entry: FunctionEntry): string {
     return inRepository ? `${root}functions/${entry}.ts` : `${root}functions/open/${entry}.js`;
+  }
+
+  /** What esbuild is told besides. In the package the dependencies are in the code already, and are what they should be. */
+  get esbuildArgs(): Record<string, string> {
+    const aliases = {
+      ...(inRepository ? bundledInstead(root) : {}),
+      ...(this.handlers === undefined ? {} : { "#handlers": this.handlers }),
+    };
+    return Object.fromEntries(Object.entries(aliases).map(([module, file]) => [`--alias:${module}`, file]));
   }
 
   /** The folder to be deployed as it is, where the package brings one and an app has nothing to put into it. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 
 /** What an app gives as its `handlersEntry`. */
