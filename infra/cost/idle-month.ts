@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { type Line, line } from "./line.ts";
+import { type Line, line, total } from "./line.ts";
 import type { Prices } from "./price-table.ts";
+import { type Usage, usageOf } from "./usage.ts";
 import { isFree } from "./without-price.ts";
+import { millionJobs } from "./workload.ts";
 
 const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
 const template = z.object({ Resources: z.record(z.string(), resource) });
@@ -14,6 +16,7 @@ const database = z.object({
   ManageMasterUserPassword: z.boolean().default(false),
 });
 const endpoint = z.object({ SubnetIds: z.array(z.unknown()) });
+const webAcl = z.object({ Rules: z.array(z.unknown()).default([]) });
 
 const hours = 730;
 const minutes = hours * 60;
@@ -29,6 +32,9 @@ export const idle = {
   tickLogBytes: 2_500,
   /** Those that a tick always tells; docs/observability.md lists them. */
   tickMetrics: 11,
+  /** One to each queue; the slow one's tells how long it took. */
+  canaryJobs: 2,
+  canaryMetrics: 1,
 } as const;
 
 /** What each type of resource costs that is charged for standing there. */
@@ -47,6 +53,13 @@ const priced: Readonly<Record<string, (found: readonly Resource[], prices: Price
   "AWS::CloudWatch::Dashboard": (found, prices) => [
     line("Dashboard", [found.length, "dashboards"], [prices.dashboardMonth, "USD"]),
   ],
+  "AWS::WAFv2::WebACL": (found, prices) => {
+    const rules = found.reduce((sum, { Properties }) => sum + webAcl.parse(Properties).Rules.length, 0);
+    return [
+      line("Firewall", [found.length, "ACLs"], [prices.firewallMonth, "USD"]),
+      line("Firewall, rules", [rules, "rules"], [prices.firewallRuleMonth, "USD"]),
+    ];
+  },
   "AWS::Logs::MetricFilter": (found, prices) => [
     line("Metrics of log filters", [found.length, "metrics"], [prices.metricMonth, "USD"]),
   ],
@@ -75,7 +88,8 @@ export function idleMonth(synthesised: unknown, prices: Prices): Line[] {
     const found = resources.filter(({ Type }) => Type === type);
     return found.length === 0 ? [] : linesOf(found, prices);
   });
-  return [...standing, ...ticks(prices)];
+  const usage = usageOf(synthesised);
+  return [...standing, ...ticks(prices, usage), ...canary(prices, usage)];
 }
 
 function databaseLines({ Properties }: Resource, prices: Prices): Line[] {
@@ -94,17 +108,31 @@ function databaseLines({ Properties }: Resource, prices: Prices): Line[] {
   return [...lines, line("Master secret, made by RDS", [1, "secret"], [prices.secretMonth, "USD"])];
 }
 
-function ticks(prices: Prices): Line[] {
-  return [
+function ticks(prices: Prices, { ticksAMinute, traced }: Usage): Line[] {
+  const ticked = minutes * ticksAMinute;
+  const lines = [
     line(
       "Ticks, time",
-      [minutes, "ticks"],
+      [ticked, "ticks"],
       [idle.tickSeconds, "s"],
       [idle.tickGiB, "GB"],
       [prices.functionGBSecond, "USD"],
     ),
-    line("Ticks, requests", [minutes / 1e6, "M requests"], [prices.millionFunctionRequests, "USD"]),
-    line("Ticks, logs", [(minutes * idle.tickLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
+    line("Ticks, requests", [ticked / 1e6, "M requests"], [prices.millionFunctionRequests, "USD"]),
+    line("Ticks, logs", [(ticked * idle.tickLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]),
     line("Ticks, metrics", [idle.tickMetrics, "metrics"], [prices.metricMonth, "USD"]),
+  ];
+  if (!traced) return lines;
+  // X-Ray takes the first of each second, which is every one.
+  return [...lines, line("Ticks, traces", [ticked / 1e6, "M traces"], [prices.millionTraces, "USD"])];
+}
+
+function canary(prices: Prices, { canaryMinutes }: Usage): Line[] {
+  if (canaryMinutes === undefined) return [];
+  const jobs = (idle.canaryJobs * minutes) / canaryMinutes;
+  const each = total(millionJobs(prices, 1));
+  return [
+    line("Canary, jobs", [jobs / 1e6, "M jobs"], [each, "USD"]),
+    line("Canary, metrics", [idle.canaryMetrics, "metrics"], [prices.metricMonth, "USD"]),
   ];
 }

@@ -24,7 +24,14 @@ const priceTable = z.strictObject({
     millionFunctionRequests: usd,
     /** On ARM64. */
     functionGBSecond: usd,
+    /** To an HTTP API. */
     millionApiRequests: usd,
+    /** To a REST API. */
+    millionRestRequests: usd,
+    firewallMonth: usd,
+    firewallRuleMonth: usd,
+    millionFirewallRequests: usd,
+    millionTraces: usd,
     millionEvents: usd,
   }),
 });

@@ -1,6 +1,7 @@
 import { idleMonth } from "./idle-month.ts";
 import { type Line, total } from "./line.ts";
 import type { PriceTable } from "./price-table.ts";
+import { usageOf } from "./usage.ts";
 import {
   jobsPerParcelMax,
   millionEvents,
@@ -10,15 +11,23 @@ import {
   workloadMonth,
 } from "./workload.ts";
 
+/** A stack that is priced, by the template that would be deployed. */
+export interface PricedStack {
+  /** Which it is: it follows "An idle month, ". */
+  readonly name: string;
+  readonly template: unknown;
+  readonly highlyAvailable: boolean;
+}
+
 export interface Asked {
   readonly table: PriceTable;
-  readonly smallest: unknown;
-  readonly available: unknown;
+  /** Those whose idle month is told. */
+  readonly stacks: readonly PricedStack[];
+  /** The one of them that the workload runs on. */
+  readonly working: PricedStack;
   readonly schedules: number;
   readonly firesPerDay: number;
   readonly jobsPerParcel: number;
-  /** Whether the month of this workload is one of the highly available setting. */
-  readonly highlyAvailable: boolean;
 }
 
 export interface Section {
@@ -26,33 +35,30 @@ export interface Section {
   readonly lines: readonly Line[];
 }
 
-export function costs(asked: Asked): Section[] {
-  const { table, schedules, firesPerDay, jobsPerParcel, highlyAvailable } = asked;
+export function costs({ table, stacks, working, schedules, firesPerDay, jobsPerParcel }: Asked): Section[] {
   const prices = table.usd;
-  const smallest = idleMonth(asked.smallest, prices);
-  const available = idleMonth(asked.available, prices);
+  const usage = usageOf(working.template);
+  const { traced } = usage;
   const standing: Line = {
     what: "Idle",
-    formula: highlyAvailable ? "as above, highly available" : "as above, smallest",
-    usd: total(highlyAvailable ? available : smallest),
+    formula: `as above, ${working.name}`,
+    usd: total(idleMonth(working.template, prices)),
   };
-  const month = workloadMonth(prices, {
-    schedules,
-    firesPerDay,
-    jobsPerParcel,
-    zones: highlyAvailable ? 2 : 1,
-  });
+  const zones = working.highlyAvailable ? 2 : 1;
+  const month = workloadMonth(prices, { schedules, firesPerDay, jobsPerParcel, zones, traced });
   return [
-    { title: "An idle month, smallest", lines: smallest },
-    { title: "An idle month, highly available", lines: available },
+    ...stacks.map(({ name, template }) => ({
+      title: `An idle month, ${name}`,
+      lines: idleMonth(template, prices),
+    })),
     {
       title: `A million jobs to queues, ${jobsPerParcelMax.fast} to a parcel`,
-      lines: millionJobs(prices, jobsPerParcelMax.fast),
+      lines: millionJobs(prices, jobsPerParcelMax.fast, traced),
     },
-    { title: "A million jobs to queues, each alone", lines: millionJobs(prices, 1) },
+    { title: "A million jobs to queues, each alone", lines: millionJobs(prices, 1, traced) },
     { title: "A million events instead of messages", lines: millionEvents(prices) },
-    { title: "A million webhooks, answered in 0.3 s", lines: millionWebhooks(prices) },
-    { title: "A million requests to the API", lines: millionRequests(prices) },
+    { title: "A million webhooks, answered in 0.3 s", lines: millionWebhooks(prices, traced) },
+    { title: "A million requests to the API", lines: millionRequests(prices, usage) },
     {
       title: `A month of ${count(schedules)} schedules, ${count(firesPerDay)} jobs a day, ${count(jobsPerParcel)} to a parcel`,
       lines: [standing, ...month],

@@ -26,6 +26,8 @@ const free: readonly string[] = [
   "AWS::Logs::ResourcePolicy",
   "AWS::ApiGatewayV2::",
   "AWS::ApiGateway::",
+  "AWS::WAFv2::WebACLAssociation",
+  "AWS::Route53::RecordSet",
   "AWS::StepFunctions::StateMachine",
   "AWS::SNS::",
   "Custom::",

@@ -1,5 +1,6 @@
 import { type Line, line } from "./line.ts";
 import type { Prices } from "./price-table.ts";
+import type { Usage } from "./usage.ts";
 
 /** Measured by `npm run bench` on two cores, as the README tells; the others are assumed and say so. */
 export const measured = {
@@ -23,6 +24,8 @@ export const assumed = {
   requestSeconds: 0.03,
   /** How long the host of a webhook takes to answer. */
   webhookSeconds: 0.3,
+  /** Of the invocations of a second beyond the first, X-Ray samples so many by its default rule. */
+  sampled: 0.05,
   /** How long jobs are kept: lib/tick/tick.ts. */
   daysKept: 30,
 } as const;
@@ -57,13 +60,19 @@ function logsOf(prices: Prices, count: number): Line {
   return line("Logs", [(count * assumed.invocationLogBytes) / 1e9, "GB"], [prices.logGB, "USD"]);
 }
 
+function traces(prices: Prices, traced: boolean, count: number): Line[] {
+  if (!traced) return [];
+  const sampled = (count * assumed.sampled) / million;
+  return [line("Traces", [sampled, "M traces"], [prices.millionTraces, "USD"])];
+}
+
 /** Of a million jobs. */
 function messagesByEndpoints(prices: Prices): Line {
   return line("Endpoints", [(million * assumed.messageBytes) / 1e9, "GB"], [prices.endpointGB, "USD"]);
 }
 
 /** A million jobs delivered to queues, so many of them in a parcel: all that are due together, or each alone. */
-export function millionJobs(prices: Prices, jobsPerParcel: number): Line[] {
+export function millionJobs(prices: Prices, jobsPerParcel: number, traced = false): Line[] {
   const parcels = million / jobsPerParcel;
   const fireSeconds = (million / measured.firedPerSecond) * assumed.slowerInLambda;
   const settleSeconds = (million / measured.settledPerSecond) * assumed.slowerInLambda;
@@ -82,11 +91,12 @@ export function millionJobs(prices: Prices, jobsPerParcel: number): Line[] {
     invocations(prices, "Workers, requests", parcels),
     logsOf(prices, parcels),
     messagesByEndpoints(prices),
+    ...traces(prices, traced, parcels),
   ];
 }
 
 /** A million webhooks: the slow worker waits for those of one parcel side by side, and a function sends each. */
-export function millionWebhooks(prices: Prices): Line[] {
+export function millionWebhooks(prices: Prices, traced = false): Line[] {
   const parcels = million / jobsPerParcelMax.slow;
   return [
     parcelsThroughSqs(prices, parcels),
@@ -95,6 +105,7 @@ export function millionWebhooks(prices: Prices): Line[] {
     invocations(prices, "Both, requests", million + parcels),
     logsOf(prices, million + parcels),
     messagesByEndpoints(prices),
+    ...traces(prices, traced, parcels),
   ];
 }
 
@@ -104,12 +115,19 @@ export function millionEvents(prices: Prices): Line[] {
 }
 
 /** A million requests to the API, such as those that make schedules one by one. */
-export function millionRequests(prices: Prices): Line[] {
+export function millionRequests(
+  prices: Prices,
+  usage: Pick<Usage, "restApi" | "firewall" | "traced">,
+): Line[] {
+  const gateway = usage.restApi ? prices.millionRestRequests : prices.millionApiRequests;
+  const firewall = line("Firewall", [1, "M requests"], [prices.millionFirewallRequests, "USD"]);
   return [
-    line("Gateway", [1, "M requests"], [prices.millionApiRequests, "USD"]),
+    line("Gateway", [1, "M requests"], [gateway, "USD"]),
+    ...(usage.firewall ? [firewall] : []),
     invocations(prices, "Function, requests", million),
     functionTime(prices, "Function, time", million * assumed.requestSeconds, workerGiB),
     logsOf(prices, million),
+    ...traces(prices, usage.traced, million),
   ];
 }
 
@@ -119,12 +137,16 @@ export interface Workload {
   readonly jobsPerParcel: number;
   /** In how many zones the database keeps everything. */
   readonly zones: number;
+  readonly traced: boolean;
 }
 
 /** What a month of this adds to an idle one: its jobs by the million, and what it stores beyond nothing. */
 export function workloadMonth(prices: Prices, workload: Workload): Line[] {
   const millions = (workload.firesPerDay * daysAMonth) / million;
-  const jobs = millionJobs(prices, workload.jobsPerParcel).reduce((sum, { usd }) => sum + usd, 0);
+  const jobs = millionJobs(prices, workload.jobsPerParcel, workload.traced).reduce(
+    (sum, { usd }) => sum + usd,
+    0,
+  );
   const jobGB = (workload.firesPerDay * assumed.daysKept * measured.jobBytes) / 1e9;
   const scheduleGB = (workload.schedules * assumed.scheduleBytes) / 1e9;
   const inZones = [workload.zones, "in a zone"] as const;

@@ -1,12 +1,24 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { idleMonth } from "../../infra/cost/idle-month.ts";
 import { type Line, line, total } from "../../infra/cost/line.ts";
 import { type PriceTable, pricesOfRegion, readPriceTable, regions } from "../../infra/cost/price-table.ts";
 import { asMarkdown, costs } from "../../infra/cost/report.ts";
-import { jobsPerParcelMax, millionJobs, millionWebhooks, workloadMonth } from "../../infra/cost/workload.ts";
+import { usageOf } from "../../infra/cost/usage.ts";
+import {
+  jobsPerParcelMax,
+  millionJobs,
+  millionRequests,
+  millionWebhooks,
+  workloadMonth,
+} from "../../infra/cost/workload.ts";
 import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
 import { synthesised } from "./synthesised.ts";
+
+const root = path.join(import.meta.dirname, "..", "..");
 
 let table: PriceTable;
 let smallest: unknown;
@@ -65,6 +77,72 @@ describe("an idle month", () => {
   });
 });
 
+describe("what a template tells of its use", () => {
+  const plain = { ticksAMinute: 0, canaryMinutes: undefined, traced: false, restApi: false, firewall: false };
+
+  test("ticks are counted, by rule and by scheduler", () => {
+    expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
+    const seven = synthesised({ ticks: 7, apiRequestBurst: 10, slowConcurrency: 2 }).template.toJSON();
+    expect(usageOf(seven).ticksAMinute).toBe(7);
+    const scheduled = synthesised({ tickBy: "scheduler" }).template.toJSON();
+    expect(usageOf(scheduled).ticksAMinute).toBe(1);
+    expect(usdOf(idleMonth(seven, table.usd), "Ticks, requests")).toBeCloseTo(7 * 0.0438 * 0.2);
+  });
+
+  test("a REST API costs more a request, and what its firewall looks at besides", () => {
+    const rest = millionRequests(table.usd, { ...plain, restApi: true, firewall: true });
+    expect(usdOf(rest, "Gateway")).toBeCloseTo(3.5);
+    expect(usdOf(rest, "Firewall")).toBeCloseTo(0.6);
+    const http = millionRequests(table.usd, plain);
+    expect(total(rest) - total(http)).toBeCloseTo(3.1);
+    expect(usageOf(synthesised({ apiKind: "rest" }).template.toJSON()).restApi).toBe(true);
+    const acl = stackOf("AWS::WAFv2::WebACL", { Rules: [{}, {}, {}] });
+    expect(total(idleMonth(acl, table.usd)) - total(idleMonth({ Resources: {} }, table.usd))).toBeCloseTo(8);
+  });
+
+  test("traces are those of each tick, and of one in twenty of what comes many times a second", () => {
+    const Properties = { TracingConfig: { Mode: "Active" } };
+    const resources = { Resources: { Fn: { Type: "AWS::Lambda::Function", Properties } } };
+    expect(usageOf(resources).traced).toBe(true);
+    expect(usdOf(millionJobs(table.usd, 1, true), "Traces")).toBeCloseTo(0.25);
+    expect(usdOf(millionJobs(table.usd, 1), "Traces")).toBeNaN();
+  });
+
+  test("a canary is two jobs each time that it is due, and a metric", () => {
+    const Properties = { Environment: { Variables: { CANARY_MINUTES: "5" } } };
+    const lines = idleMonth(stackOf("AWS::Lambda::Function", Properties), table.usd);
+    expect(usdOf(lines, "Canary, jobs")).toBeCloseTo(0.01752 * total(millionJobs(table.usd, 1)));
+    expect(usdOf(lines, "Canary, metrics")).toBeCloseTo(0.3);
+  });
+});
+
+describe("the command", () => {
+  const cost = (...args: string[]) =>
+    spawnSync(process.execPath, ["infra/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
+
+  test("prices a stack by the settings that cdk deploy takes", () => {
+    const { stdout } = cost(
+      "-c",
+      "carillon:databaseClass=t4g.small",
+      "-c",
+      "carillon:endpoints=sqs",
+      "--json",
+    );
+    const { sections } = z
+      .object({ sections: z.array(z.object({ title: z.string(), lines: z.array(z.custom<Line>()) })) })
+      .parse(JSON.parse(stdout));
+    expect(sections.map(({ title }) => title)).toContain("An idle month, with these settings");
+    expect(usdOf(sections[0]?.lines ?? [], "Interface endpoints")).toBeCloseTo(2 * 7.3);
+    expect(usdOf(sections[0]?.lines ?? [], "Database")).toBeCloseTo(730 * 0.032);
+  });
+
+  test("refuses what is no setting", () => {
+    const { status, stderr } = cost("-c", "carillon:databaseClas=t4g.small");
+    expect(status).toBe(2);
+    expect(stderr).toContain("carillon:databaseClas: there is no such setting");
+  });
+});
+
 describe("a workload", () => {
   test("comes in parcels as large as those that are sent", () => {
     expect(jobsPerParcelMax).toEqual(parcelMax);
@@ -87,7 +165,13 @@ describe("a workload", () => {
   });
 
   test("a month is its jobs by the million and what they leave, in each zone", () => {
-    const workload = { schedules: 2_000_000, firesPerDay: 1_000_000, jobsPerParcel: 250, zones: 2 };
+    const workload = {
+      schedules: 2_000_000,
+      firesPerDay: 1_000_000,
+      jobsPerParcel: 250,
+      zones: 2,
+      traced: false,
+    };
     const lines = workloadMonth(table.usd, workload);
     expect(usdOf(lines, "Jobs")).toBeCloseTo((365 / 12) * total(millionJobs(table.usd, 250)));
     expect(usdOf(lines, "Jobs kept for 30 days")).toBeCloseTo(2 * 30 * 0.516 * 0.115);
@@ -110,8 +194,10 @@ describe("docs/costs.md", () => {
 
   test("holds what the command says: workloads to the cent, standing costs to a tenth", () => {
     const told = readFileSync(new URL("../../docs/costs.md", import.meta.url), "utf8");
-    const asked = { table, smallest, available, schedules: 1_000_000, firesPerDay: 5_000_000 };
-    const sections = costs({ ...asked, jobsPerParcel: 250, highlyAvailable: false });
+    const working = { name: "smallest", template: smallest, highlyAvailable: false };
+    const stacks = [working, { name: "highly available", template: available, highlyAvailable: true }];
+    const workload = { schedules: 1_000_000, firesPerDay: 5_000_000, jobsPerParcel: 250 };
+    const sections = costs({ table, stacks, working, ...workload });
     expect(told).toContain(`${table.region}, ${table.asOf}. ${table.source}`);
     for (const section of sections) {
       const shown = told.split(`### ${section.title}\n`)[1]?.split("\n### ")[0]?.split("\n## ")[0] ?? "";
