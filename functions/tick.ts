@@ -1,6 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
 import { handlers } from "#handlers";
+import { canaryFrom } from "../lib/canary/canaries.ts";
 import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
@@ -29,6 +30,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     ...tickDefaults,
     batchMax: integer(env, "TICK_BATCH_MAX", tickDefaults.batchMax, { min: 1, max: 50_000 }),
     notify,
+    canary: canaryFrom(env),
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, { min: 1, max: 3_650 }),
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });

@@ -1,7 +1,8 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { handlers } from "#handlers";
+import { handlers as ownHandlers } from "#handlers";
+import { canaryHandler } from "../lib/canary/canary-handler.ts";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
@@ -40,6 +41,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     applicationName: "carillon-handlers",
   });
   const { notify, bus } = lifecycleFrom(env);
+  const handlers = [...ownHandlers, canaryHandler(metrics)];
   const deliver = deliverTo({
     queue: queueTarget({
       sqs: queue.sqs,
@@ -70,7 +72,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     metrics: metrics === noMetrics ? undefined : metrics,
   };
   // Only the worker that runs handlers is told of a window.
-  const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, handlers);
+  const limitsDefined = deps.window === null ? async () => {} : definedOnce(sql, log, ownHandlers);
   return {
     handler: async (event, invocation) => {
       await limitsDefined();

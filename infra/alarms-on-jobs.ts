@@ -1,9 +1,11 @@
 import { Duration } from "aws-cdk-lib";
-import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import { type IMetric, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import type { Alarms } from "./alarms.ts";
+import type { IngestQueue } from "./ingest-queue.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Tick } from "./tick.ts";
+import type { Worker } from "./worker.ts";
 
 export interface AlarmsOnJobsProps {
   readonly alarms: Alarms;
@@ -12,6 +14,9 @@ export interface AlarmsOnJobsProps {
   readonly tick: Tick;
   readonly fast: JobQueue;
   readonly slow: JobQueue;
+  readonly ingest: IngestQueue;
+  readonly fastWorker: Worker;
+  readonly slowWorker: Worker;
   /** So many seconds late one job in a hundred may start. */
   readonly latenessSeconds: number;
 }
@@ -20,11 +25,15 @@ const OVERDUE_MAX = Duration.minutes(5);
 const PLAN_LAG_MAX = Duration.minutes(2);
 const FIVE_MINUTES = Duration.minutes(5);
 const OWED_FOR_HOURS = 2;
+/** SQS hands out no more of a queue while so many messages are with somebody; those that failed are until they become visible again. */
+const IN_FLIGHT_MAX = 120_000;
+const IN_FLIGHT_SHARE_MAX = 0.8;
 
 /** How jobs fare, as the functions measure it themselves. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
   whatStartsLate(props);
+  whatIsHeldUp(props);
 }
 
 function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
@@ -76,4 +85,36 @@ function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: Alarms
       article: "Jobs late",
     });
   }
+}
+
+/** By bounds of AWS, which nothing of ours shows. */
+function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker }: AlarmsOnJobsProps): void {
+  const inFlight = IN_FLIGHT_MAX * IN_FLIGHT_SHARE_MAX;
+  for (const each of [fast, slow, ingest]) {
+    alarms.whenAbove(each, "MessagesInFlight", inFlight, {
+      metric: each.queue.metricApproximateNumberOfMessagesNotVisible({
+        statistic: "Maximum",
+        period: Duration.minutes(1),
+      }),
+      periods: 3,
+      description: `More than ${inFlight} messages of this queue are in flight, and at ${IN_FLIGHT_MAX} SQS hands out no more: functions take messages and fail on them.`,
+      article: "Messages in flight",
+    });
+  }
+  const functions = { tick, ingest, fastWorker, slowWorker };
+  const throttles: Record<string, IMetric> = {};
+  for (const [name, { fn }] of Object.entries(functions))
+    throttles[name] = fn.metricThrottles({ statistic: "Sum", period: Duration.minutes(1) });
+  alarms.whenFailing(
+    tick,
+    "FunctionsThrottled",
+    new MathExpression({
+      expression: Object.keys(throttles).join(" + "),
+      usingMetrics: throttles,
+      period: Duration.minutes(1),
+      label: "Throttles",
+    }),
+    "In three of the last five minutes the tick, a worker or the function that takes commands was throttled: the account runs no more functions at once.",
+    "Functions throttled",
+  );
 }

@@ -34,6 +34,8 @@ export interface HeartbeatProps {
   readonly metric: IMetric;
   readonly missedMax: number;
   readonly description: string;
+  /** As for ThresholdProps. */
+  readonly article?: string;
 }
 
 /** Makes alarms whose text says what they mean and where the runbook says more, and lets them notify whoever wants to know. */
@@ -72,26 +74,36 @@ export class Alarms extends Construct {
 
   /** Of what is missing, not of what fails: something that never ran reports no error. */
   whenMissing(scope: Construct, id: string, heartbeat: HeartbeatProps): void {
-    this.raise(scope, id, {
-      alarmDescription: heartbeat.description,
-      metric: heartbeat.metric,
-      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-      threshold: 1,
-      evaluationPeriods: heartbeat.missedMax,
-      treatMissingData: TreatMissingData.BREACHING,
-    });
+    this.raise(
+      scope,
+      id,
+      {
+        alarmDescription: heartbeat.description,
+        metric: heartbeat.metric,
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        threshold: 1,
+        evaluationPeriods: heartbeat.missedMax,
+        treatMissingData: TreatMissingData.BREACHING,
+      },
+      heartbeat.article,
+    );
   }
 
-  whenFailing(scope: Construct, id: string, errors: IMetric, description: string): void {
-    this.raise(scope, id, {
-      alarmDescription: description,
-      metric: errors,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-      threshold: 0,
-      evaluationPeriods: 5,
-      datapointsToAlarm: 3,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
-    });
+  whenFailing(scope: Construct, id: string, errors: IMetric, description: string, article?: string): void {
+    this.raise(
+      scope,
+      id,
+      {
+        alarmDescription: description,
+        metric: errors,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+        threshold: 0,
+        evaluationPeriods: 5,
+        datapointsToAlarm: 3,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+      },
+      article,
+    );
   }
 
   whenAbove(scope: Construct, id: string, threshold: number, props: ThresholdProps): void {

@@ -8,6 +8,7 @@ import { Alarms } from "./alarms.ts";
 import { alarmsOnDatabase } from "./alarms-on-database.ts";
 import { type AlarmsOnJobsProps, alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
+import { Canary } from "./canary.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
 import { Dashboard, type DashboardProps } from "./dashboard.ts";
 import { Database } from "./database.ts";
@@ -22,6 +23,7 @@ import { Network } from "./network.ts";
 import { checkedSettings, type Settings } from "./settings.ts";
 import { TargetAllowList } from "./target-allow-list.ts";
 import { Tick } from "./tick.ts";
+import { traceAll } from "./tracing.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 import { Worker } from "./worker.ts";
 
@@ -147,7 +149,8 @@ export class Carillon extends Construct {
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
 
     for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
-    this.watchOver(settings, { alarms, metrics, api, ingest, tick, fast, slow, database, connectionsMax });
+    const working = { ingest, tick, fast, slow, fastWorker, slowWorker };
+    this.watchOver(settings, { alarms, metrics, api, ...working, database, connectionsMax });
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.
     for (const querying of [api, ingest, tick, fastWorker, slowWorker])
@@ -159,7 +162,7 @@ export class Carillon extends Construct {
   }
   /** Once all of it stands: what tells how it goes. */
   private watchOver(settings: Settings, watched: Watched): void {
-    const { alarms, api, database, connectionsMax } = watched;
+    const { alarms, metrics, api, tick, fastWorker, database, connectionsMax } = watched;
     const { serverErrors } = api;
     alarms.whenFailing(
       api,
@@ -169,6 +172,11 @@ export class Carillon extends Construct {
     );
     alarmsOnJobs({ ...watched, latenessSeconds: settings.alarmLatenessSeconds });
     alarmsOnDatabase(database, { alarms, storageGiB: settings.databaseStorageGiB, connectionsMax });
+    if (settings.canaryMinutes > 0) {
+      const every = Duration.minutes(settings.canaryMinutes);
+      new Canary(this, "Canary", { every, tick: tick.fn, fastWorker: fastWorker.fn, metrics, alarms });
+    }
+    if (settings.tracing) traceAll(this);
     if (settings.dashboard) new Dashboard(this, "Dashboard", { ...watched, serverErrors });
   }
 }

@@ -18,7 +18,7 @@ const order = [
   ["plan"],
   ["target"],
   ["lifecycle"],
-  ["audit", "client", "command", "stats"],
+  ["audit", "canary", "client", "command", "stats"],
   ["ingest"],
   ["inbox"],
   ["tick", "worker", "api"],

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { canaryMinutesMax, ticksMax } from "../../lib/config/function-limits.ts";
 import {
   type LifecycleEvent,
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
-import { shardCount } from "../../lib/plan/shard.ts";
 import { wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
@@ -16,7 +16,7 @@ export const operationsSettings = {
   /** What starts the tick each minute: a `rule` of EventBridge, or EventBridge's `scheduler`. */
   tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
   /** How many ticks are started each minute, which share the schedules; each may hold three database connections. */
-  ticks: wholeNumber(1, shardCount).default(1),
+  ticks: wholeNumber(1, ticksMax).default(1),
   /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
   lifecycleEvents: events().default([...lifecycleDefaults]),
   /** The event bus of this account and region that is told. */
@@ -44,6 +44,10 @@ export const operationsSettings = {
       "it takes letters, digits and . - _ / # : and does not begin with AWS/",
     )
     .default("Carillon"),
+  /** Each so many minutes two schedules of Carillon's own prove the whole way, and raise an alarm where they do not arrive; 0 for none. */
+  canaryMinutes: wholeNumber(0, canaryMinutesMax).default(5),
+  /** Whether X-Ray traces functions, and a REST API; what it samples costs. */
+  tracing: yesOrNo().default(false),
   /** Whether there is a dashboard in CloudWatch; an account has three without cost. */
   dashboard: yesOrNo().default(true),
   /** How many days logs are kept, as one of the numbers that CloudWatch Logs knows. */

@@ -13,6 +13,12 @@ export const functionTimeoutSeconds = {
   webhook: 610,
 } as const;
 
+/** Ticks share the shards, of which there are so many. */
+export const ticksMax = 16;
+
+/** How rarely the canary may be due. */
+export const canaryMinutesMax = 60;
+
 /** Messages that one invocation of a worker gets: a handler may take long, and keeps no neighbour waiting. */
 export const workerBatchSize = { fast: 10, slow: 1 } as const;
 

@@ -25,9 +25,17 @@ function makeLog(emit: (level: LogLevel, event: LogEvent, fields: LogFields) => 
   };
 }
 
-/** One JSON object a line, for CloudWatch and other machines. */
-export function jsonLog(write: Write = toStdout): Log {
-  return makeLog((level, event, fields) => write(JSON.stringify({ level, event, ...fields })));
+/** One JSON object a line, for CloudWatch and other machines; with the trace, where X-Ray keeps one of this invocation. */
+export function jsonLog(write: Write = toStdout, trace: () => string | undefined = sampledTrace): Log {
+  return makeLog((level, event, fields) =>
+    write(JSON.stringify({ level, event, trace: trace(), ...fields })),
+  );
+}
+
+/** Lambda says it anew for each invocation, also of those of which X-Ray keeps nothing. */
+function sampledTrace(): string | undefined {
+  const header = process.env["_X_AMZN_TRACE_ID"] ?? "";
+  return /\bSampled=1\b/.test(header) ? /\bRoot=([^;]+)/.exec(header)?.[1] : undefined;
 }
 
 /** One sentence a line, for a person at a terminal. */

@@ -19,6 +19,8 @@ export const metricUnits = {
   Failed: "Count",
   Dead: "Count",
   LatenessMs: "Milliseconds",
+  // The worker of the slow queue, each time the canary arrives.
+  CanaryMs: "Milliseconds",
   // The function that takes commands from the ingest queue.
   IngestedCommands: "Count",
   RefusedCommands: "Count",

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { ticksMax } from "../config/function-limits.ts";
 import { shardCount } from "../plan/shard.ts";
 
 /** What one of the ticks of a minute has to do: every `of`th shard, and share 0 what is there once, beside the shards. */
@@ -15,7 +16,7 @@ const minuteMs = 60_000;
 const sharedEvent = z
   .strictObject({
     /** So many are started each minute. */
-    ticks: z.int().min(1).max(shardCount),
+    ticks: z.int().min(1).max(ticksMax),
     /** Which of them this is, from 0. */
     tick: z.int().min(0),
     /** For which minute; all of one minute are told the same. */

@@ -1,3 +1,5 @@
+import type { CanarySettings } from "../canary/canaries.ts";
+import { keepCanaries } from "../canary/keep-canaries.ts";
 import type { Acceptance } from "../command/acceptance.ts";
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
@@ -11,11 +13,10 @@ import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { type Notify, notifyByDefault } from "../parcel/settle.ts";
 import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { deleteEnded } from "../plan/delete-ended.ts";
-import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
-import { schedulesWithEndedHolds } from "../schedule/holds.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { applyInboxFirst, finishInbox } from "./apply-inbox.ts";
+import { clearEndedHolds } from "./clear-ended-holds.ts";
 import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
@@ -52,6 +53,8 @@ export interface TickSettings {
   zoneData: string | null;
   /** What the bus is told of. */
   notify: Notify;
+  /** The schedules that prove the way; null for none. */
+  canary: CanarySettings | null;
   /** Which part of the minute's work is this tick's. */
   share: TickShare;
 }
@@ -64,6 +67,7 @@ export const tickDefaults: TickSettings = {
   backlogPerTurn: backlogDefaults.perTurn,
   zoneData: process.versions["tz"] ?? null,
   notify: notifyByDefault,
+  canary: null,
   share: wholeTick,
 };
 
@@ -117,6 +121,7 @@ async function prepare(run: Run): Promise<boolean> {
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
   await keepSetting(run.sql, run.settings.notify).catch(run.note);
+  await keepCanaries(run, run.settings.canary).catch(run.note);
   await applyInboxFirst(run).catch(run.note);
   return attached;
 }
@@ -125,7 +130,7 @@ async function prepare(run: Run): Promise<boolean> {
 async function finish(run: Run, attached: boolean): Promise<void> {
   await admitOwed(run).catch(run.note);
   await sweepAll(run).catch(run.note);
-  await clearEndedHolds(run).catch(run.note);
+  await clearEndedHolds(run, run).catch(run.note);
   await applyWantedHolds(run, run).catch(run.note);
   await finishInbox(run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
@@ -233,14 +238,4 @@ async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
 
 async function rollUpTallies({ sql, timeIsUp, total }: Run): Promise<void> {
   total.rolledUp = await rollUp(sql, timeIsUp);
-}
-
-const clearedMax = 500;
-
-/** Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. */
-async function clearEndedHolds({ sql, queue, timeIsUp, note }: Run): Promise<void> {
-  for (const schedule of await schedulesWithEndedHolds(sql, clearedMax)) {
-    if (timeIsUp()) return;
-    await clearEndedHoldOf({ sql, queue }, schedule).catch(note);
-  }
 }

@@ -79,6 +79,26 @@ test("the database raises alarms before it runs out of anything", () => {
   }
 });
 
+test("messages that are stuck with functions raise one before SQS hands out no more, and throttles another", () => {
+  const { template } = stack;
+  const inFlight = stack
+    .ofType("AWS::CloudWatch::Alarm")
+    .filter(([, { Properties }]) => Properties["MetricName"] === "ApproximateNumberOfMessagesNotVisible");
+  expect(inFlight.map(([id]) => id.replace(/Messages.*/, "")).toSorted()).toEqual(["Fast", "Ingest", "Slow"]);
+  for (const [, { Properties }] of inFlight) expect(Properties["Threshold"]).toBe(96_000);
+  template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Metrics: Match.arrayWith([
+      Match.objectLike({ Expression: "tick + ingest + fastWorker + slowWorker" }),
+      Match.objectLike({
+        Id: "slowWorker",
+        MetricStat: Match.objectLike({ Metric: Match.objectLike({ MetricName: "Throttles" }) }),
+      }),
+    ]),
+    EvaluationPeriods: 5,
+    DatapointsToAlarm: 3,
+  });
+});
+
 test("requests that are answered 5xx raise one", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "AWS/ApiGateway",

@@ -26,7 +26,7 @@ describe("alarms", () => {
   test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
-    expect(alarms).toHaveLength(17);
+    expect(alarms).toHaveLength(23);
     for (const [, { Properties }] of alarms) {
       expect(Properties["AlarmActions"]).toEqual([topic]);
       expect(Properties["OKActions"]).toEqual([topic]);
@@ -83,10 +83,12 @@ describe("functions", () => {
       [...telling, "TARGET_WINDOW", "WEBHOOK_FUNCTION"].sort(),
     );
     expect(variablesOf("FastWorkerFunction").sort()).toEqual(telling.toSorted());
-    expect(variablesOf("TickFunction").sort()).toEqual([...telling, ...allowList].sort());
+    expect(variablesOf("TickFunction").sort()).toEqual(
+      [...telling, ...allowList, "CANARY_MINUTES", "CANARY_QUEUE_URL"].sort(),
+    );
     expect(variablesOf("WebhookSenderFunction")).toEqual([]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
-      [...where, "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
+      [...where, "DATABASE_AUTH", "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
     );
   });
 });

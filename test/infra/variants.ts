@@ -72,6 +72,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     slowConcurrency: "50",
     ingestConcurrency: 10,
     ticks: "16",
+    canaryMinutes: "60",
     apiRequestsPerSecond: 500,
     apiRequestBurst: 250,
     logRetentionDays: "3653",
@@ -80,6 +81,8 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "another way to watch it": {
     tickBy: "scheduler",
     ticks: 2,
+    canaryMinutes: 0,
+    tracing: true,
     dashboard: "false",
     alarmTopicArn: `arn:aws:sns:${account}:alarms`,
     runbookUrl: "https://wiki.example.com/carillon/runbook",

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ticksMax } from "../../lib/config/function-limits.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { shardsInTurn, shareOf, type TickShare } from "../../lib/tick/share.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -12,6 +13,10 @@ describe("the share of a tick", () => {
       ...shardsInTurn(shareOf({ ticks, tick, time })),
     ]).flat();
     expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: shardCount }, (_, n) => n));
+  });
+
+  test("is one shard at least, however many ticks may share them", () => {
+    expect(ticksMax).toBe(shardCount);
   });
 
   test("goes to another tick in the next minute, and comes back when all had it", () => {
