@@ -1,68 +1,123 @@
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { z } from "zod";
-import { type Assemble, onDemand } from "../lib/config/function.ts";
+import * as z from "zod";
+import { systemClock } from "../lib/clock.ts";
+import { type Assemble, type Invocation, onDemand } from "../lib/config/function.ts";
+import { functionConnections } from "../lib/config/function-connections.ts";
+import { migrationTime } from "../lib/config/migration-time.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
 import { connectAsOwner, secretText } from "../lib/db/connect-as-owner.ts";
 import { functionLogins } from "../lib/db/function-logins.ts";
-import { migrate, migrationsDirectory, readMigrations } from "../lib/db/migrate.ts";
+import { migrateOnce } from "../lib/db/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../lib/db/migration.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 
 const tokenProperty = z.object({ adminTokenSecret: z.string().min(1) });
 
+/** What the first call answered; with it the provider asks again. */
+const begun = z.object({ begunAt: z.iso.datetime(), state: z.enum(["done", "unfinished"]) });
+const askedAgain = { Data: begun.optional() };
+
 /** What CloudFormation, through the provider in front of this function, says of the resource. */
 const migrationEvent = z.discriminatedUnion("RequestType", [
-  z.object({ RequestType: z.literal("Create"), ResourceProperties: tokenProperty }),
+  z.object({ RequestType: z.literal("Create"), ResourceProperties: tokenProperty, ...askedAgain }),
   z.object({
     RequestType: z.literal("Update"),
     ResourceProperties: tokenProperty,
     OldResourceProperties: tokenProperty.partial(),
+    ...askedAgain,
   }),
-  z.object({ RequestType: z.literal("Delete") }),
+  z.object({ RequestType: z.literal("Delete"), ...askedAgain }),
 ]);
 
 export type MigrationEvent = z.input<typeof migrationEvent>;
-export interface MigrationResult {
+
+/** Of the first call: when it began, and how far it came. */
+export interface MigrationBegun {
   PhysicalResourceId: string;
-  Data: { applied: number };
+  Data: z.output<typeof begun>;
+}
+
+/** Of each call after it. */
+export interface MigrationAnswer {
+  IsComplete: boolean;
 }
 
 // Always the same: CloudFormation takes another for a replacement and would delete this one.
 const PhysicalResourceId = "carillon-migration";
 
-export const assemble: Assemble<MigrationEvent, MigrationResult> = (env) => {
+/** The rest is for connections to close and for what a statement takes that was begun just before. */
+const timeShare = 0.7;
+
+/**
+ * The provider calls it once, and then again and again until it says that it is complete: so all migrations together may take longer than one
+ * invocation, each of which goes on where the last one stopped.
+ */
+export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer> = (env) => {
   const log = logFrom(env, "migrate");
   const secrets = new SecretsManagerClient({});
   const directory = env["MIGRATIONS_DIRECTORY"] ?? migrationsDirectory;
   const onRds = env["DATABASE_URL"] === undefined;
+  // One more than is counted: to see who is in the way, one of those will do that are kept back for people.
+  const options = { max: functionConnections.migration + 1, applicationName: "carillon migrate" };
   const open = (): Promise<Sql> =>
-    onRds
-      ? connectAsOwner(env, secrets, { applicationName: "carillon migrate" })
-      : Promise.resolve(connect(env));
+    onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
+
+  /** Answers with what is left to be done, in words. */
+  const bringUpToDate = async (event: Change, invocation: Invocation): Promise<string | undefined> => {
+    const { adminTokenSecret } = event.ResourceProperties;
+    const known = event.RequestType === "Update" ? event.OldResourceProperties.adminTokenSecret : undefined;
+    const limits = {
+      runMs: invocation.getRemainingTimeInMillis() * timeShare,
+      // A stack that is rolled back calls its former release on a database that the newer one has changed already.
+      mayBeOlder: event.RequestType === "Update",
+    };
+    const sql = await open();
+    try {
+      const run = await migrateOnce(
+        { sql, log, clock: systemClock },
+        await readMigrations(directory),
+        limits,
+      );
+      if (run.ahead) log.warn("migration.ahead");
+      if (run.ahead || run.left !== undefined) return run.left;
+      if (onRds) await sql.begin(await functionLogins(env, secrets));
+      // Only a secret that is new: a first token that somebody has deleted since must not come back with each deployment.
+      if (adminTokenSecret !== known)
+        await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
+      return undefined;
+    } finally {
+      await sql.end();
+    }
+  };
 
   return {
-    handler: async (input) => {
+    handler: async (input, invocation) => {
       const event = readEvent(input);
+      const begunAt = event.Data?.begunAt ?? systemClock.now().toISOString();
       // The tables stay when the resource goes: whether the data goes is decided where the database is.
-      if (event.RequestType === "Delete") return { PhysicalResourceId, Data: { applied: 0 } };
-
-      const { adminTokenSecret } = event.ResourceProperties;
-      const known = event.RequestType === "Update" ? event.OldResourceProperties.adminTokenSecret : undefined;
-      const sql = await open();
-      try {
-        const { applied } = await migrate(sql, await readMigrations(directory), log);
-        if (onRds) await sql.begin(await functionLogins(env, secrets));
-        // Only a secret that is new: a first token that somebody has deleted since must not come back with each deployment.
-        if (adminTokenSecret !== known)
-          await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
-        return { PhysicalResourceId, Data: { applied: applied.length } };
-      } finally {
-        await sql.end();
+      const done = event.RequestType === "Delete" || event.Data?.state === "done";
+      const left = done ? undefined : await bringUpToDate(event, invocation);
+      if (left !== undefined) {
+        log.warn("migration.unfinished", { left });
+        giveUpWhenLate(begunAt, left);
       }
+      if (event.Data !== undefined) return { IsComplete: left === undefined };
+      return { PhysicalResourceId, Data: { begunAt, state: left === undefined ? "done" : "unfinished" } };
     },
     close: async () => secrets.destroy(),
   };
 };
+
+type Change = Exclude<z.output<typeof migrationEvent>, { RequestType: "Delete" }>;
+
+function giveUpWhenLate(begunAt: string, left: string): void {
+  const { givesUpAfterMinutes } = migrationTime;
+  if (systemClock.now().getTime() < Date.parse(begunAt) + givesUpAfterMinutes * 60_000) return;
+  throw new Error(
+    `After ${givesUpAfterMinutes} minutes the database is not at this release: ${left}. What was applied stands, and the next deployment goes on from there.`,
+  );
+}
 
 /** Says what is wrong by the names of fields alone: the values are nobody's business in a log. */
 function readEvent(input: unknown): z.output<typeof migrationEvent> {

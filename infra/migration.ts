@@ -1,10 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { CustomResource, Duration, FileSystem, RemovalPolicy } from "aws-cdk-lib";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Provider } from "aws-cdk-lib/custom-resources";
 import { Construct } from "constructs";
+import { migrationTime } from "../lib/config/migration-time.ts";
 import { acknowledge, acknowledgeWildcards } from "./acknowledge.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
@@ -18,8 +20,10 @@ export interface MigrationProps {
   readonly code: FunctionCode;
 }
 
-/** As long as Lambda allows: a migration that is cut off has done nothing, and is tried again by the next deployment. */
-const TIMEOUT = Duration.minutes(15);
+/** As long as Lambda allows. What takes longer is gone on with by the next call. */
+const CALL_TIMEOUT = Duration.minutes(15);
+/** As long as CloudFormation allows. */
+const DEPLOYMENT_TIMEOUT = Duration.minutes(migrationTime.deploymentMinutes);
 const migrations = fileURLToPath(new URL("../migrations", import.meta.url));
 
 /**
@@ -48,7 +52,7 @@ export class Migration extends Construct {
       code: props.code,
       description: "Carillon: brings the database to this release",
       network: props.network,
-      timeout: TIMEOUT,
+      timeout: CALL_TIMEOUT,
       memoryMiB: 512,
       logRetention: props.logRetention,
       commandHooks: {
@@ -65,25 +69,22 @@ export class Migration extends Construct {
       retention: props.logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const providerRole = new Role(this, "ProviderRole", {
-      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
-    });
-    providerLogs.grantWrite(providerRole);
-    acknowledgeWildcards(
-      providerRole,
-      [`${fn.functionArn}:*`],
-      "The CDK's framework for custom resources lets itself invoke the versions of the function, of which there are none.",
-    );
     // Outside the network: it tells CloudFormation how it went also when the function could not even start.
     const provider = new Provider(this, "Provider", {
       onEventHandler: fn,
+      // The same: by what it is asked it knows whether it is asked again, and there is one log to read.
+      isCompleteHandler: fn,
+      queryInterval: Duration.seconds(migrationTime.pauseSeconds),
+      totalTimeout: DEPLOYMENT_TIMEOUT,
       logGroup: providerLogs,
-      frameworkOnEventRole: providerRole,
+      frameworkOnEventRole: this.providerRole("ProviderRole", fn, providerLogs),
+      frameworkCompleteAndTimeoutRole: this.providerRole("ProviderWaitRole", fn, providerLogs),
     });
+    acknowledgeWaiting(provider);
     const applied = new CustomResource(this, "Applied", {
       resourceType: "Custom::CarillonMigration",
       serviceToken: provider.serviceToken,
-      serviceTimeout: TIMEOUT,
+      serviceTimeout: DEPLOYMENT_TIMEOUT,
       // CloudFormation calls only when a property changes.
       properties: {
         migrations: FileSystem.fingerprint(migrations),
@@ -94,4 +95,28 @@ export class Migration extends Construct {
     // The function reads its secret through an endpoint, to which no reference leads.
     applied.node.addDependency(props.network);
   }
+
+  private providerRole(id: string, fn: CarillonFunction, logs: LogGroup): Role {
+    const role = new Role(this, id, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    logs.grantWrite(role);
+    acknowledgeWildcards(
+      role,
+      [`${fn.functionArn}:*`],
+      "The CDK's framework for custom resources lets itself invoke the versions of the function, of which there are none.",
+    );
+    return role;
+  }
+}
+
+/** The state machine in which the CDK's framework waits between one call and the next. */
+function acknowledgeWaiting(provider: Provider): void {
+  const waiting = provider.node.findChild("waiter-state-machine");
+  const both = ["framework-isComplete", "framework-onTimeout"].map((id) => provider.node.findChild(id));
+  acknowledgeWildcards(
+    waiting,
+    both.flatMap((each) => (each instanceof LambdaFunction ? [`${each.functionArn}:*`] : [])),
+    "The CDK's framework for custom resources lets its state machine invoke the versions of its functions, of which there are none.",
+  );
+  acknowledge(waiting, "SF1", "It has one step, and the two functions that it calls log what they do.");
+  acknowledge(waiting, "SF2", "It has one step, which calls one function: a trace would show nothing else.");
 }

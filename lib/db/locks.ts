@@ -3,7 +3,8 @@ import type { Tx } from "./connect.ts";
 /**
  * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
  * lanes → parcels that wait in a lane → jobs. Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
- * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database.
+ * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database. So is 8, the
+ * lock of a session, with which one migrates at a time: no function takes it.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
@@ -44,6 +45,7 @@ export const gate = 2;
 export const labelLock = 5;
 export const targetLock = 6;
 export const inboxLock = 7;
+export const migrationLock = 8;
 
 /** Whoever applies commands of the inbox does so alone: those of one key stay in their order. */
 export function lockInbox(tx: Tx): PromiseLike<unknown> {

@@ -1,13 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
+import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
+import { type Applying, applyMigration } from "./apply-migration.ts";
+import { blockersOf, blockersText } from "./blockers.ts";
 import type { Sql } from "./connect.ts";
+import type { Migration } from "./migration.ts";
+import { holderText, migrationLockHolder, prepareSession, tryMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "./sql-state.ts";
-
-export interface Migration {
-  number: number;
-  name: string;
-  text: string;
-}
 
 /** The database was migrated by a newer release than this code: running on would read tables that mean something else. */
 export class NewerDatabase extends Error {
@@ -20,51 +18,127 @@ export class NewerDatabase extends Error {
   }
 }
 
-/** The migrations of this checkout or bundle, in order. */
-export async function readMigrations(directory: URL | string): Promise<Migration[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
-  const base = directory instanceof URL ? directory : new URL(`file://${directory}/`);
-  return Promise.all(
-    names.map(async (name, index) => {
-      const number = Number(name.slice(0, 4));
-      if (number !== index + 1)
-        throw new Error(`Migration ${name} is out of order: number ${index + 1} was expected.`);
-      return { number, name: name.slice(5, -4), text: await readFile(new URL(name, base), "utf8") };
-    }),
-  );
+export interface MigrateLimits {
+  /** How long one run may take. What one transaction does, or waits for, takes no longer. */
+  runMs: number;
+  /** How long a statement waits for a lock before it lets those pass who wait behind it. Functions wait for five seconds at most. */
+  lockTimeoutMs: number;
+  /** A release that is older than the database does nothing, if the database was left so that it works with it. For putting one back. */
+  mayBeOlder: boolean;
 }
 
-export const migrationsDirectory: URL = new URL("../../migrations/", import.meta.url);
+const defaults: MigrateLimits = { runMs: 600_000, lockTimeoutMs: 2_000, mayBeOlder: false };
+
+export interface MigrateDeps {
+  /** At least two connections: one that migrates, and one that sees who is in its way. */
+  sql: Sql;
+  log: Log;
+  clock: Clock;
+}
+
+export interface MigrationRun {
+  applied: string[];
+  /** What is still to be done, or in whose hands it is; undefined when the database is at this release. */
+  left: string | undefined;
+  /** The database is ahead of this release, and was left so that it works with it. */
+  ahead: boolean;
+}
+
+const LOCK_POLL_MS = 1_000;
+
+/** Brings the database up to date, however long that takes. */
+export async function migrate(sql: Sql, migrations: Migration[], log: Log): Promise<{ applied: string[] }> {
+  const applied: string[] = [];
+  for (;;) {
+    const run = await migrateOnce({ sql, log, clock: systemClock }, migrations);
+    applied.push(...run.applied);
+    if (run.left === undefined) return { applied };
+  }
+}
 
 /**
- * Brings the database up to date. Each migration is one transaction that inserts its number first: of two migrators the
- * second waits at the lock, finds the number and does nothing.
+ * Brings the database up to date as far as the time allows; the next run goes on from there. A migration that does not get through although it
+ * had a run to itself fails, and leaves nothing of itself.
  */
-export async function migrate(sql: Sql, migrations: Migration[], log: Log): Promise<{ applied: string[] }> {
-  await prepare(sql);
+export async function migrateOnce(
+  deps: MigrateDeps,
+  migrations: Migration[],
+  given: Partial<MigrateLimits> = {},
+): Promise<MigrationRun> {
+  const limits = { ...defaults, ...given };
+  const { sql, clock } = deps;
+  const until = clock.now().getTime() + limits.runMs;
+  await prepareTables(sql);
+  // Asked before anything is locked: a release that is put back must not wait for what the newer one has left to the server.
+  const missing = await missingOf(sql, migrations, limits.mayBeOlder);
+  if (missing === "ahead") return { applied: [], left: undefined, ahead: true };
+  if (missing.length === 0) return { applied: [], left: undefined, ahead: false };
+
+  return sql.alone(async (session) => {
+    const pid = await prepareSession(session);
+    let first = true;
+    while (!(await tryMigrationLock(session))) {
+      if (clock.now().getTime() >= until) return { applied: [], left: await whoMigrates(sql), ahead: false };
+      first = false;
+      await clock.sleep(LOCK_POLL_MS);
+    }
+    return applyMissing({ ...deps, session, pid, limits, until, first }, migrations);
+  });
+}
+
+async function applyMissing(applying: Applying, migrations: Migration[]): Promise<MigrationRun> {
+  const { session, clock, log, until } = applying;
   const applied: string[] = [];
-  const last = migrations.at(-1)?.number ?? 0;
-  for (const migration of migrations) {
-    const done = await sql.begin(async (tx) => {
-      await tx`lock table carillon.migrations in exclusive mode`;
-      const [newest] = await tx<
-        { number: number }[]
-      >`select number from carillon.migrations order by number desc limit 1`;
-      if (newest !== undefined && newest.number > last) throw new NewerDatabase(newest.number, last);
-      if (newest !== undefined && newest.number >= migration.number) return false;
-      await tx`insert into carillon.migrations (number, name) values (${migration.number}, ${migration.name})`;
-      await tx.unsafe(migration.text);
-      return true;
-    });
-    if (!done) continue;
-    applied.push(migration.name);
-    log.info("migration.applied", { number: migration.number, name: migration.name });
+  // Read again: who had the lock before may have done some, or all.
+  const missing = await missingOf(session, migrations, false);
+  for (const migration of missing === "ahead" ? [] : missing) {
+    const { number, name } = migration;
+    const next = `migration ${number} (${name}) is still to be applied`;
+    if (!applying.first && clock.now().getTime() >= until) return { applied, left: next, ahead: false };
+    const left = await applyMigration(applying, migration);
+    if (left !== undefined) return { applied, left, ahead: false };
+    applying.first = false;
+    applied.push(name);
+    log.info("migration.applied", { number, name });
   }
-  return { applied };
+  return { applied, left: undefined, ahead: false };
+}
+
+async function whoMigrates(sql: Sql): Promise<string> {
+  const holder = await migrationLockHolder(sql);
+  if (holder === undefined) return "another run has just ended";
+  const blockers = await blockersOf(sql, holder.pid);
+  const waits = blockers.length === 0 ? "" : `, which waits for ${blockersText(blockers)}`;
+  return `another run migrates: ${holderText(holder)}${waits}`;
+}
+
+/** Those that are not applied; or that the database is ahead of a release that it was left fit for. */
+async function missingOf(
+  sql: Pick<Sql, "unsafe">,
+  migrations: Migration[],
+  mayBeOlder: boolean,
+): Promise<Migration[] | "ahead"> {
+  const [newest] = await sql.unsafe<{ number: number }[]>(
+    "select number from carillon.migrations order by number desc limit 1",
+  );
+  const found = newest?.number ?? 0;
+  const last = migrations.at(-1)?.number ?? 0;
+  if (found <= last) return migrations.filter(({ number }) => number > found);
+  if (mayBeOlder && (await worksWith(sql, last))) return "ahead";
+  throw new NewerDatabase(found, last);
+}
+
+/** Whether all that this release does not know was written so that its functions work on. */
+async function worksWith(sql: Pick<Sql, "unsafe">, last: number): Promise<boolean> {
+  const [newer] = await sql.unsafe<{ fit: boolean }[]>(
+    "select coalesce(bool_and(coalesce(back_to <= $1, false)), true) as fit from carillon.migrations where number > $1",
+    [last],
+  );
+  return newer?.fit === true;
 }
 
 /** Two migrators may meet here: `if not exists` alone can still collide inside Postgres' own catalogue. */
-async function prepare(sql: Sql): Promise<void> {
+async function prepareTables(sql: Sql): Promise<void> {
   try {
     await sql.unsafe(`
       create schema if not exists carillon;

@@ -1,5 +1,6 @@
 import postgres from "postgres";
 import { arrayOid, sendable } from "./array-types.ts";
+import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
@@ -12,12 +13,22 @@ export type TransactionMode =
   | "isolation level repeatable read"
   | "isolation level serializable";
 
+/** One connection, that nobody else uses meanwhile. Statements run outside a transaction, where `begin` makes none. */
+export interface Session extends Tx {
+  begin: Sql["begin"];
+}
+
 export interface Sql extends Tx {
   /**
    * Runs `work` in a transaction of its own and commits it, or rolls it back when `work` throws. A statement that failed inside fails
    * the whole, also when `work` caught its error. When the connection is lost, what `work` still sends is refused.
    */
   begin<T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode): Promise<T>;
+  /**
+   * Gives `work` a connection of its own, for what lasts as long as a connection: a lock of the session, a setting. It is closed afterwards,
+   * and with it goes what `work` has left on it; a statement that is still under way is not waited for beyond five seconds.
+   */
+  alone<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Waits up to five seconds for what is under way, then closes every connection. */
   end(): Promise<void>;
 }
@@ -36,8 +47,28 @@ export function makeSql(pool: Pool): Sql {
       const borrowed = await pool.borrow();
       return transaction(builder, borrowed, work, mode);
     },
+    alone: async <T>(work: (session: Session) => Promise<T>) => {
+      const borrowed = await pool.borrow();
+      try {
+        return await work(sessionOver(builder, borrowed.line));
+      } finally {
+        if (!borrowed.line.isLost()) borrowed.discard();
+      }
+    },
     end: pool.end,
   });
+}
+
+function sessionOver(builder: postgres.Sql, line: Line): Session {
+  // Kept for the whole session, however its transactions end.
+  const kept: Borrowed = { line, handBack: () => {}, discard: () => {} };
+  return Object.assign(
+    statementsOver(builder, (statement) => line.run(statement)),
+    {
+      begin: <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) =>
+        transaction(builder, kept, work, mode),
+    },
+  );
 }
 
 async function transaction<T>(

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Sql } from "../db/connect.ts";
-import { migrate, migrationsDirectory, readMigrations } from "../db/migrate.ts";
+import { migrate } from "../db/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../db/migration.ts";
 import type { Log } from "../log/log.ts";
 import { ensureAdminToken } from "../token/token.ts";
 
@@ -61,7 +62,7 @@ async function login(sql: Sql, database: URL, role: string): Promise<string> {
 }
 
 async function withConnection<Result>(url: string, act: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const sql = connect({ DATABASE_URL: url }, { applicationName: "carillon-start" });
+  const sql = connect({ DATABASE_URL: url }, { max: 2, applicationName: "carillon-start" });
   try {
     return await act(sql);
   } finally {

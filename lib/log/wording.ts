@@ -47,7 +47,12 @@ export const wording = {
   "local.tick-dropped": "a tick was dropped because earlier ones still run; the next minute makes up for it",
   "local.tick-failed": "the tick failed; the next minute is its retry: {error}",
   "local.token": "the admin token is in {file}",
+  "migration.ahead":
+    "the database is ahead of this release, which works with it as it is: nothing was done, and a newer one goes on from there",
   "migration.applied": "migration {number} applied: {name}",
+  "migration.blocked":
+    "migration {number} ({name}) lets others pass and tries again; its lock is held by {by}",
+  "migration.unfinished": "the database is not at this release yet: {left}",
   "parcel.lease-ended": "the lease of parcel {parcel} ended without an answer; its jobs run again, alone",
   "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import { migrate, NewerDatabase } from "../../lib/db/migrate.ts";
 import {
   type Migration,
-  migrate,
+  migrationFrom,
   migrationsDirectory,
-  NewerDatabase,
   readMigrations,
-} from "../../lib/db/migrate.ts";
+} from "../../lib/db/migration.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { schemaDump } from "../support/schema-dump.ts";
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const all = () => readMigrations(migrationsDirectory);
 const applied = () => sql`select number from carillon.migrations order by number`;
-const step = (number: number, text: string): Migration => ({ number, name: `step-${number}`, text });
+const step = (number: number, text: string): Migration => migrationFrom(number, `step-${number}`, text);
 
 describe("the migrations", () => {
   test("are applied in order, and a second time do nothing", async () => {

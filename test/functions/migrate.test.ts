@@ -1,8 +1,13 @@
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { functionRoles } from "../../lib/db/iam-logins.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { runNode } from "../support/run-node.ts";
@@ -24,6 +29,10 @@ afterAll(async () => {
   await database.drop();
 });
 
+const begunAnswer = z.object({
+  PhysicalResourceId: z.string(),
+  Data: z.object({ begunAt: z.string(), state: z.enum(["done", "unfinished"]) }),
+});
 const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:";
 const create = (adminTokenSecret: string): MigrationEvent => ({
   RequestType: "Create",
@@ -36,12 +45,16 @@ const update = (from: string, to: string): MigrationEvent => ({
 });
 
 /** Runs the function as Lambda does: in a process of its own, against a Secrets Manager and through TLS. */
-async function invoke(event: MigrationEvent, secrets: Record<string, string> = {}): Promise<unknown> {
+async function invoke(
+  event: MigrationEvent,
+  secrets: Record<string, string> = {},
+  { ms = 60_000, directory }: { ms?: number; directory?: string } = {},
+): Promise<unknown> {
   const { username, password } = new URL(database.url);
   const master = JSON.stringify({ username, password: decodeURIComponent(password) || "none" });
   const module = `
     const { handler } = await import("./functions/migrate.ts");
-    const result = await handler(JSON.parse(process.env.EVENT), { awsRequestId: "1", getRemainingTimeInMillis: () => 60_000 });
+    const result = await handler(JSON.parse(process.env.EVENT), { awsRequestId: "1", getRemainingTimeInMillis: () => ${ms} });
     console.log(JSON.stringify(result));`;
   const held = Object.entries({ master, ...secrets }).map(
     ([name, text]) => [secretArn + name, text] as const,
@@ -49,6 +62,7 @@ async function invoke(event: MigrationEvent, secrets: Record<string, string> = {
   const { url } = await serveSecrets(Object.fromEntries(held));
   const out = await runNode(module, {
     EVENT: JSON.stringify(event),
+    ...(directory === undefined ? {} : { MIGRATIONS_DIRECTORY: directory }),
     DATABASE_HOST: "localhost",
     DATABASE_PORT: String(await serveTlsBefore("localhost", database.url)),
     DATABASE_NAME: database.name,
@@ -108,7 +122,7 @@ test("running again changes nothing, and does not bring back a token that was de
   await invoke(create("first"), { first: "the-first-token" });
   await sql`delete from carillon.tokens`;
   const again = await invoke(update("first", "first"), { first: "the-first-token" });
-  expect(again).toEqual({ PhysicalResourceId: "carillon-migration", Data: { applied: 0 } });
+  expect(again).toMatchObject({ PhysicalResourceId: "carillon-migration", Data: { state: "done" } });
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
@@ -134,4 +148,74 @@ test("deleting the resource touches nothing", async () => {
 test("an event that is none of CloudFormation's is refused", async () => {
   const odd = { RequestType: "Destroy" } as unknown as MigrationEvent;
   await expect(invoke(odd)).rejects.toThrow("RequestType");
+});
+
+describe("a later release", () => {
+  let newer: string;
+  let number: number;
+  const next = (text: string, name = "later") =>
+    writeFile(path.join(newer, `${String(number).padStart(4, "0")}-${name}.sql`), text);
+
+  beforeEach(async () => {
+    newer = await mkdtemp(path.join(tmpdir(), "carillon-newer-"));
+    await cp(migrationsDirectory, newer, { recursive: true });
+    number = (await readMigrations(newer)).length + 1;
+    await invoke(create("first"), { first: "the-first-token" });
+  });
+  afterEach(() => rm(newer, { recursive: true }));
+
+  test("whose migration needs many calls is asked again until it is through, or an hour is nearly over", async () => {
+    await sql.unsafe("create table carillon.things (id int primary key, marked boolean)");
+    await sql.unsafe("insert into carillon.things select n from generate_series(1, 100) n");
+    await next(`-- carillon: in batches
+      with portion as (select id from carillon.things where id > coalesce($1::text::int, 0) order by id limit 34),
+        written as (update carillon.things t set marked = true from portion p where t.id = p.id)
+      select max(id)::text as place from portion`);
+    const little = { ms: 1, directory: newer };
+    const marked = async () =>
+      (await sql<{ count: number }[]>`select count(*)::int from carillon.things where marked`)[0]?.count;
+
+    const event = update("first", "first");
+    const begun = begunAnswer.parse(await invoke(event, {}, little));
+    expect(begun.Data.state).toBe("unfinished");
+    expect(await marked()).toBe(34);
+    // With what the first call answered, as the CDK's provider passes it on.
+    const again = { ...event, ...begun };
+    expect(await invoke(again, {}, little)).toEqual({ IsComplete: false });
+    expect(await marked()).toBe(68);
+    const begunAt = new Date(Date.now() - 56 * 60_000).toISOString();
+    const late = { ...event, Data: { ...begun.Data, begunAt } };
+    await expect(invoke(late, {}, little)).rejects.toThrow(/After 55 minutes .* has come to 100/);
+    expect(await invoke(again, {}, little)).toEqual({ IsComplete: true });
+    const [applied] = await sql`select name from carillon.migrations where number = ${number}`;
+    expect(applied).toEqual({ name: "later" });
+  });
+
+  test("that failed after its migrations is put back as CloudFormation does it: the former one is called, and accepts", async () => {
+    await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
+    const forth = { first: "the-first-token", second: "the-second-token" };
+    expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
+      Data: { state: "done" },
+    });
+    await sql`delete from carillon.tokens`;
+    const before = await schemaDump(sql);
+    // Its code is back already, and the properties have changed places.
+    const back = begunAnswer.parse(await invoke(update("second", "first"), forth));
+    expect(back.Data.state).toBe("done");
+    expect(await invoke({ ...update("second", "first"), ...back }, forth)).toEqual({ IsComplete: true });
+    expect(await schemaDump(sql)).toBe(before);
+    expect(await sql`select from carillon.tokens`).toEqual([]);
+    // The newer one, mended and deployed again, finds its migration applied.
+    expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
+      Data: { state: "done" },
+    });
+  });
+
+  test("that left a database is no ground for a new stack of an older one, fit for it or not", async () => {
+    await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
+    await invoke(update("first", "first"), {}, { directory: newer });
+    await expect(invoke(create("first"), { first: "the-first-token" })).rejects.toThrow(
+      "Nothing was changed.",
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
+import { migrationTime } from "../../lib/config/migration-time.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
 let stack: Synthesised;
@@ -189,13 +190,15 @@ describe("nothing is public but the API", () => {
     expect(rules).toHaveLength(4);
   });
 
-  test("every function is in the network, save the one that answers to CloudFormation and the one that sends webhooks", () => {
+  test("every function is in the network, save those that answer to CloudFormation and the one that sends webhooks", () => {
     const outside = stack
       .ofType("AWS::Lambda::Function")
       .filter(([, { Properties }]) => !("VpcConfig" in Properties))
       .map(([id]) => id);
     expect(outside.sort()).toEqual([
-      expect.stringMatching(/^MigrationProvider/),
+      expect.stringMatching(/^MigrationProviderframeworkisComplete/),
+      expect.stringMatching(/^MigrationProviderframeworkonEvent/),
+      expect.stringMatching(/^MigrationProviderframeworkonTimeout/),
       expect.stringMatching(/^WebhookSenderFunction/),
     ]);
   });
@@ -246,6 +249,9 @@ describe("order", () => {
     const [migration] = stack.ofType("Custom::CarillonMigration").map(([, each]) => each);
     for (const [id] of stack.ofType("AWS::EC2::VPCEndpoint")) expect(migration?.DependsOn).toContain(id);
     expect(migration?.Properties["migrations"]).toMatch(/^[0-9a-f]{64}$/);
+    // As long as CloudFormation waits at all; the function says before what is left.
+    expect(migration?.Properties["ServiceTimeout"]).toBe("3600");
+    expect(migrationTime.givesUpAfterMinutes).toBeLessThan(60);
     stack.template.hasResourceProperties("AWS::Lambda::Function", {
       Environment: {
         Variables: {

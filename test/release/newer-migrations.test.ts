@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
 import { previousRelease } from "./previous-release.ts";
 import { unsafeIn } from "./unsafe.ts";
 
