@@ -121,13 +121,8 @@ describe("the command", () => {
     spawnSync(process.execPath, ["infra/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
 
   test("prices a stack by the settings that cdk deploy takes", () => {
-    const { stdout } = cost(
-      "-c",
-      "carillon:databaseClass=t4g.small",
-      "-c",
-      "carillon:endpoints=sqs",
-      "--json",
-    );
+    const given = ["databaseClass=t4g.small", "endpoints=sqs,secretsmanager", "lifecycleEvents=none"];
+    const { stdout } = cost("--json", ...given.flatMap((each) => ["-c", `carillon:${each}`]));
     const { sections } = z
       .object({ sections: z.array(z.object({ title: z.string(), lines: z.array(z.custom<Line>()) })) })
       .parse(JSON.parse(stdout));
