@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { synthesised } from "./synthesised.ts";
+import { variants } from "./variants.ts";
+
+// `npm run lint:cfn`: cfn-lint, which knows what CloudFormation takes, reads the template of every set of settings.
+
+const root = path.join(import.meta.dirname, "..", "..");
+const linter = process.env["CARILLON_CFN_LINT"] ?? "cfn-lint";
+const known = "1.58.0";
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Its version, or null where there is none to be run. */
+function versionOf(command: string): string | null {
+  const { status, stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });
+  return status === 0 ? stdout.trim().replace(/^cfn-lint /, "") : null;
+}
+
+function lint(version: string): number {
+  const folder = mkdtempSync(path.join(tmpdir(), "carillon-templates-"));
+  try {
+    const files = Object.entries(variants).map(([name, settings]) => {
+      const file = path.join(folder, `${name.replaceAll(/\W+/g, "-")}.json`);
+      writeFileSync(file, JSON.stringify(synthesised(settings).template.toJSON(), null, 1));
+      return file;
+    });
+    // From the root, where .cfnlintrc says which rules are left out, and why.
+    const { status } = spawnSync(linter, ["--", ...files], { cwd: root, stdio: "inherit" });
+    say(`cfn-lint ${version}: ${files.length} templates, ${status === 0 ? "nothing found" : "see above"}.`);
+    return status ?? 1;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const version = versionOf(linter);
+if (version === null) {
+  say(
+    `Skipped: there is no ${linter} here. pip install cfn-lint==${known}, or name one in CARILLON_CFN_LINT. No template was checked.`,
+  );
+} else {
+  process.exitCode = lint(version);
+}
