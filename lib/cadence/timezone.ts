@@ -53,7 +53,8 @@ function resolvedOnce(name: string): string | null {
 }
 
 const resolvedMax = 2_000;
-const resolved = new Map<string, string | null>();
+// The zone of whoever names none. To ask for it, ICU's data would be loaded by every function that starts.
+const resolved = new Map<string, string | null>([["UTC", "UTC"]]);
 
 function resolvedByIntl(name: string): string | null {
   try {

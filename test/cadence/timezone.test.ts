@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
 
 describe("a zone's name", () => {
@@ -36,6 +36,18 @@ describe("a zone's name", () => {
       const canonical = canonicalTimezone(name);
       expect(canonical, name).not.toBeNull();
       expect(canonicalTimezone(canonical ?? "")).toBe(canonical);
+    }
+  });
+
+  test("UTC is known without asking Intl, which would load its data where a function starts", () => {
+    const asked = vi.spyOn(Intl, "DateTimeFormat");
+    try {
+      expect(canonicalTimezone("UTC")).toBe("UTC");
+      expect(asked).not.toHaveBeenCalled();
+      canonicalTimezone("antarctica/TROLL");
+      expect(asked).toHaveBeenCalledOnce();
+    } finally {
+      asked.mockRestore();
     }
   });
 });
