@@ -31,7 +31,7 @@ const help = `npm run bench -- <name> [--json] [options]
   ingest  commands → schedules by one worker, handed over and through SQS       --schedules 300000 --commands 10000 --runs 3
   growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
   search  pages of each search of schedules and jobs, p50 and p99               --schedules 3000000 --jobs 1000000 --runs 40
-  bundle  size of each function's bundle, and how long a fresh process takes to import it; needs no database   --runs 20
+  bundle  size of each function's bundle against its budget, and how long a fresh process takes to import it; needs no database   --runs 20
   cron    next instants per second on one core, beside croner and cron-parser; needs no database            --runs 3
 
   --lanes N       connections that fire side by side (2)
