@@ -5,6 +5,7 @@ import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
 import { Alarms } from "./alarms.ts";
+import { alarmOnTransactions } from "./alarm-on-transactions.ts";
 import { alarmsOnDatabase } from "./alarms-on-database.ts";
 import { type AlarmsOnJobsProps, alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
@@ -172,6 +173,7 @@ export class Carillon extends Construct {
     );
     alarmsOnJobs({ ...watched, latenessSeconds: settings.alarmLatenessSeconds });
     alarmsOnDatabase(database, { alarms, storageGiB: settings.databaseStorageGiB, connectionsMax });
+    alarmOnTransactions({ alarms, metrics, database });
     if (settings.canaryMinutes > 0) {
       const every = Duration.minutes(settings.canaryMinutes);
       new Canary(this, "Canary", { every, tick: tick.fn, fastWorker: fastWorker.fn, metrics, alarms });

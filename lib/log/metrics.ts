@@ -12,6 +12,7 @@ export const metricUnits = {
   Backlog: "Count",
   DeadStanding: "Count",
   PlanLagMs: "Milliseconds",
+  OldestTransactionMs: "Milliseconds",
   TickMs: "Milliseconds",
   // Workers, by queue.
   Claimed: "Count",

@@ -3,6 +3,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { type Metrics, noMetrics } from "../log/metrics.ts";
 import { readStanding } from "../stats/standing.ts";
+import { oldestTransactionMs } from "./oldest-transaction.ts";
 import type { RolledUp } from "./roll-up.ts";
 
 /** One line of metrics a tick. What cannot be measured now fails no tick that has done its work. */
@@ -22,6 +23,8 @@ export async function measureTick(
         };
   try {
     const { now, due, oldestDueAt, parcels, backlog, dead, plannedTo } = await readStanding(sql);
+    const openMs = await oldestTransactionMs(sql);
+    if (openMs === null) log.warn("tick.transactions-hidden");
     metrics.write({
       ...counts,
       TickMs: ms,
@@ -30,6 +33,7 @@ export async function measureTick(
       OpenParcels: parcels.count,
       Backlog: backlog.count,
       DeadStanding: dead.count,
+      ...(openMs === null ? {} : { OldestTransactionMs: openMs }),
       PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
     });
   } catch (error) {

@@ -44,6 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       shared_buffers: "64MB",
       max_wal_size: "256MB",
       max_connections: "300",
+      max_prepared_transactions: "10",
     },
   });
   const teardown = async () => {
