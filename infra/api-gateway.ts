@@ -3,7 +3,7 @@ import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
-import type { Construct } from "constructs";
+import type { Construct, IConstruct } from "constructs";
 import type { ApiSettings } from "./settings/api.ts";
 
 export interface ApiGatewayProps {
@@ -13,7 +13,7 @@ export interface ApiGatewayProps {
 }
 
 /** What stands before the API's function, whichever kind of API it is. */
-export interface ApiGateway {
+export interface ApiGateway extends IConstruct {
   readonly apiId: string;
   readonly stageName: string;
   /** Where it answers by itself, without a slash at its end. */
@@ -32,6 +32,7 @@ export const accessLogFormat = AccessLogFormat.custom(
     requestId: "$context.requestId",
     time: "$context.requestTime",
     sourceIp: "$context.identity.sourceIp",
+    signedBy: "$context.identity.userArn",
     method: "$context.httpMethod",
     path: "$context.path",
     status: "$context.status",

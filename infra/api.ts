@@ -3,6 +3,9 @@ import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../lib/config/function-limits.ts";
+import { checkApi } from "./api-checks.ts";
+import { ApiDomain } from "./api-domain.ts";
+import type { ApiGateway } from "./api-gateway.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { Database } from "./database.ts";
 import type { FunctionCode } from "./function-code.ts";
@@ -10,7 +13,7 @@ import { HttpGateway } from "./http-gateway.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Network } from "./network.ts";
 import { RestGateway } from "./rest-gateway.ts";
-import type { ApiSettings } from "./settings/api.ts";
+import type { Settings } from "./settings.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
@@ -20,7 +23,7 @@ export interface ApiProps {
   readonly queues: readonly JobQueue[];
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
-  readonly settings: ApiSettings;
+  readonly settings: Settings;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -31,12 +34,15 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
 /** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
 export class Api extends Construct {
   readonly url: string;
+  /** Where a record for a domain name of one's own has to lead to. Undefined: it has none, or its record is made here. */
+  readonly domainTarget: string | undefined;
   /** Requests that were answered 5xx, in a minute. */
   readonly serverErrors: IMetric;
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
     const { settings, logRetention } = props;
+    checkApi(settings);
 
     const fn = new CarillonFunction(this, "Function", {
       entry: "api",
@@ -51,12 +57,49 @@ export class Api extends Construct {
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
     props.webhooks.tell(fn);
+    for (const [name, value] of Object.entries(told(settings))) fn.addEnvironment(name, value);
 
     const gateway =
       settings.apiKind === "rest"
         ? new RestGateway(this, "Rest", { fn, settings, logRetention })
         : new HttpGateway(this, "Http", { fn, settings, logRetention });
-    this.url = gateway.url;
+    const domain = domainOf(this, gateway, settings);
+    this.url = domain?.url ?? gateway.url;
+    this.domainTarget = settings.apiHostedZoneId === undefined ? domain?.target : undefined;
     this.serverErrors = gateway.serverErrors;
   }
+}
+
+/** What the function is told of how it answers whom. */
+function told(settings: Settings): Record<string, string> {
+  const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim } = settings;
+  const callers: Record<Settings["apiAuth"], Record<string, string>> = {
+    token: {},
+    iam: { API_PRINCIPALS: settings.apiPrincipals.join("\n") },
+    jwt: {
+      API_JWT_SCOPE_CLAIM: settings.apiJwtScopeClaim,
+      API_JWT_SCOPE_PREFIX: settings.apiJwtScopePrefix,
+      ...(apiJwtPrefixClaim === undefined ? {} : { API_JWT_PREFIX_CLAIM: apiJwtPrefixClaim }),
+    },
+  };
+  return {
+    API_AUTH: apiAuth,
+    ...callers[apiAuth],
+    ...(apiRatePerToken === undefined ? {} : { API_RATE: apiRatePerToken }),
+    ...(settings.apiRequireIfMatch ? { REQUIRE_IF_MATCH: "true" } : {}),
+    ...(apiCorsOrigins.length === 0 ? {} : { API_CORS_ORIGINS: apiCorsOrigins.join(",") }),
+  };
+}
+
+function domainOf(scope: Construct, gateway: ApiGateway, settings: Settings): ApiDomain | undefined {
+  const {
+    apiDomainName: name,
+    apiCertificateArn: certificateArn,
+    apiHostedZoneId: hostedZoneId,
+    apiHostedZoneName: zoneName,
+  } = settings;
+  if (name === undefined || certificateArn === undefined) return undefined;
+  const zone =
+    hostedZoneId === undefined || zoneName === undefined ? {} : { zone: { hostedZoneId, zoneName } };
+  return new ApiDomain(scope, "Domain", { gateway, name, certificateArn, ...zone });
 }

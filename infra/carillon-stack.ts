@@ -14,6 +14,11 @@ export class CarillonStack extends Stack {
     const carillon = new Carillon(this, "Default", settings);
 
     new CfnOutput(this, "ApiUrl", { value: carillon.url, description: "Where the API answers" });
+    if (carillon.apiDomainTarget !== undefined)
+      new CfnOutput(this, "ApiDomainTarget", {
+        value: carillon.apiDomainTarget,
+        description: "Where a record for the API's domain name has to lead to",
+      });
     new CfnOutput(this, "IngestQueueUrl", {
       value: carillon.ingestQueue.queueUrl,
       description: "Where commands are sent to through SQS",

@@ -53,6 +53,8 @@ interface Watched extends Omit<AlarmsOnJobsProps, "latenessSeconds">, Omit<Dashb
 export class Carillon extends Construct {
   /** Where the API answers. */
   readonly url: string;
+  /** Where a record for the API's own domain name has to lead to. Undefined: it has none, or Route 53 has the record already. */
+  readonly apiDomainTarget: string | undefined;
   /** Where commands are sent to; the target of rules that watch events. */
   readonly ingestQueue: Queue;
   /** The first admin token of the API. */
@@ -158,6 +160,7 @@ export class Carillon extends Construct {
       querying.node.addDependency(migration);
 
     this.url = api.url;
+    this.apiDomainTarget = api.domainTarget;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
   }

@@ -1,5 +1,14 @@
-import { Duration } from "aws-cdk-lib";
-import { HttpApi, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
+import { Aws, Duration } from "aws-cdk-lib";
+import {
+  HttpApi,
+  HttpMethod,
+  HttpRoute,
+  HttpRouteKey,
+  HttpStage,
+  type IHttpRouteAuthorizer,
+  LogGroupLogDestination,
+} from "aws-cdk-lib/aws-apigatewayv2";
+import { HttpIamAuthorizer, HttpJwtAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
@@ -11,6 +20,7 @@ import {
   accessLogs,
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
+import type { ApiSettings } from "./settings/api.ts";
 
 /** An HTTP API: the cheaper and quicker kind, and what is made unless a REST API is asked for. */
 export class HttpGateway extends Construct implements ApiGateway {
@@ -24,8 +34,9 @@ export class HttpGateway extends Construct implements ApiGateway {
     const api = new HttpApi(this, "Api", {
       description: "Carillon",
       createDefaultStage: false,
-      defaultIntegration: new HttpLambdaIntegration("Function", fn, { scopePermissionToRoute: false }),
+      disableExecuteApiEndpoint: settings.apiDomainName !== undefined,
     });
+    addRoutes(api, new HttpLambdaIntegration("Function", fn, { scopePermissionToRoute: false }), settings);
     acknowledge(api, "APIG4", tokensAreAskedBelow);
     new HttpStage(this, "Stage", {
       httpApi: api,
@@ -38,7 +49,30 @@ export class HttpGateway extends Construct implements ApiGateway {
       },
     });
     this.apiId = api.apiId;
-    this.url = api.apiEndpoint;
+    // The API's own attribute may not be read where it is closed, as it is with a domain name.
+    this.url = `https://${api.apiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}`;
     this.serverErrors = api.metricServerError({ period: Duration.minutes(1), statistic: "Sum" });
   }
+}
+
+function addRoutes(httpApi: HttpApi, integration: HttpLambdaIntegration, settings: ApiSettings): void {
+  const authorizer = authorizerOf(settings);
+  if (authorizer === undefined) {
+    new HttpRoute(httpApi, "Every", { httpApi, integration, routeKey: HttpRouteKey.DEFAULT });
+    return;
+  }
+  const add = (path: string, method: HttpMethod, open?: "open") =>
+    httpApi.addRoutes({ path, methods: [method], integration, ...(open ? {} : { authorizer }) });
+  add("/{proxy+}", HttpMethod.ANY);
+  // Whoever looks whether it answers has no signature, and browsers send none when they ask what they may.
+  add("/health", HttpMethod.GET, "open");
+  if (settings.apiCorsOrigins.length > 0) add("/{proxy+}", HttpMethod.OPTIONS, "open");
+}
+
+function authorizerOf(settings: ApiSettings): IHttpRouteAuthorizer | undefined {
+  const { apiAuth, apiJwtIssuer, apiJwtAudience } = settings;
+  if (apiAuth === "iam") return new HttpIamAuthorizer();
+  if (apiAuth === "jwt" && apiJwtIssuer !== undefined)
+    return new HttpJwtAuthorizer("Jwt", apiJwtIssuer, { jwtAudience: apiJwtAudience });
+  return undefined;
 }

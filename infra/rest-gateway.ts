@@ -1,8 +1,17 @@
 import { Aws, Duration, Names, Stack } from "aws-cdk-lib";
-import { EndpointType, LambdaIntegration, LogGroupLogDestination, RestApi } from "aws-cdk-lib/aws-apigateway";
+import {
+  ApiKey,
+  AuthorizationType,
+  EndpointType,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  Period,
+  RestApi,
+} from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
+import { ApiFirewall } from "./api-firewall.ts";
 import {
   type ApiGateway,
   type ApiGatewayProps,
@@ -10,6 +19,7 @@ import {
   accessLogs,
   tokensAreAskedBelow,
 } from "./api-gateway.ts";
+import type { ApiSettings } from "./settings/api.ts";
 
 /** A REST API: dearer, for whoever wants a firewall before it or keys with a quota. */
 export class RestGateway extends Construct implements ApiGateway {
@@ -27,6 +37,7 @@ export class RestGateway extends Construct implements ApiGateway {
       endpointTypes: [EndpointType.REGIONAL],
       // There is one such role in an account and region: to make it takes the place of whatever was there.
       cloudWatchRole: settings.apiMakesLogRole,
+      disableExecuteApiEndpoint: settings.apiDomainName !== undefined,
       deployOptions: {
         stageName: this.stageName,
         throttlingRateLimit: settings.apiRequestsPerSecond,
@@ -36,9 +47,15 @@ export class RestGateway extends Construct implements ApiGateway {
       },
     });
     giveReasons(api);
-    const toFunction = new LambdaIntegration(fn, { scopePermissionToMethod: false });
-    api.root.addMethod("ANY", toFunction);
-    api.root.addProxy({ anyMethod: false }).addMethod("ANY", toFunction);
+    addMethods(api, new LambdaIntegration(fn, { scopePermissionToMethod: false }), settings);
+    addKeys(api, settings);
+    const { apiFirewall, apiWebAclArn, apiFirewallRequests } = settings;
+    if (apiFirewall || apiWebAclArn !== undefined)
+      new ApiFirewall(this, "Firewall", {
+        stageArn: api.deploymentStage.stageArn,
+        webAclArn: apiWebAclArn,
+        requestsPerAddress: apiFirewallRequests,
+      });
 
     this.apiId = api.restApiId;
     this.url = `https://${api.restApiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}/${this.stageName}`;
@@ -47,6 +64,41 @@ export class RestGateway extends Construct implements ApiGateway {
       statistic: "Sum",
     });
   }
+}
+
+function addMethods(api: RestApi, toFunction: LambdaIntegration, settings: ApiSettings): void {
+  const apiKeyRequired = settings.apiKeyNames.length > 0;
+  const isSigned = settings.apiAuth === "iam";
+  const guarded = {
+    apiKeyRequired,
+    authorizationType: isSigned ? AuthorizationType.IAM : AuthorizationType.NONE,
+  };
+  // What a proxy of the root gets, the root gets as well.
+  const proxy = api.root.addProxy({ anyMethod: false });
+  proxy.addMethod("ANY", toFunction, guarded);
+  if (!apiKeyRequired && !isSigned) return;
+  // Whoever looks whether it answers has neither, and browsers send neither when they ask what they may.
+  api.root.addResource("health").addMethod("GET", toFunction);
+  if (settings.apiCorsOrigins.length > 0) proxy.addMethod("OPTIONS", toFunction);
+}
+
+/** Each key has the limits of the plan to itself. */
+function addKeys(api: RestApi, settings: ApiSettings): void {
+  const { apiKeyNames, apiKeyRequestsPerDay } = settings;
+  if (apiKeyNames.length === 0) return;
+  const plan = api.addUsagePlan("Plan", {
+    description: "Carillon: what each API key may ask",
+    apiStages: [{ stage: api.deploymentStage }],
+    throttle: {
+      rateLimit: settings.apiKeyRequestsPerSecond ?? settings.apiRequestsPerSecond,
+      burstLimit: settings.apiRequestBurst,
+    },
+    ...(apiKeyRequestsPerDay === undefined
+      ? {}
+      : { quota: { limit: apiKeyRequestsPerDay, period: Period.DAY } }),
+  });
+  // By its description, since two keys of one name in an account would keep the second deployment out.
+  for (const name of apiKeyNames) plan.addApiKey(new ApiKey(api, `Key ${name}`, { description: name }));
 }
 
 function giveReasons(api: RestApi): void {

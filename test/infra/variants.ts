@@ -95,6 +95,47 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "REST API": { apiKind: "rest", apiMakesLogRole: "true" },
 
+  "REST API that is guarded": {
+    apiKind: "rest",
+    apiAuth: "iam",
+    apiPrincipals: ["arn:aws:iam::123456789012:role/deployer admin"],
+    apiFirewall: "true",
+    apiFirewallRequests: 2_000,
+    apiKeyNames: "billing,reports",
+    apiKeyRequestsPerSecond: "10",
+    apiKeyRequestsPerDay: 100_000,
+    apiCorsOrigins: "https://app.example.com",
+    apiDomainName: "carillon.example.com",
+    apiCertificateArn: `arn:aws:acm:${account}:certificate/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
+  },
+
+  "REST API behind a firewall of one's own": {
+    apiKind: "rest",
+    apiWebAclArn: `arn:aws:wafv2:${account}:regional/webacl/ours/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
+    apiRatePerToken: "100/s",
+    apiRequireIfMatch: "true",
+  },
+
+  "HTTP API for signed requests": {
+    apiAuth: "iam",
+    apiPrincipals:
+      "arn:aws:iam::123456789012:role/deployer admin, arn:aws:iam::123456789012:role/billing-* write billing:",
+  },
+
+  "HTTP API for JWTs, under a name of its own": {
+    apiAuth: "jwt",
+    apiJwtIssuer: "https://login.example.com/",
+    apiJwtAudience: "carillon",
+    apiJwtScopeClaim: "permissions",
+    apiJwtScopePrefix: "scheduler:",
+    apiJwtPrefixClaim: "https://example.com/tenant",
+    apiCorsOrigins: "https://app.example.com,http://localhost:5173",
+    apiDomainName: "carillon.example.com",
+    apiCertificateArn: `arn:aws:acm:${account}:certificate/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
+    apiHostedZoneId: "Z0123456789ABCDEFGHIJ",
+    apiHostedZoneName: "example.com",
+  },
+
   "longest lists": {
     ingestPrefix: "p".repeat(255),
     metricsNamespace: "n".repeat(255),

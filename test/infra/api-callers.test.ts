@@ -1,0 +1,236 @@
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, describe, expect, test } from "vitest";
+import { checkApi } from "../../infra/api-checks.ts";
+import { settingsShape } from "../../infra/settings.ts";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+import { variants } from "./variants.ts";
+
+/** By method and path, or `$default`: how a caller is authorised there. */
+function routesOf(stack: Synthesised): Record<string, unknown> {
+  const routes = stack.ofType("AWS::ApiGatewayV2::Route").map(([, { Properties }]) => Properties);
+  return Object.fromEntries(
+    routes.map(({ RouteKey, AuthorizationType = "NONE" }) => [RouteKey, AuthorizationType]),
+  );
+}
+
+function methodsOf(stack: Synthesised): Record<string, unknown> {
+  const methods = stack.ofType("AWS::ApiGateway::Method").map(([, { Properties }]) => {
+    const { HttpMethod, ResourceId, AuthorizationType, ApiKeyRequired = false } = Properties;
+    const parent = stack.resources[idIn(ResourceId)]?.Properties["PathPart"] ?? "";
+    return [`${HttpMethod} /${parent}`, [AuthorizationType, ApiKeyRequired]];
+  });
+  return Object.fromEntries(methods);
+}
+
+function environmentOf(stack: Synthesised): Record<string, unknown> {
+  const [found] = stack.ofType("AWS::Lambda::Function").filter(([id]) => id.startsWith("ApiFunction"));
+  return Object(Object(found?.[1].Properties["Environment"]).Variables);
+}
+
+function callersOf(stack: Synthesised): unknown[] {
+  return stack
+    .ofType("AWS::Lambda::Permission")
+    .filter(([, { Properties }]) => idIn(Properties["FunctionName"]).startsWith("ApiFunction"))
+    .map(([, { Properties }]) => [Properties["Principal"], JSON.stringify(Properties["SourceArn"])]);
+}
+
+describe("an HTTP API for signed requests", () => {
+  let stack: Synthesised;
+  beforeAll(() => {
+    stack = synthesised(variants["HTTP API for signed requests"]);
+  });
+
+  test("hands on nothing that is not signed, but for the probe", () => {
+    expect(routesOf(stack)).toEqual({ "ANY /{proxy+}": "AWS_IAM", "GET /health": "NONE" });
+  });
+
+  test("tells the function whom it may believe, and lets nobody else invoke it", () => {
+    expect(environmentOf(stack)).toMatchObject({
+      API_AUTH: "iam",
+      API_PRINCIPALS:
+        "arn:aws:iam::123456789012:role/deployer admin\narn:aws:iam::123456789012:role/billing-* write billing:",
+    });
+    const [[api] = []] = stack.ofType("AWS::ApiGatewayV2::Api");
+    expect(callersOf(stack)).toEqual([
+      ["apigateway.amazonaws.com", expect.stringContaining(`{"Ref":"${api}"}`)],
+    ]);
+  });
+});
+
+describe("an HTTP API for JWTs, under a name of its own", () => {
+  let stack: Synthesised;
+  beforeAll(() => {
+    stack = synthesised(variants["HTTP API for JWTs, under a name of its own"]);
+  });
+
+  test("hands on nothing without a JWT of the issuer, but for the probe and for what browsers ask", () => {
+    expect(routesOf(stack)).toEqual({
+      "ANY /{proxy+}": "JWT",
+      "GET /health": "NONE",
+      "OPTIONS /{proxy+}": "NONE",
+    });
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Authorizer", {
+      AuthorizerType: "JWT",
+      IdentitySource: ["$request.header.Authorization"],
+      JwtConfiguration: { Issuer: "https://login.example.com/", Audience: ["carillon"] },
+    });
+    expect(environmentOf(stack)).toMatchObject({
+      API_AUTH: "jwt",
+      API_JWT_SCOPE_CLAIM: "permissions",
+      API_JWT_SCOPE_PREFIX: "scheduler:",
+      API_JWT_PREFIX_CLAIM: "https://example.com/tenant",
+      API_CORS_ORIGINS: "https://app.example.com,http://localhost:5173",
+    });
+  });
+
+  test("answers under its name alone, by TLS 1.2 or newer", () => {
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Api", { DisableExecuteApiEndpoint: true });
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::DomainName", {
+      DomainName: "carillon.example.com",
+      DomainNameConfigurations: [Match.objectLike({ EndpointType: "REGIONAL", SecurityPolicy: "TLS_1_2" })],
+    });
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::ApiMapping", { Stage: "$default" });
+    stack.template.hasResourceProperties("AWS::Route53::RecordSet", {
+      Name: "carillon.example.com.",
+      HostedZoneId: "Z0123456789ABCDEFGHIJ",
+      Type: "A",
+    });
+    stack.template.hasOutput("ApiUrl", { Value: "https://carillon.example.com" });
+  });
+
+  test("leaves what browsers are told to the function", () => {
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::Api", { CorsConfiguration: Match.absent() });
+  });
+});
+
+describe("a REST API that is guarded", () => {
+  let stack: Synthesised;
+  beforeAll(() => {
+    stack = synthesised(variants["REST API that is guarded"]);
+  });
+
+  test("hands on nothing that is not signed and has no key, but for the probe and for what browsers ask", () => {
+    expect(methodsOf(stack)).toEqual({
+      "ANY /": ["AWS_IAM", true],
+      "ANY /{proxy+}": ["AWS_IAM", true],
+      "GET /health": ["NONE", false],
+      "OPTIONS /": ["NONE", false],
+      "OPTIONS /{proxy+}": ["NONE", false],
+    });
+  });
+
+  test("gives each key its limits, and no key a value that stands in the template", () => {
+    stack.template.hasResourceProperties("AWS::ApiGateway::UsagePlan", {
+      Throttle: { RateLimit: 10, BurstLimit: 25 },
+      Quota: { Limit: 100_000, Period: "DAY" },
+    });
+    const keys = stack.ofType("AWS::ApiGateway::ApiKey").map(([, { Properties }]) => Properties);
+    expect(keys.map(({ Description, Value }) => [Description, Value])).toEqual([
+      ["billing", undefined],
+      ["reports", undefined],
+    ]);
+    stack.template.resourceCountIs("AWS::ApiGateway::UsagePlanKey", 2);
+  });
+
+  test("stands behind a firewall that bounds each address and looks for nothing in bodies, which are callers' data", () => {
+    const [acl] = stack.ofType("AWS::WAFv2::WebACL");
+    const rules: Record<string, unknown>[] = Object(acl?.[1].Properties["Rules"]);
+    expect(rules[0]).toMatchObject({
+      Action: { Block: {} },
+      Statement: { RateBasedStatement: { AggregateKeyType: "IP", Limit: 2_000 } },
+    });
+    const common = Object(rules.find(({ Name }) => Name === "AWSManagedRulesCommonRuleSet")?.["Statement"]);
+    const counted: { Name: string; ActionToUse: unknown }[] =
+      common.ManagedRuleGroupStatement.RuleActionOverrides;
+    expect(counted.map(({ Name }) => Name)).toContain("SizeRestrictions_BODY");
+    for (const { ActionToUse } of counted) expect(ActionToUse).toEqual({ Count: {} });
+    stack.template.hasResourceProperties("AWS::WAFv2::WebACLAssociation", {
+      ResourceArn: { "Fn::Join": ["", Match.arrayWith([Match.stringLikeRegexp("/restapis/")])] },
+      WebACLArn: { "Fn::GetAtt": [acl?.[0], "Arn"] },
+    });
+  });
+
+  test("answers under its name alone; where the record has to lead to is told", () => {
+    stack.template.hasResourceProperties("AWS::ApiGateway::RestApi", { DisableExecuteApiEndpoint: true });
+    const [[api] = []] = stack.ofType("AWS::ApiGateway::RestApi");
+    stack.template.hasResourceProperties("AWS::ApiGatewayV2::ApiMapping", { ApiId: { Ref: api } });
+    stack.template.resourceCountIs("AWS::Route53::RecordSet", 0);
+    stack.template.hasOutput("ApiUrl", { Value: "https://carillon.example.com" });
+    stack.template.hasOutput("ApiDomainTarget", {
+      Value: { "Fn::GetAtt": [Match.anyValue(), "RegionalDomainName"] },
+    });
+  });
+});
+
+test("a web ACL that is there already is put before the API as it is", () => {
+  const settings = variants["REST API behind a firewall of one's own"];
+  const stack = synthesised(settings);
+  stack.template.resourceCountIs("AWS::WAFv2::WebACL", 0);
+  stack.template.hasResourceProperties("AWS::WAFv2::WebACLAssociation", {
+    WebACLArn: settings?.["apiWebAclArn"],
+  });
+  expect(environmentOf(stack)).toMatchObject({
+    API_RATE: "100/s",
+    REQUIRE_IF_MATCH: "true",
+    API_AUTH: "token",
+  });
+});
+
+const jwt = { apiAuth: "jwt", apiJwtIssuer: "https://login.example.com", apiJwtAudience: "carillon" };
+const principal = "arn:aws:iam::123456789012:role/deployer admin";
+const certificate = "arn:aws:acm:eu-central-1:123456789012:certificate/a";
+
+const listOf = (nameOf: (number: number) => string, count: number) =>
+  Array.from({ length: count }, (_, number) => nameOf(100 + number));
+const longestList = listOf((n) => `arn:aws:events:eu-central-1:123456789012:event-bus/customer-${n}`, 14);
+const longestQueues = listOf((n) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`, 14);
+const longestOrigins = listOf((n) => `https://app-of-customer-${n}.example.com`, 22);
+
+test.each([
+  [{ apiFirewall: true }, "apiFirewall: an HTTP API takes it not; set apiKind to rest"],
+  [{ apiKeyNames: "billing" }, "apiKeyNames: an HTTP API takes it not"],
+  [{ apiMakesLogRole: true }, "apiMakesLogRole: an HTTP API takes it not"],
+  [{ apiKind: "rest", apiKeyRequestsPerDay: 10 }, "name for whom keys are made"],
+  [{ apiAuth: "iam" }, "with apiAuth iam nobody may call who is not named"],
+  [{ apiPrincipals: principal }, "they count with apiAuth iam alone"],
+  [{ ...jwt, apiJwtAudience: "" }, "both are needed"],
+  [{ ...jwt, apiKind: "rest" }, "a REST API checks no JWTs"],
+  [{ ...jwt, apiAuth: "token" }, "they count with apiAuth jwt alone"],
+  [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: one goes with the other"],
+  [
+    { apiDomainName: "a.example.com", apiCertificateArn: certificate, apiHostedZoneId: "Z1A" },
+    "apiHostedZoneId, apiHostedZoneName: one goes with the other",
+  ],
+  [
+    {
+      apiDomainName: "a.example.org",
+      apiCertificateArn: certificate,
+      apiHostedZoneId: "Z1A",
+      apiHostedZoneName: "example.com",
+    },
+    "a.example.org does not lie in example.com",
+  ],
+  [
+    { targetBusArns: longestList, targetQueueArns: longestQueues, apiCorsOrigins: longestOrigins },
+    "together they take 2400 characters",
+  ],
+])("what does not go together is said (%#)", (settings, sentence) => {
+  const given = Object.entries(settings).filter(([, value]) => value !== "");
+  expect(() => checkApi(settingsShape.parse(Object.fromEntries(given)))).toThrow(sentence);
+});
+
+test.each([
+  [
+    "apiPrincipals",
+    "arn:aws:iam::123456789012:role/service/deployer admin",
+    "without the path before its name",
+  ],
+  ["apiPrincipals", "arn:aws:iam::123456789012:role/deployer", "it takes principals with a scope"],
+  ["apiPrincipals", "* admin", "without the path before its name"],
+  ["apiPrincipals", "arn:aws:iam::*:role/deployer admin", "without the path before its name"],
+  ["apiCorsOrigins", "*", "it takes origins such as"],
+  ["apiRatePerToken", "100", "it takes a rate like"],
+  ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
+])("%s takes no %j", (name, value, sentence) => {
+  expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);
+});
