@@ -107,7 +107,9 @@ export class Dashboard extends Construct {
     return [
       graph("Database: processors (%)", ofDatabase("CPUUtilization", "Average")),
       graph("Database: connections", ofDatabase("DatabaseConnections", "Maximum")),
-      graph("Database: free storage (bytes)", ofDatabase("FreeStorageSpace", "Minimum")),
+      metrics.kind === "serverless"
+        ? graph("Database: capacity units", ofDatabase("ServerlessDatabaseCapacity", "Maximum"))
+        : graph("Database: free storage (bytes)", ofDatabase("FreeStorageSpace", "Minimum")),
     ];
   }
 

@@ -44,7 +44,8 @@ export interface DatabaseMetrics {
   of(name: string, options: MetricOptions): IMetric;
 }
 
-interface AdmittingByIam {
+/** What IAM lets somebody into. */
+export interface AdmittingByIam {
   grantConnect(grantee: IGrantable, user: string): unknown;
 }
 

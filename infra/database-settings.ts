@@ -7,7 +7,10 @@ type Kind = Settings["database"];
 const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   databaseClass: ["rds"],
   databaseStorageGiB: ["rds", "existing"],
-  databaseBackupDays: ["rds"],
+  databaseBackupDays: ["rds", "aurora"],
+  databaseCapacityMin: ["aurora"],
+  databaseCapacityMax: ["aurora"],
+  databaseProxy: ["rds", "aurora"],
   databaseHost: ["existing", "external"],
   databasePort: ["existing", "external"],
   databaseName: ["existing", "external"],
@@ -31,9 +34,11 @@ export function checkDatabaseSettings(settings: Settings, inBroughtVpc: boolean)
     if (kinds.includes(database) || isSame(given[name], asByDefault[name])) continue;
     throw new Error(`${name}: it belongs to database ${kinds.join(" or ")}, and database is ${database}`);
   }
+  if (settings.databaseCapacityMin > settings.databaseCapacityMax)
+    throw new Error("databaseCapacityMin: it is at most databaseCapacityMax");
   if (settings.databaseNetworks.length > 0 && !settings.functionsInVpc)
     throw new Error("databaseNetworks: functions outside of a VPC connect where they like; leave it out");
-  const reached = database === "rds" || inBroughtVpc || !settings.functionsInVpc;
+  const reached = database === "rds" || database === "aurora" || inBroughtVpc || !settings.functionsInVpc;
   if (reached) return;
   const otherwise =
     database === "external" ? ", or let functions stand outside with functionsInVpc=false" : "";

@@ -1,7 +1,10 @@
 import { Stack } from "aws-cdk-lib";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnSecurityGroupEgress, Port } from "aws-cdk-lib/aws-ec2";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { auroraCluster } from "./aurora-cluster.ts";
+import { FunctionsProxy } from "./database-proxy.ts";
 import type { DatabaseMetrics, DatabaseServer, DatabaseUser, Entrance, Way } from "./database-server.ts";
 import { existingDatabase } from "./existing-database.ts";
 import { externalDatabase } from "./external-database.ts";
@@ -22,20 +25,30 @@ export class Database extends Construct {
   readonly metrics: DatabaseMetrics | undefined;
   /** Another text where the functions' users are to be let in in another way: the migration then runs again. */
   readonly logins: string;
+  /** Of a proxy, how many of its connections it cannot share. None: there is no proxy. */
+  readonly pinned: IMetric | undefined;
   private readonly server: DatabaseServer;
+  /** Where functions come in; the migration, which makes their users, goes to the server itself. */
+  private readonly entrance: Entrance;
 
-  constructor(scope: Construct, id: string, { network, settings, maxConnections }: DatabaseProps) {
+  constructor(scope: Construct, id: string, props: DatabaseProps) {
     super(scope, id);
-    this.server = makeServer(this, network, settings, maxConnections);
-    this.metrics = this.server.metrics;
-    this.logins = this.server.roleSecrets === undefined ? "iam" : `secret ${settings.databasePasswords}`;
-    if (network.place !== undefined) openWay(this, network.place, this.server.way);
+    const { network, settings } = props;
+    const { server, proxy } = makeServer(this, props);
+    this.server = server;
+    this.entrance = proxy ?? server;
+    this.metrics = server.metrics;
+    this.pinned = proxy?.pinned;
+    this.logins = proxy === undefined ? loginsOf(server, settings) : "iam, by a proxy";
+    if (network.place === undefined) return;
+    // All functions are of one group, so that those who use a proxy could reach the server as well; it has no login for them there.
+    for (const { way } of proxy === undefined ? [server] : [server, proxy]) openWay(this, network.place, way);
   }
 
   /** Lets a function in as this user and as no other, and tells it where. */
   admit(fn: LambdaFunction, user: DatabaseUser): void {
-    this.tellWhere(fn, this.server);
-    this.server.admit(fn, user);
+    this.tellWhere(fn, this.entrance);
+    this.entrance.admit(fn, user);
   }
 
   /** Lets the migration in as the owner of everything, who gives the functions' users their logins. */
@@ -45,6 +58,7 @@ export class Database extends Construct {
     fn.addEnvironment("DATABASE_SECRET_ARN", masterSecret.secretArn);
     masterSecret.grantRead(fn);
     fn.addEnvironment("DATABASE_AUTH", roleSecrets === undefined ? "iam" : "secret");
+    if (this.pinned !== undefined) fn.addEnvironment("DATABASE_PROXY", "true");
     if (roleSecrets === undefined) return;
     const arns = Object.entries(roleSecrets).map(([role, secret]) => [role, secret.secretArn]);
     fn.addEnvironment("DATABASE_ROLE_SECRETS", Stack.of(this).toJsonString(Object.fromEntries(arns)));
@@ -59,16 +73,29 @@ export class Database extends Construct {
   }
 }
 
-function makeServer(
-  scope: Construct,
-  network: Network,
-  settings: Settings,
-  maxConnections: number,
-): DatabaseServer {
-  if (settings.database === "existing") return existingDatabase(scope, settings);
-  if (settings.database === "external") return externalDatabase(scope, settings);
-  if (network.place === undefined) throw new Error("A database of our own stands in a VPC.");
-  return rdsInstance(scope, { ...settings, place: network.place, maxConnections });
+function loginsOf({ roleSecrets }: DatabaseServer, { databasePasswords }: Settings): string {
+  return roleSecrets === undefined ? "iam" : `passwords ${databasePasswords}`;
+}
+
+interface Made {
+  readonly server: DatabaseServer;
+  readonly proxy?: FunctionsProxy;
+}
+
+function makeServer(scope: Construct, { network, settings, maxConnections }: DatabaseProps): Made {
+  if (settings.database === "existing") return { server: existingDatabase(scope, settings) };
+  if (settings.database === "external") return { server: externalDatabase(scope, settings) };
+  const { place } = network;
+  if (place === undefined) throw new Error("A database of our own stands in a VPC.");
+  const make = { rds: rdsInstance, aurora: auroraCluster }[settings.database];
+  const server = make(scope, { ...settings, place, maxConnections });
+  if (!settings.databaseProxy) return { server };
+  const { target, database } = server;
+  const logRetention = settings.logRetentionDays;
+  return {
+    server,
+    proxy: new FunctionsProxy(scope, "Proxy", { place, target, database, maxConnections, logRetention }),
+  };
 }
 
 /** The functions' group lets nothing out by itself. */

@@ -5,10 +5,12 @@ import {
   DatabaseInstanceEngine,
   ParameterGroup,
   PostgresEngineVersion,
+  ProxyTarget,
   StorageType,
 } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
+import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import type { Place } from "./network.ts";
 import { ownDatabaseName, parametersDescription, serverParameters } from "./server-parameters.ts";
@@ -28,12 +30,8 @@ export interface RdsInstanceProps {
 const STORAGE_GROWTH = 5;
 const PORT = 5432;
 
-export interface OwnInstance extends DatabaseServer {
-  readonly instance: DatabaseInstance;
-}
-
 /** Postgres on RDS: encrypted, TLS only, in no public subnet, and gone with a snapshot alone. */
-export function rdsInstance(scope: Construct, props: RdsInstanceProps): OwnInstance {
+export function rdsInstance(scope: Construct, props: RdsInstanceProps): DatabaseServer & ProxiedServer {
   const { place } = props;
   const securityGroup = place.securityGroup("Database", "Database of Carillon");
 
@@ -75,7 +73,8 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): OwnInsta
   const { secret } = instance;
   if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
   return {
-    instance,
+    target: ProxyTarget.fromInstance(instance),
+    database: instance,
     host: instance.dbInstanceEndpointAddress,
     port: instance.dbInstanceEndpointPort,
     name: ownDatabaseName,

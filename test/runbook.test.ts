@@ -14,8 +14,10 @@ describe("the runbook", () => {
   let linked: string[];
 
   beforeAll(() => {
-    linked = synthesised({ runbookUrl: "https://wiki.example.com/runbook" })
-      .ofType("AWS::CloudWatch::Alarm")
+    const runbookUrl = "https://wiki.example.com/runbook";
+    // Each kind of database has alarms of its own.
+    linked = [{}, { database: "aurora", databaseProxy: true }]
+      .flatMap((settings) => synthesised({ ...settings, runbookUrl }).ofType("AWS::CloudWatch::Alarm"))
       .map(([, { Properties }]) => String(Properties["AlarmDescription"]))
       .map((description) => / https:\/\/wiki\.example\.com\/runbook#([a-z-]+)$/.exec(description)?.[1] ?? "");
   });

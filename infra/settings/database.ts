@@ -1,16 +1,29 @@
 import { z } from "zod";
 import { textList, wholeNumber, yesOrNo } from "./shapes.ts";
 
+function capacityUnits(min: number) {
+  const takes = `it takes a number of capacity units from ${min} to 256, in halves`;
+  return z.coerce.number(takes).multipleOf(0.5, takes).min(min, takes).max(256, takes);
+}
+
 /** The database. */
 export const databaseSettings = {
-  /** Where it runs: rds makes an RDS instance, existing takes an RDS instance that there is, external any other Postgres, by passwords. */
-  database: z.enum(["rds", "existing", "external"], "it takes rds, existing or external").default("rds"),
+  /** Where it runs: rds makes an RDS instance, aurora an Aurora Serverless v2 cluster, existing takes an RDS instance that there is, external any other Postgres, by passwords. */
+  database: z
+    .enum(["rds", "aurora", "existing", "external"], "it takes rds, aurora, existing or external")
+    .default("rds"),
   /** The RDS instance class, without its "db." prefix. */
   databaseClass: z
     .string()
     .regex(/^[a-z0-9]+\.[a-z0-9]+$/, 'it takes an instance class such as "t4g.micro"')
     .default("t4g.micro"),
-  /** How many connections the database takes. None given: 100 for each GiB of its class's memory. Changed alone, it counts from the next restart of the database. */
+  /** How many capacity units an Aurora cluster has at least, of some 2 GiB each. Nought would save nothing: the tick asks each minute, so it never pauses. */
+  databaseCapacityMin: capacityUnits(0.5).default(0.5),
+  /** How many capacity units an Aurora cluster has at most; with a standby, each of the two. */
+  databaseCapacityMax: capacityUnits(1).default(4),
+  /** Whether functions connect through RDS Proxy, by which more of them run at once than the database has connections. */
+  databaseProxy: yesOrNo().default(false),
+  /** How many connections the database takes. None given: 100 for each GiB of its memory, for an Aurora cluster at its largest. Changed alone, it counts from the next restart of the database. */
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
   /** The storage that the database starts with, in GiB; it grows by itself to five times this. */
   databaseStorageGiB: wholeNumber(20, 10_000).default(20),

@@ -10,7 +10,7 @@ export async function setPasswordLogins(
   for (const { role, password } of logins) {
     // Only base64 and signs that mean nothing in SQL; and no statement of this kind takes parameters.
     await tx.unsafe(`alter role ${role} password '${scramVerifier(password)}'`);
-    await letIn(tx, role);
+    await letIn(tx, role, "closed");
   }
 }
 

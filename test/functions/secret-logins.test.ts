@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { assemble as assembleTick } from "../../functions/tick.ts";
 import type { Assembled } from "../../lib/config/function.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { type FunctionRole, functionRoles } from "../../lib/db/iam-logins.ts";
+import { type FunctionRole, functionRoles, grantIamLogins } from "../../lib/db/iam-logins.ts";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { runNode } from "../support/run-node.ts";
 import { type SecretsManager, type SecretVersions, serveSecrets } from "../support/secrets-manager.ts";
@@ -178,4 +178,21 @@ test("a secret that is wrong, gone or unreadable fails the statement without tel
   expect(await refusal()).toMatchObject({ cause: { name: "ResourceNotFoundException" } });
   at.secrets[arn] = right;
   expect(await sql`select current_user::text as me`).toEqual([{ me: "carillon_tick" }]);
+});
+
+test("the server closes sessions of functions that idle, and keeps those that a proxy shares", async () => {
+  await migrate(await world());
+  const owner = connect({ DATABASE_URL: databaseUrl });
+  onTestFinished(() => owner.end());
+  await owner`create role rds_iam`;
+  const closing = async () => {
+    const [kept] = await owner<{ roles: number }[]>`
+      select count(*)::int as roles from pg_db_role_setting
+      where setdatabase = (select oid from pg_database where datname = 'shop') and 'idle_session_timeout=60s' = any(setconfig)`;
+    return kept?.roles;
+  };
+  await owner.begin((tx) => grantIamLogins(tx, "closed"));
+  expect(await closing()).toBe(functionRoles.length);
+  await owner.begin((tx) => grantIamLogins(tx, "kept"));
+  expect(await closing()).toBe(0);
 });

@@ -36,6 +36,14 @@ describe("the connection budget", () => {
     expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("say in databaseMaxConnections");
   });
 
+  test("is what an Aurora cluster has memory for at its largest, and less where it may become tiny", () => {
+    const aurora = { database: "aurora", databaseCapacityMin: 1 } as const;
+    expect(takenBy({ ...aurora, databaseCapacityMax: 1 })).toBe(200);
+    expect(takenBy({ ...aurora, databaseCapacityMax: 16 })).toBe(3_200);
+    expect(takenBy({ ...aurora, databaseCapacityMax: 256 })).toBe(5_000);
+    expect(takenBy({ ...aurora, databaseCapacityMin: 0.5, databaseCapacityMax: 256 })).toBe(2_000);
+  });
+
   test("is what the database is told", () => {
     const told = (settings: Record<string, unknown>) =>
       synthesised(settings).ofType("AWS::RDS::DBParameterGroup")[0]?.[1].Properties["Parameters"];

@@ -41,6 +41,17 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseMaxConnections: 400,
   },
 
+  "Aurora, highly available": {
+    database: "aurora",
+    databaseCapacityMin: "1.5",
+    databaseCapacityMax: 8,
+    highlyAvailable: true,
+  },
+
+  "Aurora behind RDS Proxy": { database: "aurora", databaseProxy: "true" },
+
+  "RDS behind RDS Proxy": { databaseProxy: true },
+
   "external database": {
     ...broughtVpc,
     database: "external",

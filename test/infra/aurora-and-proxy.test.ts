@@ -1,0 +1,203 @@
+import { Match } from "aws-cdk-lib/assertions";
+import { beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { functionRoles } from "../../lib/db/iam-logins.ts";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+
+const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });
+
+let stack: Synthesised;
+beforeAll(() => {
+  stack = synthesised({ database: "aurora", databaseProxy: true });
+});
+
+function only(from: Synthesised, type: string): { id: string; properties: Record<string, unknown> } {
+  const [[id, { Properties: properties }] = ["", { Properties: {} }], ...others] = from.ofType(type);
+  expect([id === "", others]).toEqual([false, []]);
+  return { id, properties };
+}
+
+function toldOf(from: Synthesised, variable: string): Record<string, unknown>[] {
+  return from
+    .ofType("AWS::Lambda::Function")
+    .map(([, { Properties }]) => environment.safeParse(Properties["Environment"]).data?.Variables ?? {})
+    .filter((variables) => variable in variables);
+}
+
+const policy = z.object({ Statement: z.array(z.object({ Action: z.unknown(), Resource: z.unknown() })) });
+
+/** Who may connect, to what, and as which user. */
+function mayConnect(from: Synthesised): { to: string; on: string; user: string | undefined }[] {
+  return from.ofType("AWS::IAM::Policy").flatMap(([to, { Properties }]) =>
+    policy
+      .parse(Properties["PolicyDocument"])
+      .Statement.filter(({ Action }) => Action === "rds-db:connect")
+      .flatMap(({ Resource }): unknown[] => (Array.isArray(Resource) ? Resource : [Resource]))
+      .map((resource) => {
+        const on = JSON.stringify(resource);
+        return { to, on, user: /\/(\w+)"/.exec(on)?.[1] };
+      }),
+  );
+}
+
+describe("an Aurora cluster", () => {
+  test("is encrypted, closed, backed up and gone with a snapshot alone, as an instance is", () => {
+    stack.template.hasResource("AWS::RDS::DBCluster", {
+      DeletionPolicy: "Snapshot",
+      Properties: {
+        Engine: "aurora-postgresql",
+        EngineVersion: "18",
+        StorageEncrypted: true,
+        DeletionProtection: true,
+        BackupRetentionPeriod: 7,
+        CopyTagsToSnapshot: true,
+        EnableIAMDatabaseAuthentication: true,
+        ManageMasterUserPassword: true,
+        DatabaseName: "carillon",
+        ServerlessV2ScalingConfiguration: { MinCapacity: 0.5, MaxCapacity: 4 },
+      },
+    });
+    stack.template.resourceCountIs("AWS::RDS::DBInstance", 1);
+    stack.template.hasResourceProperties("AWS::RDS::DBInstance", {
+      DBInstanceClass: "db.serverless",
+      PubliclyAccessible: false,
+    });
+  });
+
+  test("has the parameters of an instance, with connections by its largest capacity", () => {
+    const { properties } = only(stack, "AWS::RDS::DBClusterParameterGroup");
+    const ofInstance = only(synthesised(), "AWS::RDS::DBParameterGroup").properties["Parameters"];
+    expect(properties["Parameters"]).toEqual({ ...Object(ofInstance), max_connections: "800" });
+    expect(only(stack, "AWS::RDS::DBCluster").properties["DBClusterParameterGroupName"]).toEqual({
+      Ref: only(stack, "AWS::RDS::DBClusterParameterGroup").id,
+    });
+  });
+
+  test("has a standby where that is wanted, which is always as large as the writer", () => {
+    const available = synthesised({ database: "aurora", highlyAvailable: true });
+    const tiers = available
+      .ofType("AWS::RDS::DBInstance")
+      .map(([, each]) => each.Properties["PromotionTier"]);
+    expect(tiers.toSorted()).toEqual([0, 1]);
+  });
+
+  test("is watched for what runs out there: its capacity, and not a storage that has no end", () => {
+    const watched = stack
+      .ofType("AWS::CloudWatch::Alarm")
+      .map(([, { Properties }]) => Properties)
+      .filter(({ Dimensions }) => JSON.stringify(Dimensions ?? []).includes("DBClusterIdentifier"))
+      .map(({ MetricName }) => MetricName);
+    expect(watched.toSorted()).toEqual([
+      "ACUUtilization",
+      "CPUUtilization",
+      "DatabaseConnections",
+      "MaximumUsedTransactionIDs",
+    ]);
+    expect(JSON.stringify(only(stack, "AWS::CloudWatch::Dashboard"))).not.toContain("FreeStorageSpace");
+  });
+
+  test("is refused with a capacity that it could not have, or settings of an instance", () => {
+    const aurora = (settings: Record<string, unknown>) => () =>
+      synthesised({ database: "aurora", ...settings });
+    expect(aurora({ databaseCapacityMin: 0 })).toThrow("carillon:databaseCapacityMin: it takes a number");
+    expect(aurora({ databaseCapacityMax: 4.2 })).toThrow("in halves");
+    expect(aurora({ databaseCapacityMin: 8 })).toThrow("it is at most databaseCapacityMax");
+    expect(aurora({ databaseClass: "r8g.large" })).toThrow("databaseClass: it belongs to database rds");
+    expect(() => synthesised({ databaseCapacityMax: 8 })).toThrow(
+      "databaseCapacityMax: it belongs to database aurora",
+    );
+  });
+});
+
+describe("RDS Proxy", () => {
+  test("lets functions in by IAM alone, over TLS, and goes on by IAM: it knows no secret", () => {
+    const { properties } = only(stack, "AWS::RDS::DBProxy");
+    expect(properties).toMatchObject({
+      DefaultAuthScheme: "IAM_AUTH",
+      RequireTLS: true,
+      EngineFamily: "POSTGRESQL",
+    });
+    expect(properties).not.toHaveProperty("Auth");
+    expect(Number(properties["IdleClientTimeout"])).toBeGreaterThan(30);
+  });
+
+  test("each function may come in as its own user, and the proxy alone may go on as them to the database", () => {
+    const proxy = only(stack, "AWS::RDS::DBProxy").id;
+    const cluster = only(stack, "AWS::RDS::DBCluster").id;
+    const ofProxy = mayConnect(stack).filter(({ to }) => to.startsWith("DatabaseProxyRole"));
+    const ofFunctions = mayConnect(stack).filter(({ to }) => !to.startsWith("DatabaseProxyRole"));
+    expect(ofProxy.map(({ user }) => user).toSorted()).toEqual([...functionRoles].toSorted());
+    for (const { on } of ofProxy) expect(on).toContain(`["${cluster}","DBClusterResourceId"]`);
+    expect(ofFunctions.map(({ user }) => user).toSorted()).toEqual([...functionRoles].toSorted());
+    for (const { on } of ofFunctions) expect(on).toContain(`["${proxy}","DBProxyArn"]`);
+  });
+
+  test("functions are told the proxy, and the migration the database and that there is a proxy before it", () => {
+    const proxy = only(stack, "AWS::RDS::DBProxy").id;
+    const users = toldOf(stack, "DATABASE_USER");
+    expect(users).toHaveLength(5);
+    for (const told of users)
+      expect(told).toMatchObject({
+        DATABASE_HOST: { "Fn::GetAtt": [proxy, "Endpoint"] },
+        DATABASE_PORT: "5432",
+      });
+    const [migration] = toldOf(stack, "DATABASE_SECRET_ARN");
+    expect(idIn(migration?.["DATABASE_HOST"])).toBe(only(stack, "AWS::RDS::DBCluster").id);
+    expect(migration?.["DATABASE_PROXY"]).toBe("true");
+    expect(toldOf(synthesised(), "DATABASE_PROXY")).toEqual([]);
+  });
+
+  test("security groups lead from the functions to the proxy, and from the proxy to the database", () => {
+    const ways = stack.ofType("AWS::EC2::SecurityGroupIngress").map(([, { Properties }]) => {
+      const short = (group: unknown) => idIn(group).replace(/^Network(\w+?)[0-9A-F]{8}$/, "$1");
+      return `${short(Properties["SourceSecurityGroupId"])} → ${short(Properties["GroupId"])}`;
+    });
+    expect(ways.toSorted()).toEqual([
+      "Functions → Database",
+      "Functions → Endpoints",
+      "Functions → Proxy",
+      "Proxy → Database",
+    ]);
+  });
+
+  test("leaves connections to the migration and to people, and nobody waits for one longer than a function lives", () => {
+    const { properties } = only(stack, "AWS::RDS::DBProxyTargetGroup");
+    const pool = z
+      .object({ MaxConnectionsPercent: z.number(), ConnectionBorrowTimeout: z.number() })
+      .parse(properties["ConnectionPoolConfigurationInfo"]);
+    expect(Math.ceil((800 * pool.MaxConnectionsPercent) / 100)).toBeLessThanOrEqual(800 - 10 - 1);
+    expect(pool.ConnectionBorrowTimeout).toBeLessThan(29);
+  });
+
+  test("raises an alarm when it cannot share what it has", () => {
+    stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "AWS/RDS",
+      MetricName: "DatabaseConnectionsCurrentlySessionPinned",
+      Dimensions: [{ Name: "ProxyName", Value: { Ref: only(stack, "AWS::RDS::DBProxy").id } }],
+      Threshold: 320,
+    });
+  });
+
+  test("stands before an instance as well, and lets more run at once than it has connections", () => {
+    const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
+    expect(() => synthesised(busy)).toThrow("90 are theirs");
+    const proxied = synthesised({ ...busy, databaseProxy: true });
+    const instance = only(proxied, "AWS::RDS::DBInstance").id;
+    proxied.template.hasResourceProperties("AWS::RDS::DBProxyTargetGroup", {
+      DBInstanceIdentifiers: [{ Ref: instance }],
+    });
+    const onInstance = mayConnect(proxied).filter(({ on }) => on.includes("DbiResourceId"));
+    expect(new Set(onInstance.map(({ to }) => to)).size).toBe(1);
+    proxied.template.hasResourceProperties("AWS::Logs::LogGroup", {
+      LogGroupName: Match.stringLikeRegexp("^/aws/rds/proxy/"),
+      RetentionInDays: 30,
+    });
+  });
+
+  test("is refused where handlers' transactions could hold more than half of its connections", () => {
+    expect(() => synthesised({ databaseProxy: true, slowConcurrency: 22 })).not.toThrow();
+    expect(() => synthesised({ databaseProxy: true, slowConcurrency: 23 })).toThrow(
+      "Handlers may hold 46 database connections at once in their own transactions; that is more than half of the 89",
+    );
+  });
+});
