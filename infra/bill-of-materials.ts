@@ -1,22 +1,69 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 
-const packageJson = z.object({ name: z.string(), version: z.string(), license: z.string() });
+const packageJson = z.object({
+  name: z.string(),
+  version: z.string(),
+  license: z.string(),
+  author: z.union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)]).optional(),
+});
+type PackageJson = z.infer<typeof packageJson>;
 
-/** In CycloneDX's form: every package that something of is in the functions' bundles, told by the files that esbuild read. */
-export function billOfMaterials(root: string, files: Iterable<string>): string {
+/** A package that something of is in a bundle. */
+export interface BundledPackage extends PackageJson {
+  readonly folder: string;
+}
+
+/** Told by the files that esbuild read. */
+export function packagesIn(root: string, files: Iterable<string>): BundledPackage[] {
   const folders = new Set([...files].flatMap((file) => packageFolder(file) ?? []));
-  const packages = [...folders].map((folder) => {
-    const text = readFileSync(path.join(root, folder, "package.json"), "utf8");
-    return packageJson.parse(JSON.parse(text));
-  });
-  const components = packages.map(({ name, version, license }) => {
-    const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
-    return { type: "library", "bom-ref": purl, name, version, purl, licenses: [{ expression: license }] };
-  });
-  components.sort((one, other) => (one.purl < other.purl ? -1 : 1));
-  return `${JSON.stringify({ bomFormat: "CycloneDX", specVersion: "1.6", version: 1, components }, null, 2)}\n`;
+  return [...folders]
+    .map((folder) => path.join(root, folder))
+    .map((folder) => ({ ...readPackage(folder), folder }))
+    .toSorted((one, other) => (purlOf(one) < purlOf(other) ? -1 : 1));
+}
+
+/** What the packages are, in CycloneDX's form. */
+export function billOfMaterials(root: string, packages: readonly BundledPackage[]): string {
+  const components = packages.map((each) => ({ type: "library", ...described(each) }));
+  const component = { type: "application", ...described(readPackage(root)) };
+  const bill = {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: { component },
+    components,
+  };
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
+
+/** Their licences and notices word for word, which minifying drops: whoever passes a bundle on passes these on. */
+export function licences(packages: readonly BundledPackage[]): string {
+  const rule = "=".repeat(80);
+  return packages
+    .map(({ folder, name, version, license, author }) => {
+      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)\b/i.test(file));
+      const texts = files.map((file) => readFileSync(path.join(folder, file), "utf8").trim());
+      // The package says so in its package.json alone.
+      if (texts.length === 0)
+        texts.push(`${license}, of ${author ?? "nobody named"}. The package brings no text of it.`);
+      return [rule, `${name} ${version} (${license})`, rule, "", texts.join("\n\n"), "", ""].join("\n");
+    })
+    .join("\n");
+}
+
+function described({ name, version, license }: PackageJson) {
+  const purl = purlOf({ name, version });
+  return { "bom-ref": purl, name, version, purl, licenses: [{ expression: license }] };
+}
+
+function purlOf({ name, version }: { name: string; version: string }): string {
+  return `pkg:npm/${name.replace("@", "%40")}@${version}`;
+}
+
+function readPackage(folder: string): PackageJson {
+  return packageJson.parse(JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")));
 }
 
 /** `node_modules/@scope/name` of a file in it, the innermost where one package brings its own of another. */

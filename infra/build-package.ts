@@ -1,11 +1,12 @@
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type BuildOptions, build } from "esbuild";
-import { billOfMaterials } from "./bill-of-materials.ts";
+import { billOfMaterials, licences, packagesIn } from "./bill-of-materials.ts";
+import { buildClient } from "./build-client.ts";
 import type { FunctionEntry } from "./function-code.ts";
 import { bundledInstead, requireForModules } from "./function-format.ts";
 
-// What `carillon/cdk` needs in the package, in dist/, where things have the same places as in the repository.
+// All of the package but its types, in dist/, where things have the same places as in the repository.
 
 const root = path.join(import.meta.dirname, "..");
 const dist = path.join(root, "dist");
@@ -41,8 +42,9 @@ await build({
   logLevel: "warning",
 });
 
+const bundledFiles = await buildClient(root, dist);
+
 /** Each function with no handlers at all, to be deployed as it is. */
-const bundledFiles: string[] = [];
 for (const entry of entries) {
   const { metafile } = await build({
     ...asDeployed,
@@ -56,7 +58,9 @@ for (const entry of entries) {
   });
   bundledFiles.push(...Object.keys(metafile.inputs));
 }
-writeFileSync(path.join(dist, "functions", "sbom.cdx.json"), billOfMaterials(root, bundledFiles));
+const bundledPackages = packagesIn(root, bundledFiles);
+writeFileSync(path.join(dist, "sbom.cdx.json"), billOfMaterials(root, bundledPackages));
+writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES"), licences(bundledPackages));
 
 /**
  * The functions with `#handlers` left open, for an app's own. `carillon/job` is made together with them: what its `again` makes is an

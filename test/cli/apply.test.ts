@@ -1,8 +1,8 @@
-import { execSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { buildClient } from "../../infra/build-client.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;
@@ -210,13 +210,8 @@ describe("the name of a set", () => {
 
 test("the CLI as it is built for others reads files as well as its source does", async () => {
   const root = path.join(import.meta.dirname, "..", "..");
-  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  const [bundle = ""] = scripts.build.split(" && ");
   const built = mkdtempSync(path.join(tmpdir(), "carillon-built-"));
-  execSync(bundle.replace("--outdir=dist", `--outdir=${built}`), {
-    cwd: root,
-    env: { PATH: `${path.join(root, "node_modules", ".bin")}:${process.env["PATH"]}` },
-  });
+  await buildClient(root, built);
   // What Node needs to take it for a module, as the package's own package.json says.
   writeFileSync(path.join(built, "package.json"), '{"type":"module"}');
   writeFileSync(path.join(folder, "one.yaml"), "when: 0 9 * * *\ntarget: { queue: a }\n");

@@ -134,11 +134,11 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
     expect(codeOf(own["SlowWorker"]).match(/kind="again"/g)).toHaveLength(1);
   });
 
-  test("says which packages are in its functions, each with version and licence", () => {
-    const functions = path.join(app, "node_modules", "carillon", "dist", "functions");
-    const { components } = sbom.parse(
-      JSON.parse(readFileSync(path.join(functions, "sbom.cdx.json"), "utf8")),
-    );
+  test("says which packages are in its bundles, each with version and licence, and passes their licences on", () => {
+    const dist = path.join(app, "node_modules", "carillon", "dist");
+    const functions = path.join(dist, "functions");
+    const { components } = sbom.parse(JSON.parse(readFileSync(path.join(dist, "sbom.cdx.json"), "utf8")));
+    const licences = readFileSync(path.join(dist, "THIRD-PARTY-LICENSES"), "utf8");
     const lock = locked.parse(
       JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")),
     ).packages;
@@ -150,10 +150,14 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
       inMaps.map((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? ""),
     );
     expect(folders.size).toBeGreaterThan(5);
+    // The CLI alone reads YAML.
+    expect(components.map(({ name }) => name)).toContain("yaml");
+    expect(licences).toContain("Copyright Eemeli Aro");
     for (const folder of folders) {
       const name = folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);
       const { version = "", license = "" } = lock[folder] ?? {};
       expect(components, folder).toContainEqual({ name, version, licenses: [{ expression: license }] });
+      expect(licences).toContain(`\n${name} ${version} (${license})\n`);
     }
   });
 
