@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { resourcePoliciesTable, rightsTable, tableIn } from "./rights.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
 const list = z.union([z.array(z.unknown()), z.unknown().transform((one) => [one])]);
@@ -46,6 +48,12 @@ function holders(from: Synthesised, action: string): [string, string][] {
     .map(({ to, statement: { Resource } }): [string, string] => [to, JSON.stringify(Resource)])
     .sort();
 }
+
+test("docs/security.md tells who may do what, each right with its reason; `npm run rights` writes it", () => {
+  const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
+  expect(tableIn(page, "rights")).toBe(rightsTable(stack));
+  expect(tableIn(page, "resource policies")).toBe(resourcePoliciesTable(stack));
+});
 
 test("no role has a policy that somebody else writes", () => {
   for (const [, { Properties }] of stack.ofType("AWS::IAM::Role")) {
