@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { localstackSettings, neighbourUrl } from "../../infra/localstack/profile.ts";
 
 const account = "eu-central-1:123456789012";
 
@@ -48,7 +49,11 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     highlyAvailable: true,
   },
 
-  "Aurora behind RDS Proxy": { database: "aurora", databaseProxy: "true" },
+  "Aurora behind RDS Proxy, easy to remove": {
+    database: "aurora",
+    databaseProxy: "true",
+    databaseProtected: false,
+  },
 
   "RDS behind RDS Proxy": { databaseProxy: true },
 
@@ -65,14 +70,11 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseCaFile: fileURLToPath(new URL("../fixtures/tls/authority.pem", import.meta.url)),
   },
 
-  "external database, outside of any VPC": {
-    functionsInVpc: "false",
-    database: "external",
-    databaseHost: "postgres",
-    databaseSecretArn: `arn:aws:secretsmanager:${account}:secret:owner-AbCdEf`,
-    databaseMaxConnections: 100,
-    databaseTls: "off",
-  },
+  // An external database, and functions outside of any VPC.
+  LocalStack: localstackSettings({
+    url: neighbourUrl,
+    secretArn: "arn:aws:secretsmanager:us-east-1:000000000000:secret:carillon/owner-AbCdEf",
+  }),
 
   "larger, and easy to remove": {
     databaseClass: "r7g.xlarge",
