@@ -4,8 +4,8 @@ import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../lib/config/function-limits.ts";
-import { Alarms } from "./alarms.ts";
 import { alarmOnTransactions } from "./alarm-on-transactions.ts";
+import { Alarms } from "./alarms.ts";
 import { alarmsOnDatabase } from "./alarms-on-database.ts";
 import { type AlarmsOnJobsProps, alarmsOnJobs } from "./alarms-on-jobs.ts";
 import { Api } from "./api.ts";
@@ -44,7 +44,9 @@ export interface CarillonParts {
 /** Every setting of infra/settings/ by its name, each with its default; and what an app brings of its own. */
 export type CarillonProps = Partial<Settings> & CarillonParts;
 
-interface Watched extends Omit<AlarmsOnJobsProps, "latenessSeconds">, Omit<DashboardProps, "serverErrors"> {
+interface Watched
+  extends Omit<AlarmsOnJobsProps, "latenessSeconds">,
+    Omit<DashboardProps, "serverErrors" | "canary"> {
   readonly api: Api;
   readonly connectionsMax: number;
 }
@@ -177,11 +179,12 @@ export class Carillon extends Construct {
     alarmsOnJobs({ ...watched, latenessSeconds: settings.alarmLatenessSeconds });
     alarmsOnDatabase(database, { alarms, storageGiB: settings.databaseStorageGiB, connectionsMax });
     alarmOnTransactions({ alarms, metrics, database });
-    if (settings.canaryMinutes > 0) {
+    const canary = settings.canaryMinutes > 0;
+    if (canary) {
       const every = Duration.minutes(settings.canaryMinutes);
       new Canary(this, "Canary", { every, tick: tick.fn, fastWorker: fastWorker.fn, metrics, alarms });
     }
     if (settings.tracing) traceAll(this);
-    if (settings.dashboard) new Dashboard(this, "Dashboard", { ...watched, serverErrors });
+    if (settings.dashboard) new Dashboard(this, "Dashboard", { ...watched, serverErrors, canary });
   }
 }

@@ -14,6 +14,8 @@ import type { Database } from "./database.ts";
 import type { IngestQueue } from "./ingest-queue.ts";
 import type { JobQueue } from "./job-queue.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Tick } from "./tick.ts";
+import type { Worker } from "./worker.ts";
 
 export interface DashboardProps {
   readonly alarms: Alarms;
@@ -21,6 +23,11 @@ export interface DashboardProps {
   readonly fast: JobQueue;
   readonly slow: JobQueue;
   readonly ingest: IngestQueue;
+  readonly tick: Tick;
+  readonly fastWorker: Worker;
+  readonly slowWorker: Worker;
+  /** Whether there is one. */
+  readonly canary: boolean;
   readonly database: Database;
   /** Requests that were answered 5xx. */
   readonly serverErrors: IMetric;
@@ -44,6 +51,7 @@ export class Dashboard extends Construct {
         this.plan(),
         this.work(),
         this.messages(),
+        this.bounds(),
         this.storage(),
       ],
     });
@@ -96,6 +104,22 @@ export class Dashboard extends Construct {
       ),
       graph("Requests answered 5xx", [serverErrors]),
     ];
+  }
+
+  /** What AWS allows, and whether the way is open. */
+  private bounds(): IWidget[] {
+    const { metrics, fast, slow, ingest, tick, fastWorker, slowWorker, canary } = this.props;
+    const named = { fast, slow, commands: ingest };
+    const working = { tick: tick.fn, fast: fastWorker.fn, slow: slowWorker.fn, commands: ingest.fn };
+    const aMinute = (label: string): MetricOptions => ({ label, period: Duration.minutes(1) });
+    const inFlight = Object.entries(named).map(([label, { queue }]) =>
+      queue.metricApproximateNumberOfMessagesNotVisible(aMinute(label)),
+    );
+    const throttles = Object.entries(working).map(([label, fn]) => fn.metricThrottles(aMinute(label)));
+    const widgets = [graph("Messages in flight", inFlight), graph("Throttles of functions", throttles)];
+    if (!canary) return widgets;
+    const canaryMs = metrics.ofWorker("CanaryMs", "slow", { statistic: "Maximum" });
+    return [...widgets, graph("How late the canary arrives (ms)", [canaryMs])];
   }
 
   private storage(): IWidget[] {

@@ -47,6 +47,13 @@ test("every graph of it shows something, and none lies on another", () => {
   expect(new Set(places).size).toBe(widgets.length);
 });
 
+test("it shows the canary where there is one", () => {
+  const shown = (settings: Record<string, unknown>) =>
+    dashboard(settings).widgets.flatMap(({ properties }) => properties.metrics.map(([, name]) => name));
+  expect(shown({})).toContain("CanaryMs");
+  expect(shown({ canaryMinutes: 0 })).not.toContain("CanaryMs");
+});
+
 test("there is none where none is wanted", () => {
   expect(synthesised({ dashboard: "false" }).ofType("AWS::CloudWatch::Dashboard")).toEqual([]);
 });
