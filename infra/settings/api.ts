@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { isOrigin, originForm } from "../../lib/api/cors.ts";
-import { parseRate, rateForm } from "../../lib/job/rate.ts";
-import { parseAllowedPrincipal } from "../../lib/token/allowed-principals.ts";
+import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
+import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
 import { textList, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /** The HTTP API. */
@@ -14,10 +13,10 @@ export const apiSettings = {
   apiRequestsPerSecond: wholeNumber(1, 10_000).default(50),
   /** How many requests the API takes at one instant; each of them may open a database connection. */
   apiRequestBurst: wholeNumber(1, 5_000).default(25),
-  /** How much a token without a rate of its own may ask, such as 100/s, 100/m or 1000/h. None given: as much as the API takes. */
+  /** How much a token without a rate of its own may ask. None given: as much as the API takes. */
   apiRatePerToken: z
     .string()
-    .refine((text) => parseRate(text) !== null, `it takes a rate ${rateForm}`)
+    .regex(/^[1-9]\d{0,8}\/[smh]$/, "it takes a rate such as 100/s, 100/m or 1000/h")
     .optional(),
   /** Whether changes of what has a version are refused without an If-Match, so that nobody overwrites what he has not seen. */
   apiRequireIfMatch: yesOrNo().default(false),

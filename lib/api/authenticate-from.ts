@@ -1,6 +1,6 @@
+import { parseAllowedPrincipal } from "../config/allowed-principals.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Sql } from "../db/connect.ts";
-import { parseAllowedPrincipal } from "../token/allowed-principals.ts";
 import { findPrincipal, type Principal } from "../token/principal.ts";
 import { findToken } from "../token/token.ts";
 import { type Authenticate, byToken } from "./authenticate.ts";

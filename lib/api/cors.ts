@@ -1,3 +1,4 @@
+import { isOrigin, originForm } from "../config/cors-origins.ts";
 import type { Environment } from "../config/environment.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import type { Incoming } from "./incoming.ts";
@@ -37,21 +38,6 @@ const answerHeaders = [
 
 /** The longest that all browsers keep such an answer, in seconds. */
 const keptSeconds = "7200";
-
-/** What browsers send as an origin: scheme, host and perhaps a port, in lower case and without a slash. */
-export const originForm =
-  "it takes origins such as https://app.example.com, or http://localhost and a port, and neither * nor a path";
-
-/** `null` is what pages without an origin send, whosoever they are; it is no origin. */
-export function isOrigin(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.origin !== text || text.includes("*")) return false;
-  return url.protocol === "https:" || (url.protocol === "http:" && isHere(url.hostname));
-}
-
-function isHere(host: string): boolean {
-  return host === "localhost" || host === "127.0.0.1" || host === "[::1]";
-}
 
 /** From the origins in `API_CORS_ORIGINS`, with commas between them; null where there are none: then no page of another origin may call. */
 export function corsFrom(env: Environment): Cors | null {

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import { type AllowedPrincipals, allowedBy } from "../config/allowed-principals.ts";
+import { scopes } from "../config/scopes.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
-import { type AllowedPrincipals, allowedBy } from "../token/allowed-principals.ts";
 import { iamName, jwtName, type Principal } from "../token/principal.ts";
-import { type PresentedToken, scopes } from "../token/token.ts";
+import type { PresentedToken } from "../token/token.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { Problem } from "./problem.ts";
 

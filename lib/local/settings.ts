@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isOrigin, originForm } from "../api/cors.ts";
+import { isOrigin, originForm } from "../config/cors-origins.ts";
 import { type Environment, integer } from "../config/environment.ts";
 import { lifecycleFrom } from "../config/lifecycle.ts";
 import { reachFrom } from "../webhook/reach.ts";

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
+import type { Scope } from "../config/scopes.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Rate } from "../job/rate.ts";
 import { hashOf, isMiscopied, isPresentable } from "./secret.ts";
 
-/** read: look at everything; write: schedules and jobs as well; admin: holds of others and tokens as well. */
-export const scopes = ["read", "write", "admin"] as const;
-export type Scope = (typeof scopes)[number];
+export type { Scope };
 
 export interface Token {
   id: string;

@@ -2,6 +2,7 @@ import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
 import { checkApi } from "../../infra/api-checks.ts";
 import { settingsShape } from "../../infra/settings.ts";
+import { parseRate } from "../../lib/job/rate.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
@@ -229,8 +230,15 @@ test.each([
   ["apiPrincipals", "* admin", "without the path before its name"],
   ["apiPrincipals", "arn:aws:iam::*:role/deployer admin", "without the path before its name"],
   ["apiCorsOrigins", "*", "it takes origins such as"],
-  ["apiRatePerToken", "100", "it takes a rate like"],
+  ["apiRatePerToken", "100", "it takes a rate such as"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
 ])("%s takes no %j", (name, value, sentence) => {
   expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);
+});
+
+test("a rate is taken as the function reads it", () => {
+  for (const rate of ["1/s", "100/m", "999999999/h", "0/s", "1/d", "1.5/s", "1/s ", "1000000000/h", "/s"]) {
+    const isTaken = settingsShape.safeParse({ apiRatePerToken: rate }).success;
+    expect([rate, isTaken]).toEqual([rate, parseRate(rate) !== null]);
+  }
 });

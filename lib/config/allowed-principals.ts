@@ -1,5 +1,4 @@
-import { keyFault } from "../schedule/schedule-key.ts";
-import { type Scope, scopes } from "./token.ts";
+import { type Scope, scopes } from "./scopes.ts";
 
 /** Which principals of IAM may call, and what they may do. */
 export interface AllowedPrincipals {
@@ -11,6 +10,9 @@ export interface AllowedPrincipals {
 
 // Without the path that a role or user may have: what signs a request for a role does not tell it.
 const principalArn = /^arn:[\w-]+:iam::\d{12}:(root|(role|user)\/[\w+=,.@-]{0,64}\*?)$/;
+
+/** What the beginning of a key may hold. */
+const prefixForm = /^[^/?#%\\\p{Cc}]{1,255}$/u;
 
 export const allowedForm =
   "it takes principals with a scope and perhaps a prefix of keys, such as `arn:aws:iam::123456789012:role/billing write billing:`";
@@ -24,8 +26,10 @@ export function parseAllowedPrincipal(text: string): AllowedPrincipals {
     throw new Error(
       `${allowedForm}; ${JSON.stringify(arn)} is no ARN of a role or user without the path before its name`,
     );
-  if (prefix !== undefined && keyFault(prefix) !== null)
-    throw new Error(`the prefix ${JSON.stringify(prefix)} ${keyFault(prefix)}`);
+  if (prefix !== undefined && !prefixForm.test(prefix))
+    throw new Error(
+      `the prefix ${JSON.stringify(prefix)} holds what no key holds: none of / ? # % \\ and no more than 255 characters`,
+    );
   return { arn, scope, prefix: prefix ?? null };
 }
 
