@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrationFrom, migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { faultsOfKind } from "./kind.ts";
 import { previousRelease } from "./previous-release.ts";
 import { unsafeIn } from "./unsafe.ts";
 
@@ -16,8 +17,10 @@ test("what was released is never edited: databases have it already", async () =>
 
 test("what is newer leaves the previous release's functions working, or says why it may", async () => {
   const newer = (await readMigrations(migrationsDirectory)).slice(lastMigration);
-  const faults = newer.flatMap(({ number, text }) =>
-    unsafeIn(text).map((fault) => `migration ${number}, ${fault}`),
+  const faults = newer.flatMap((migration) =>
+    [...unsafeIn(migration.text, migration.kind), ...faultsOfKind(migration)].map(
+      (fault) => `migration ${migration.number}, ${fault}`,
+    ),
   );
   expect(faults).toEqual([]);
 });
@@ -65,6 +68,34 @@ describe("the check", () => {
     "-- safe: since 0028 nobody has read it\nalter table carillon.jobs drop column note",
   ])("lets pass what does not: %s", (text) => {
     expect(unsafeIn(`${text};`)).toEqual([]);
+  });
+
+  test("lets a migration in batches change rows, which are free again after each", () => {
+    const text =
+      "with portion as (select 1), written as (update carillon.jobs set note = '') select $1 as place";
+    expect(unsafeIn(text)).toHaveLength(1);
+    expect(unsafeIn(text, "batches")).toEqual([]);
+  });
+
+  test.each([
+    ["", "select 1", "back to 31"],
+    ["-- carillon: back to 30", "select 1", "back to 31"],
+    ["-- carillon: back to 31", "create index concurrently if not exists a on carillon.b (c)", "alone"],
+    [
+      "-- carillon: back to 31\n-- carillon: outside a transaction",
+      "create index concurrently a on carillon.b (c)",
+      "run again",
+    ],
+    [
+      "-- carillon: back to 31\n-- carillon: outside a transaction",
+      "insert into carillon.b values (1)",
+      "run again",
+    ],
+    ["-- carillon: back to 31\n-- carillon: in batches", "select 1 as place", "after $1"],
+    ["-- carillon: back to 31\n-- carillon: in batches", "select $1 as place; select 2", "one statement"],
+  ])("holds a migration to its kind: %s %s", (says, text, why) => {
+    const migration = migrationFrom(32, "one", `${says}\n${text};`);
+    expect(faultsOfKind(migration)).toEqual([expect.stringContaining(why)]);
   });
 
   test("wants a reason for each statement by itself, and tells where one is missing", () => {

@@ -1,3 +1,4 @@
+import type { MigrationKind } from "../../lib/db/migration.ts";
 import { statementsOf } from "./statements.ts";
 
 interface Rule {
@@ -7,6 +8,9 @@ interface Rule {
   /** Whether it is harmless where the migration has made the table itself. */
   harmlessOnNew: boolean;
 }
+
+/** Harmless in batches, each of which is soon over. */
+const keepsRows = "rows stay locked, or nothing is written, until the migration ends";
 
 const rules: Rule[] = [
   rule(
@@ -54,19 +58,19 @@ const rules: Rule[] = [
   ),
   rule(
     /\bcreate (unique )?index (?!concurrently\b)/,
-    "nobody writes to the table while it is built, and a migration is a transaction, where it cannot be built concurrently",
+    "nobody writes to the table while it is built; build it concurrently, outside a transaction",
     true,
   ),
   rule(/\bcreate (constraint )?trigger\b/, "what the previous release writes goes through it too", true),
   rule(
-    /(^|[ ;])(?<!\b(?:for|do|before|after|or|key) )(update|delete from|truncate|cluster|vacuum|reindex|lock table|lock)\b/,
-    "rows stay locked, or nothing is written, until the migration ends",
+    /(^|[ ;(])(?<!\b(?:for|do|before|after|or|key) )(update|delete from|truncate|cluster|vacuum|reindex|lock table|lock)\b/,
+    keepsRows,
     true,
   ),
 ];
 
 /** What a migration does that functions of the previous release, which run until they are replaced, may not survive; each as a sentence. */
-export function unsafeIn(text: string): string[] {
+export function unsafeIn(text: string, kind: MigrationKind = "transaction"): string[] {
   const made = new Set<string>();
   return statementsOf(text).flatMap(({ words, reason, line }) => {
     const table = /^create table (?:if not exists )?([\w.]+)/.exec(words)?.[1];
@@ -79,6 +83,7 @@ export function unsafeIn(text: string): string[] {
     );
     return rules
       .filter(({ pattern, harmlessOnNew }) => pattern.test(words) && !(onNew && harmlessOnNew))
+      .filter(({ hurts }) => kind !== "batches" || hurts !== keepsRows)
       .map(({ hurts }) => `line ${line}: ${words.slice(0, 80)}: ${hurts}`);
   });
 }

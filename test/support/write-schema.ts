@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect } from "../../lib/db/connect.ts";
@@ -6,15 +6,19 @@ import { migrate } from "../../lib/db/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { grantedRights, rightsText, withRights } from "./database-rights.ts";
 import { schemaDump } from "./schema-dump.ts";
 
-/** `npm run schema`: migrates a database of its own and writes down what came of it, for a reader and for the test on drift. */
+/** `npm run schema`: migrates a database of its own and writes down what came of it and who may do what, for a reader and for the tests on drift. */
 const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-schema-"));
 const server = await startPostgres({ dataDir, settings: { fsync: "off" } });
 const sql = connect({ DATABASE_URL: server.url });
 try {
   await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
   await writeFile(new URL("../fixtures/schema.sql", import.meta.url), await schemaDump(sql));
+  const page = new URL("../../docs/database-roles.md", import.meta.url);
+  const text = rightsText(await grantedRights(sql));
+  await writeFile(page, withRights(await readFile(page, "utf8"), text));
 } finally {
   await sql.end();
   await server.stop();

@@ -1,0 +1,105 @@
+import type { Sql } from "../../lib/db/connect.ts";
+
+/** The roles that the migrations make, in the order in which docs/database-roles.md has them. */
+export const roles = ["tick", "worker", "handler", "ingest", "api", "caller"] as const;
+export type Role = (typeof roles)[number];
+
+/** By what it is on, what each role may do there: words as in the table of the document. */
+export type Rights = Record<string, Record<Role, string>>;
+
+const begin = "<!-- rights: begin -->";
+const end = "<!-- rights: end -->";
+
+/** The rights as the document writes them, one table for each kind of thing. */
+export function rightsText(rights: { title: string; of: Rights }[]): string {
+  const tables = rights.map(({ title, of }) => {
+    const head = [`| ${title} | ${roles.join(" | ")} |`, `|---|${roles.map(() => "---|").join("")}`];
+    const lines = Object.entries(of).map(
+      ([name, byRole]) => `| \`${name}\` | ${roles.map((role) => byRole[role] || "–").join(" | ")} |`,
+    );
+    return [...head, ...lines].join("\n");
+  });
+  return `${begin}\n\n${tables.join("\n\n")}\n\n${end}`;
+}
+
+export function withRights(document: string, text: string): string {
+  return document.replace(new RegExp(`${begin}[\\s\\S]*${end}`), () => text);
+}
+
+/** What the document says: what stands in its tables, all in one. */
+export function documentedRights(document: string): Rights {
+  const rights: Rights = {};
+  const section = document.slice(document.indexOf(begin), document.indexOf(end));
+  for (const [, name = "", cells = ""] of section.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)) {
+    const words = cells.split(" | ").map((cell) => (cell === "–" ? "" : cell));
+    rights[name] = {
+      tick: words[0] ?? "",
+      worker: words[1] ?? "",
+      handler: words[2] ?? "",
+      ingest: words[3] ?? "",
+      api: words[4] ?? "",
+      caller: words[5] ?? "",
+    };
+  }
+  return rights;
+}
+
+/** What the database says, with what a role has by being a member of another. */
+export async function grantedRights(sql: Sql): Promise<{ title: string; of: Rights }[]> {
+  return [
+    { title: "Table or view", of: byName(await onTables(sql)) },
+    { title: "Sequence", of: byName(await onSequences(sql)) },
+    { title: "Function", of: byName(await onFunctions(sql)) },
+  ];
+}
+
+interface Granted {
+  name: string;
+  role: Role;
+  words: string;
+}
+
+function byName(rows: readonly Granted[]): Rights {
+  const rights: Rights = {};
+  for (const { name, role, words } of rows) {
+    rights[name] ??= { tick: "", worker: "", handler: "", ingest: "", api: "", caller: "" };
+    rights[name][role] = words;
+  }
+  return rights;
+}
+
+function onTables(sql: Sql): PromiseLike<Granted[]> {
+  return sql<Granted[]>`
+    select c.relname as name, r.role, coalesce((
+      select string_agg(w.word, ', ' order by w.place) from (
+        select p.place, case
+          when has_table_privilege('carillon_' || r.role, c.oid, p.name) then p.name
+          else (
+            select format('%s (%s)', p.name, string_agg(a.attname, ', ' order by a.attnum)) from pg_attribute a
+            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and p.columns
+              and has_column_privilege('carillon_' || r.role, c.oid, a.attnum, p.name) having count(*) > 0)
+          end as word
+        from (values (1, 'select', true), (2, 'insert', true), (3, 'update', true), (4, 'delete', false), (5, 'truncate', false),
+          (6, 'references', true), (7, 'trigger', false)) p (place, name, columns)) w
+      where w.word is not null), '') as words
+    from pg_class c, unnest(${[...roles]}::text[]) r (role)
+    where c.relnamespace = 'carillon'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
+    order by c.relname, r.role`;
+}
+
+function onSequences(sql: Sql): PromiseLike<Granted[]> {
+  return sql<Granted[]>`
+    select c.relname as name, r.role, concat_ws(', ',
+      case when has_sequence_privilege('carillon_' || r.role, c.oid, 'usage') then 'usage' end,
+      case when has_sequence_privilege('carillon_' || r.role, c.oid, 'update') then 'update' end) as words
+    from pg_class c, unnest(${[...roles]}::text[]) r (role)
+    where c.relnamespace = 'carillon'::regnamespace and c.relkind = 'S' order by c.relname, r.role`;
+}
+
+function onFunctions(sql: Sql): PromiseLike<Granted[]> {
+  return sql<Granted[]>`
+    select format('%s(%s)', p.proname, replace(pg_catalog.oidvectortypes(p.proargtypes), 'timestamp with time zone', 'timestamptz')) as name, r.role,
+      case when has_function_privilege('carillon_' || r.role, p.oid, 'execute') then 'execute' else '' end as words
+    from pg_proc p, unnest(${[...roles]}::text[]) r (role)
+    where p.pronamespace = 'carillon'::regnamespace order by p.proname, name, r.role`;
+}
