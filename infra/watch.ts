@@ -20,6 +20,8 @@ export interface WatchProps {
   /** Default: the default bus. */
   readonly eventBus?: IEventBus;
   readonly description?: string;
+  /** Whose events these are: while many of one tenant wait on the queue, SQS gives out others' first. Default: nobody's in particular. */
+  readonly tenant?: string;
 }
 
 /**
@@ -39,6 +41,8 @@ export class Watch extends Construct {
       targets: [
         // Adds the rule's ARN to the queue's policy as the only source.
         new SqsQueue(props.queue, {
+          // Of a standard queue it orders nothing; SQS shares the queue out by it.
+          ...(props.tenant === undefined ? {} : { messageGroupId: props.tenant }),
           message: RuleTargetInput.fromObject({
             id: EventField.eventId,
             at: EventField.time,

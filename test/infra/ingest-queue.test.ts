@@ -50,6 +50,7 @@ test("a watch makes a command of an event, with its id and time, and is the only
   const orderId = EventField.fromPath("$.detail.orderId");
   new Watch(shop, "Unshipped", {
     queue,
+    tenant: "shop",
     when: { source: ["shop"], detailType: ["order.created"] },
     command: {
       put: {
@@ -66,6 +67,7 @@ test("a watch makes a command of an event, with its id and time, and is the only
     EventPattern: { source: ["shop"], "detail-type": ["order.created"] },
     Targets: [
       Match.objectLike({
+        SqsParameters: { MessageGroupId: "shop" },
         InputTransformer: {
           InputPathsMap: { id: "$.id", time: "$.time", "detail-orderId": "$.detail.orderId" },
           InputTemplate:
