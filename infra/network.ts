@@ -1,3 +1,4 @@
+import { Annotations } from "aws-cdk-lib";
 import {
   CfnSecurityGroup,
   CfnSecurityGroupEgress,
@@ -123,6 +124,8 @@ export class Network extends Construct {
         "vpcId: it takes vpcSubnetIds in two zones at least, as RDS does, and vpcAvailabilityZones with the zone of each",
       );
     }
+    // Its route tables are named only for gateways and their endpoints, of which none is made here.
+    Annotations.of(this).acknowledgeWarning("@aws-cdk/aws-ec2:noSubnetRouteTableId");
     return Vpc.fromVpcAttributes(this, "Vpc", {
       vpcId,
       availabilityZones: [...vpcAvailabilityZones],
