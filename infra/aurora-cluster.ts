@@ -89,11 +89,6 @@ function acknowledgeOf(cluster: DatabaseCluster, props: AuroraClusterProps): voi
   // Its list of versions ends with 17.
   if (resource instanceof CfnResource)
     resource.addMetadata("cfn-lint", { config: { ignore_checks: ["E3690"] } });
-  acknowledge(
-    cluster,
-    "RDS11",
-    "The database stands in subnets without a way in, and its security group lets in the functions alone: another port would hide it from nobody.",
-  );
   if (!props.databaseProtected)
     acknowledge(
       cluster,

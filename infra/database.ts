@@ -61,7 +61,7 @@ export class Database extends Construct {
     if (this.pinned !== undefined) fn.addEnvironment("DATABASE_PROXY", "true");
     if (roleSecrets === undefined) return;
     const arns = Object.entries(roleSecrets).map(([role, secret]) => [role, secret.secretArn]);
-    fn.addEnvironment("DATABASE_ROLE_SECRETS", Stack.of(this).toJsonString(Object.fromEntries(arns)));
+    fn.addEnvironment("DATABASE_ROLE_SECRET_ARNS", Stack.of(this).toJsonString(Object.fromEntries(arns)));
     for (const secret of Object.values(roleSecrets)) secret.grantRead(fn);
   }
 

@@ -11,7 +11,7 @@ const arnByRole = z.record(z.enum(functionRoles), z.string().min(1));
 
 /**
  * How the functions' roles get their logins: by IAM on RDS, with or without a proxy before it (`DATABASE_PROXY`), and with `DATABASE_AUTH=secret` by the passwords in the secrets that
- * `DATABASE_ROLE_SECRETS` names, a JSON object of ARNs by role. They are read before the transaction that they are written in.
+ * `DATABASE_ROLE_SECRET_ARNS` names, a JSON object of ARNs by role. They are read before the transaction that they are written in.
  */
 export async function functionLogins(
   env: Environment,
@@ -21,9 +21,9 @@ export async function functionLogins(
     const idleSessions = flag(env, "DATABASE_PROXY") ? "kept" : "closed";
     return (tx) => grantIamLogins(tx, idleSessions);
   }
-  const arns = arnByRole.safeParse(JSON.parse(required(env, "DATABASE_ROLE_SECRETS")));
+  const arns = arnByRole.safeParse(JSON.parse(required(env, "DATABASE_ROLE_SECRET_ARNS")));
   if (!arns.success)
-    throw new Error("DATABASE_ROLE_SECRETS names no secret for some of the functions' roles.");
+    throw new Error("DATABASE_ROLE_SECRET_ARNS names no secret for some of the functions' roles.");
   const reading = functionRoles.map(async (role) => {
     const arn = arns.data[role];
     return { role, password: passwordIn(arn, await secretText(secrets, arn)) };

@@ -81,7 +81,7 @@ async function migrate({ told }: World): Promise<void> {
     ...told,
     EVENT: JSON.stringify(event),
     DATABASE_SECRET_ARN: arnOf("master"),
-    DATABASE_ROLE_SECRETS: JSON.stringify(
+    DATABASE_ROLE_SECRET_ARNS: JSON.stringify(
       Object.fromEntries(functionRoles.map((role) => [role, arnOf(role)])),
     ),
   });

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "../..");
+
+/** What may be told apart in the text of a statement, by the name that docs/proxy.md gives it. */
+const pinning: readonly [pattern: RegExp, name: (found: string) => string][] = [
+  [
+    /\bset\s+(?:local\s+|session\s+)?(?:\w+\.)?\w+\s*(?:=|\bto\b)/gi,
+    (text) => text.replace(/\s*(=|to)$/i, ""),
+  ],
+  [/\bset_config\s*\(/gi, () => "set_config"],
+  [/\breset\s+\w+|\bdiscard\s+(?:all|plans|temp|sequences)\b/gi, (text) => text],
+  [/\b(?:nextval|setval|currval|lastval)\s*\(/gi, (text) => text.replace(/\s*\($/, "")],
+  [/\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(/gi, (text) => text],
+  [/\bcreate\s+(?:global\s+|local\s+)?temp(?:orary)?\b/gi, (text) => text],
+  [/\b(?:un)?listen\s+\w+|\bdeallocate\b|\bwith\s+hold\b|\bload\s+'/gi, (text) => text],
+  [/\bprepare\s+\w+\s*(?:\(|as\b)|\bexecute\s+\w+\s*\(/gi, (text) => text],
+];
+
+/** By migrations alone, which go past a proxy: as the owner, to the server itself. */
+const ofMigrations = /^lib\/db\/(apply-migration|blockers|iam-logins|migrat\S*|password-logins)\.ts$/;
+
+function statementsOf(file: string): string[] {
+  const text = readFileSync(path.join(root, file), "utf8");
+  return [...text.matchAll(/(?:\b(?:tx|sql|owner)(?:<[^`]*?>)?|\bunsafe\()`((?:[^`\\]|\\.)*)`/gs)].map(
+    ([, inside = ""]) => inside,
+  );
+}
+
+/** An update sets columns, in one piece or as the end of an upsert, and that is no setting. */
+function withoutAssignments(statement: string): string {
+  return statement
+    .replace(/\b(?:update\b[\s\S]*?|do\s+update\s+)\bset\b/gi, "update")
+    .replace(/\bset\s+\w+\s*=\s*excluded\./gi, "");
+}
+
+function pinningIn(file: string): string[] {
+  return statementsOf(file)
+    .map(withoutAssignments)
+    .flatMap((text) =>
+      pinning.flatMap(([pattern, name]) => [...text.matchAll(pattern)].map(([found]) => name(found))),
+    )
+    .map((found) => found.toLowerCase().replaceAll(/\s+/g, " ").trim());
+}
+
+test("docs/proxy.md tells every statement of the functions that pins a connection of RDS Proxy, and no other", () => {
+  const files = ["lib", "functions"].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
+      path.posix.join(folder, name),
+    ),
+  );
+  const found = files
+    .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/local/") && !ofMigrations.test(file))
+    .flatMap((file) => pinningIn(file).map((what) => `${file}: ${what}`));
+  const page = readFileSync(path.join(root, "docs/proxy.md"), "utf8");
+  const told = [...page.matchAll(/^\| `(lib\/[^`]+)` \| `([^`]+)` \|/gm)].map(
+    ([, file, what]) => `${file}: ${what}`,
+  );
+  expect([...new Set(found)].toSorted()).toEqual(told.toSorted());
+});
+
+test("what pins is seen, in whatever case and however it is spaced", () => {
+  const seen = (statement: string) =>
+    pinning.some(([pattern]) => statement.search(new RegExp(pattern.source, pattern.flags)) >= 0);
+  const pins = [
+    "SET search_path = carillon",
+    "set statement_timeout to '5s'",
+    "set session carillon.user = 'x'",
+    "select set_config('a.b', 'c', false)",
+    "select pg_advisory_lock(1)",
+    "select pg_try_advisory_lock_shared (1, 2)",
+    "create temporary table t (n int)",
+    "create temp view v as select 1",
+    "listen jobs",
+    "prepare p as select 1",
+    "select nextval ('s')",
+    "discard all",
+    "declare c cursor with hold for select 1",
+  ];
+  expect(pins.filter((statement) => !seen(statement))).toEqual([]);
+  const shared = [
+    "select pg_advisory_xact_lock(1, 2)",
+    "select pg_try_advisory_xact_lock_shared(1)",
+    withoutAssignments("update carillon.jobs j set state = 'dead' where id = 1"),
+    withoutAssignments("insert into t values (1) on conflict (a) do update set n = excluded.n"),
+    "begin isolation level read committed",
+  ];
+  expect(shared.filter(seen)).toEqual([]);
+});
