@@ -26,7 +26,7 @@ describe("alarms", () => {
   test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
-    expect(alarms).toHaveLength(23);
+    expect(alarms).toHaveLength(24);
     for (const [, { Properties }] of alarms) {
       expect(Properties["AlarmActions"]).toEqual([topic]);
       expect(Properties["OKActions"]).toEqual([topic]);
@@ -74,7 +74,7 @@ describe("functions", () => {
     const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
     const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
-    expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList].sort());
+    expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList, "API_AUTH"].sort());
     const measuring = "CARILLON_METRICS_NAMESPACE";
     const ofIngest = [measuring, "INGEST_DEAD_QUEUE_URL", "INGEST_QUEUE_URL"];
     expect(variablesOf("IngestFunction").sort()).toEqual([...querying, ...allowList, ...ofIngest].sort());
