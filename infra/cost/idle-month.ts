@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { clusterLines, instanceLines, proxyLines } from "./databases.ts";
 import { type Line, line, total } from "./line.ts";
 import type { Prices } from "./price-table.ts";
 import { type Usage, usageOf } from "./usage.ts";
@@ -9,12 +10,6 @@ const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z
 const template = z.object({ Resources: z.record(z.string(), resource) });
 type Resource = z.infer<typeof resource>;
 
-const database = z.object({
-  DBInstanceClass: z.string().transform((name) => name.replace(/^db\./, "")),
-  AllocatedStorage: z.coerce.number(),
-  MultiAZ: z.boolean().default(false),
-  ManageMasterUserPassword: z.boolean().default(false),
-});
 const endpoint = z.object({ SubnetIds: z.array(z.unknown()) });
 const webAcl = z.object({ Rules: z.array(z.unknown()).default([]) });
 
@@ -38,8 +33,12 @@ export const idle = {
 } as const;
 
 /** What each type of resource costs that is charged for standing there. */
-const priced: Readonly<Record<string, (found: readonly Resource[], prices: Prices) => Line[]>> = {
-  "AWS::RDS::DBInstance": (found, prices) => found.flatMap((each) => databaseLines(each, prices)),
+const priced: Readonly<
+  Record<string, (found: readonly Resource[], prices: Prices, all: readonly Resource[]) => Line[]>
+> = {
+  "AWS::RDS::DBInstance": (found, prices) => found.flatMap((each) => instanceLines(each, prices)),
+  "AWS::RDS::DBCluster": (found, prices, all) => found.flatMap((each) => clusterLines(each, prices, all)),
+  "AWS::RDS::DBProxy": (_found, prices, all) => proxyLines(prices, all),
   "AWS::EC2::VPCEndpoint": (found, prices) => {
     const zones = found.reduce((sum, { Properties }) => sum + endpoint.parse(Properties).SubnetIds.length, 0);
     return [line("Interface endpoints", [zones, "in a zone"], [hours, "h"], [prices.endpointHour, "USD"])];
@@ -86,26 +85,10 @@ export function idleMonth(synthesised: unknown, prices: Prices): Line[] {
   }
   const standing = Object.entries(priced).flatMap(([type, linesOf]) => {
     const found = resources.filter(({ Type }) => Type === type);
-    return found.length === 0 ? [] : linesOf(found, prices);
+    return found.length === 0 ? [] : linesOf(found, prices, resources);
   });
   const usage = usageOf(synthesised);
   return [...standing, ...ticks(prices, usage), ...canary(prices, usage)];
-}
-
-function databaseLines({ Properties }: Resource, prices: Prices): Line[] {
-  const { DBInstanceClass, AllocatedStorage, MultiAZ, ManageMasterUserPassword } = database.parse(Properties);
-  const hour = prices.databaseHour[DBInstanceClass];
-  if (hour === undefined) {
-    const known = Object.keys(prices.databaseHour).join(", ");
-    throw new Error(`The price table has no ${DBInstanceClass} under databaseHour; it has ${known}.`);
-  }
-  const zones = MultiAZ ? 2 : 1;
-  const lines = [
-    line("Database", [zones, "in a zone"], [hours, "h"], [hour, "USD"]),
-    line("Database storage", [zones, "in a zone"], [AllocatedStorage, "GB"], [prices.databaseGBMonth, "USD"]),
-  ];
-  if (!ManageMasterUserPassword) return lines;
-  return [...lines, line("Master secret, made by RDS", [1, "secret"], [prices.secretMonth, "USD"])];
 }
 
 function ticks(prices: Prices, { ticksAMinute, traced }: Usage): Line[] {

@@ -12,6 +12,12 @@ const priceTable = z.strictObject({
     /** By RDS instance class, without its "db." prefix, in one zone. */
     databaseHour: z.record(z.string(), usd),
     databaseGBMonth: usd,
+    /** Of Aurora Serverless v2, each for one unit of capacity. */
+    capacityUnitHour: usd,
+    millionDatabaseBlocks: usd,
+    /** Of RDS Proxy, before an instance and before an Aurora cluster. */
+    proxyProcessorHour: usd,
+    proxyCapacityUnitHour: usd,
     /** Of one endpoint in one zone. */
     endpointHour: usd,
     endpointGB: usd,

@@ -15,6 +15,8 @@ const free: readonly string[] = [
   "AWS::EC2::SecurityGroup",
   "AWS::RDS::DBSubnetGroup",
   "AWS::RDS::DBParameterGroup",
+  "AWS::RDS::DBClusterParameterGroup",
+  "AWS::RDS::DBProxyTargetGroup",
   // By use alone.
   "AWS::Lambda::Function",
   "AWS::Lambda::Version",

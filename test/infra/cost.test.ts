@@ -204,3 +204,16 @@ describe("docs/costs.md", () => {
     }
   });
 });
+
+test("an Aurora cluster costs its smallest capacity in each instance, and a proxy before it eight units", () => {
+  const aurora = { database: "aurora", highlyAvailable: true, databaseProxy: true };
+  const lines = idleMonth(synthesised(aurora).template.toJSON(), table.usd);
+  expect(usdOf(lines, "Database")).toBeCloseTo(2 * 0.5 * 730 * 0.12);
+  expect(usdOf(lines, "Proxy")).toBeCloseTo(8 * 730 * 0.015);
+  const before = (databaseClass: string) =>
+    usdOf(
+      idleMonth(synthesised({ databaseProxy: true, databaseClass }).template.toJSON(), table.usd),
+      "Proxy",
+    );
+  expect(before("t4g.small")).toBeCloseTo(2 * 730 * 0.015);
+});
