@@ -129,13 +129,13 @@ describe("the command", () => {
     expect(sections.map(({ title }) => title)).toContain("An idle month, with these settings");
     expect(usdOf(sections[0]?.lines ?? [], "Interface endpoints")).toBeCloseTo(2 * 7.3);
     expect(usdOf(sections[0]?.lines ?? [], "Database")).toBeCloseTo(730 * 0.032);
-  });
+  }, 60_000);
 
   test("refuses what is no setting", () => {
     const { status, stderr } = cost("-c", "carillon:databaseClas=t4g.small");
     expect(status).toBe(2);
     expect(stderr).toContain("carillon:databaseClas: there is no such setting");
-  });
+  }, 60_000);
 });
 
 describe("a workload", () => {
