@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import {
+  asContext,
+  cdk,
+  type EmulatorEnvironment,
+  emulatedAccount,
+} from "../../infra/localstack/emulator.ts";
+import { type Gap, type Given, templateShape, withoutGaps } from "./gaps.ts";
+
+export const stackName = "Carillon";
+
+const outputs = z.object({
+  [stackName]: z.object({ ApiUrl: z.string(), IngestQueueUrl: z.string(), AdminTokenSecret: z.string() }),
+});
+
+export interface Deployment {
+  readonly whole: Given["template"];
+  readonly given: Given;
+  readonly outputs: z.output<typeof outputs>[typeof stackName];
+}
+
+/** Synthesises, leaves out the gaps, and deploys what is left by the CDK's own CLI: bootstrap, assets, change set and all. */
+export async function deployTo(
+  emulator: EmulatorEnvironment,
+  settings: object,
+  gaps: readonly Gap[],
+  folder: string,
+): Promise<Deployment> {
+  const assembly = path.join(folder, "assembly");
+  await cdk(["synth", "--quiet", `--output=${assembly}`, ...asContext(settings)], emulator);
+  const file = path.join(assembly, `${stackName}.template.json`);
+  const whole = templateShape.parse(JSON.parse(readFileSync(file, "utf8")));
+  const given = withoutGaps(whole, gaps);
+  writeFileSync(file, JSON.stringify(given.template));
+
+  const told = path.join(folder, "outputs.json");
+  await cdk(["bootstrap", `aws://${emulatedAccount}/${emulator.AWS_REGION}`, `--app=${assembly}`], emulator);
+  await cdk(
+    ["deploy", `--app=${assembly}`, "--require-approval=never", "--progress=bar", `--outputs-file=${told}`],
+    emulator,
+  );
+  return { whole, given, outputs: outputs.parse(JSON.parse(readFileSync(told, "utf8")))[stackName] };
+}

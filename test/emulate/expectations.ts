@@ -1,0 +1,249 @@
+import { EventBridgeClient, ListTargetsByRuleCommand } from "@aws-sdk/client-eventbridge";
+import {
+  GetEventSourceMappingCommand,
+  GetFunctionConfigurationCommand,
+  GetFunctionEventInvokeConfigCommand,
+  LambdaClient,
+} from "@aws-sdk/client-lambda";
+import {
+  GetSecretValueCommand,
+  ListSecretsCommand,
+  SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { z } from "zod";
+import type { EmulatorEnvironment } from "../../infra/localstack/emulator.ts";
+import type { Template } from "./gaps.ts";
+import { type Created, callByQuery, callByTarget, elements } from "./services.ts";
+
+type Properties = Template["Resources"][string]["Properties"];
+
+/** One resource, as the template has it and as the service has it that made it. */
+export interface Subject {
+  readonly properties: Properties;
+  readonly physicalId: string;
+  readonly created: ReadonlyMap<string, Created>;
+  readonly emulator: EmulatorEnvironment;
+}
+
+/** Something that we rely on, of each resource of a type: what should be, and what its service answers. */
+export interface Expectation {
+  readonly type: string;
+  readonly says: string;
+  readonly compare: (subject: Subject) => Promise<{ readonly wanted: unknown; readonly found: unknown }>;
+}
+
+const reference = z.union([
+  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
+  z.object({ "Fn::GetAtt": z.tuple([z.string(), z.string()]) }).transform((get) => get["Fn::GetAtt"][0]),
+]);
+
+function physicalIdOf(value: unknown, { created }: Subject): string {
+  const id = reference.parse(value);
+  const found = created.get(id)?.physicalId;
+  if (found === undefined) throw new Error(`Nothing was created as ${id}.`);
+  return found;
+}
+
+/** Clients take the endpoint, the region and the credentials from the environment, as any tool does. */
+const [sqs, lambda, events, secrets] = [
+  new SQSClient({}),
+  new LambdaClient({}),
+  new EventBridgeClient({}),
+  new SecretsManagerClient({}),
+];
+
+async function attributes({ physicalId }: Subject): Promise<Record<string, string>> {
+  const all = new GetQueueAttributesCommand({ QueueUrl: physicalId, AttributeNames: ["All"] });
+  return { ...(await sqs.send(all)).Attributes };
+}
+
+const redrive = z.object({ maxReceiveCount: z.coerce.number() });
+const statements = z.object({ Statement: z.array(z.looseObject({})) });
+const asyncInvoke = z.object({ MaximumRetryAttempts: z.number(), MaximumEventAgeInSeconds: z.number() });
+
+export const expectations: readonly Expectation[] = [
+  {
+    type: "AWS::SQS::Queue",
+    says: "visibility timeout, retention, encryption and receives before the dead letters are those of the template",
+    async compare(subject) {
+      const { properties: wanted } = subject;
+      const found = await attributes(subject);
+      const policy = wanted["RedrivePolicy"];
+      return {
+        wanted: [
+          String(wanted["VisibilityTimeout"] ?? 30),
+          String(wanted["MessageRetentionPeriod"] ?? 345_600),
+          String(wanted["SqsManagedSseEnabled"] ?? true),
+          policy && redrive.parse(policy),
+        ],
+        found: [
+          found["VisibilityTimeout"],
+          found["MessageRetentionPeriod"],
+          found["SqsManagedSseEnabled"],
+          found["RedrivePolicy"] && redrive.parse(JSON.parse(found["RedrivePolicy"])),
+        ],
+      };
+    },
+  },
+  {
+    type: "AWS::SQS::QueuePolicy",
+    says: "each queue denies what does not come over TLS",
+    async compare(subject) {
+      const [queue] = z.array(z.unknown()).parse(subject.properties["Queues"]);
+      const policy =
+        (await attributes({ ...subject, physicalId: physicalIdOf(queue, subject) }))["Policy"] ?? "{}";
+      const denied = statements.parse(JSON.parse(policy)).Statement.filter(({ Effect }) => Effect === "Deny");
+      return {
+        wanted: [{ Bool: { "aws:SecureTransport": "false" } }],
+        found: denied.map(({ Condition }) => Condition),
+      };
+    },
+  },
+  {
+    type: "AWS::Lambda::Function",
+    says: "runtime, architecture, memory and timeout are those of the template",
+    async compare({ properties: wanted, physicalId }) {
+      const found = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName: physicalId }));
+      return {
+        wanted: [
+          wanted["Runtime"],
+          wanted["Architectures"] ?? ["x86_64"],
+          wanted["MemorySize"] ?? 128,
+          wanted["Timeout"],
+        ],
+        found: [found.Runtime, found.Architectures, found.MemorySize, found.Timeout],
+      };
+    },
+  },
+  {
+    type: "AWS::Lambda::Function",
+    says: "no variable holds the value of any secret",
+    async compare({ physicalId }) {
+      const { Environment } = await lambda.send(
+        new GetFunctionConfigurationCommand({ FunctionName: physicalId }),
+      );
+      const values = await secretValues();
+      const told = Object.entries(Environment?.Variables ?? {});
+      const telling = told.filter(([, text]) => values.some((value) => text.includes(value)));
+      return { wanted: [], found: telling.map(([name]) => name) };
+    },
+  },
+  {
+    type: "AWS::Lambda::EventInvokeConfig",
+    says: "what is invoked asynchronously is not tried again, and dropped after a minute",
+    async compare(subject) {
+      const FunctionName = physicalIdOf(subject.properties["FunctionName"], subject);
+      const Qualifier = z.string().parse(subject.properties["Qualifier"]);
+      const found = await lambda.send(new GetFunctionEventInvokeConfigCommand({ FunctionName, Qualifier }));
+      return {
+        wanted: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+        found: asyncInvoke.parse(found),
+      };
+    },
+  },
+  {
+    type: "AWS::Lambda::EventSourceMapping",
+    says: "it is on, with the template's batch and maximum concurrency, and takes partial answers",
+    async compare({ properties: wanted, physicalId }) {
+      const found = await lambda.send(new GetEventSourceMappingCommand({ UUID: physicalId }));
+      return {
+        wanted: ["Enabled", wanted["BatchSize"], wanted["ScalingConfig"], ["ReportBatchItemFailures"]],
+        found: [found.State, found.BatchSize, found.ScalingConfig, found.FunctionResponseTypes],
+      };
+    },
+  },
+  {
+    type: "AWS::Events::Rule",
+    says: "the tick's target is not tried again, and its event is dropped after a minute",
+    async compare({ physicalId }) {
+      const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule: physicalId }));
+      return {
+        wanted: [{ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 }],
+        found: Targets.map(({ RetryPolicy }) => RetryPolicy),
+      };
+    },
+  },
+  {
+    type: "AWS::SecretsManager::Secret",
+    says: "it holds a value that was generated, with a password of the length that was asked for",
+    async compare({ properties, physicalId }) {
+      const asked = z
+        .object({ PasswordLength: z.number(), GenerateStringKey: z.string().optional() })
+        .parse(properties["GenerateSecretString"]);
+      const { SecretString = "" } = await secrets.send(new GetSecretValueCommand({ SecretId: physicalId }));
+      const value =
+        asked.GenerateStringKey === undefined
+          ? SecretString
+          : JSON.parse(SecretString)[asked.GenerateStringKey];
+      return { wanted: [asked.PasswordLength, true], found: [value.length, /^[A-Za-z0-9]+$/.test(value)] };
+    },
+  },
+  {
+    type: "AWS::Logs::LogGroup",
+    says: "logs are kept for as long as the template says, and not for ever",
+    async compare({ properties, physicalId, emulator }) {
+      const input = { logGroupNamePrefix: physicalId };
+      const answer = await callByTarget(emulator, "logs", "Logs_20140328.DescribeLogGroups", input);
+      const { logGroups } = z
+        .object({
+          logGroups: z.array(z.object({ logGroupName: z.string(), retentionInDays: z.number().optional() })),
+        })
+        .parse(answer);
+      const found = logGroups.find(({ logGroupName }) => logGroupName === physicalId);
+      return { wanted: properties["RetentionInDays"], found: found?.retentionInDays };
+    },
+  },
+  {
+    type: "AWS::CloudWatch::Alarm",
+    says: "threshold, comparison, periods and what missing data means are those of the template",
+    async compare({ properties: wanted, physicalId, emulator }) {
+      const target = "GraniteServiceVersion20100801.DescribeAlarms";
+      const answer = await callByTarget(emulator, "monitoring", target, { AlarmNames: [physicalId] });
+      const { MetricAlarms } = z.object({ MetricAlarms: z.array(z.looseObject({})) }).parse(answer);
+      const names = ["Threshold", "ComparisonOperator", "EvaluationPeriods", "Period", "TreatMissingData"];
+      return {
+        wanted: [names.map((name) => wanted[name])],
+        found: MetricAlarms.map((alarm) => names.map((name) => alarm[name])),
+      };
+    },
+  },
+  {
+    type: "AWS::IAM::Policy",
+    says: "the role has these statements' actions, and no others",
+    async compare(subject) {
+      const [role] = z.array(z.unknown()).parse(subject.properties["Roles"]);
+      const xml = await callByQuery(subject.emulator, "iam", "2010-05-08", {
+        Action: "GetRolePolicy",
+        RoleName: physicalIdOf(role, subject),
+        PolicyName: z.string().parse(subject.properties["PolicyName"]),
+      });
+      const [document = ""] = elements(xml, "PolicyDocument");
+      return {
+        wanted: actionsOf(subject.properties["PolicyDocument"]),
+        found: actionsOf(JSON.parse(decodeURIComponent(document))),
+      };
+    },
+  },
+];
+
+function actionsOf(document: unknown): unknown[] {
+  return statements.parse(document).Statement.map(({ Effect, Action }) => [Effect, Action]);
+}
+
+/** Of every secret there is: its text, and what stands in it where that is JSON. Short words, such as users' names, are none. */
+async function secretValues(): Promise<string[]> {
+  const { SecretList = [] } = await secrets.send(new ListSecretsCommand({ MaxResults: 100 }));
+  const texts = await Promise.all(
+    SecretList.map(
+      async ({ ARN }) =>
+        (await secrets.send(new GetSecretValueCommand({ SecretId: ARN }))).SecretString ?? "",
+    ),
+  );
+  return texts.flatMap((text) => [text, ...passwordIn(text)]).filter((value) => value !== "");
+}
+
+function passwordIn(text: string): string[] {
+  if (!text.startsWith("{")) return [];
+  return [z.object({ password: z.string() }).parse(JSON.parse(text)).password];
+}

@@ -1,0 +1,55 @@
+import type { Gap } from "./gaps.ts";
+import type { ByType, Held } from "./read-back.ts";
+
+export interface Section {
+  readonly title: string;
+  readonly settings: string;
+  readonly gaps: readonly Gap[];
+  readonly types: readonly ByType[];
+  readonly held: readonly Held[];
+  /** What the smoke test printed, where the functions can run. */
+  readonly smoke: string | undefined;
+}
+
+/** The page of a run, as docs/emulator.md has it. */
+export function page(emulator: string, sections: readonly Section[]): string {
+  return `# What an emulator made of the template
+
+<!-- Written by \`npm run emulate\`; edit test/emulate/ instead. -->
+
+\`npm run emulate\` deploys the synthesised template into the CloudFormation of \`${emulator}\`, a program that others wrote and that runs without Docker, by the CDK's own CLI as it is: bootstrap,
+assets, change set. Then it asks each service, by its own API, for what CloudFormation made. It enforces no rights and no network: what IAM or a security group would refuse is not shown here. Each run writes this page.
+
+${sections.map(sectionText).join("\n")}`;
+}
+
+function sectionText({ title, settings, gaps, types, held, smoke }: Section): string {
+  const inTemplate = types.reduce((sum, each) => sum + each.inTemplate, 0);
+  const created = types.reduce((sum, each) => sum + each.created, 0);
+  return `## ${title}
+
+Settings: ${settings}. ${created} of ${inTemplate} resources were created; the others are gaps of the emulator.
+
+| what the emulator lacks | what was done |
+|---|---|
+${gaps.map(({ what, treatment }) => `| ${what} | ${treatment} |`).join("\n")}
+
+| relied on, of each | of type | resources | |
+|---|---|---|---|
+${held.map(({ type, says, resources, faults }) => `| ${says} | \`${type}\` | ${resources} | ${faults.length === 0 ? "holds" : faults.join("; ")} |`).join("\n")}
+
+| type | in the template | created |
+|---|---|---|
+${types.map(({ type, inTemplate: all, created: made }) => `| \`${type}\` | ${all} | ${made} |`).join("\n")}
+${smoke === undefined ? "" : `\nThen \`npm run smoke\`, through the deployed API, functions and queues:\n\n\`\`\`\n${withoutNames(smoke)}\n\`\`\`\n`}`;
+}
+
+/** Names and instants are others in each run, and nobody's concern. */
+function withoutNames(text: string): string {
+  return text
+    .trim()
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
+    .replaceAll(/due \d{4}\S+/g, "due …")
+    .replaceAll(/http:\/\/\S+/g, "http://…")
+    .replaceAll(/\d+ ms after/g, "… ms after");
+}

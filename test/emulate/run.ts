@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { type EmulatorEnvironment, emulatorAt, ownerSecret } from "../../infra/localstack/emulator.ts";
+import { localstackSettings } from "../../infra/localstack/profile.ts";
+import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { type Deployment, deployTo, stackName } from "./deployment.ts";
+import { type EmulatorProcess, pinned, startEmulator } from "./emulator-process.ts";
+import { gapsOf } from "./gaps.ts";
+import { page, type Section } from "./page.ts";
+import { readBack } from "./read-back.ts";
+
+const cannotRun = `Nothing was emulated: there is no ministack. It takes Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
+
+const written = path.join(import.meta.dirname, "..", "..", "docs", "emulator.md");
+const smokeScript = path.join(import.meta.dirname, "..", "smoke", "run.ts");
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+type Try = (emulator: EmulatorEnvironment, folder: string) => Promise<Section>;
+
+process.exitCode = await run();
+
+async function run(): Promise<number> {
+  const sections: Section[] = [];
+  for (const tryOut of [byDefault, localstackProfile]) {
+    const emulator = await startEmulator();
+    if (emulator === undefined) {
+      say(cannotRun);
+      return 0;
+    }
+    sections.push(await withFolder(emulator, tryOut));
+  }
+  writeFileSync(written, page(pinned, sections));
+  const faults = sections.flatMap(({ held }) => held.flatMap((each) => each.faults));
+  for (const fault of faults) say(`not as it should be  ${fault}`);
+  say(`${faults.length} faults; the result stands in ${path.relative(process.cwd(), written)}`);
+  return faults.length === 0 ? 0 : 1;
+}
+
+async function withFolder(emulator: EmulatorProcess, tryOut: Try): Promise<Section> {
+  const folder = mkdtempSync(path.join(tmpdir(), "carillon-emulate-"));
+  const environment = emulatorAt(emulator.url);
+  // The clients of the SDK that read back find the emulator as the CLI does.
+  Object.assign(process.env, environment);
+  try {
+    return await tryOut(environment, folder);
+  } finally {
+    await emulator.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As it is deployed to AWS without any setting. There is no Postgres behind the emulated RDS: the functions are made and cannot do their work. */
+async function byDefault(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
+  const gaps = gapsOf("rds");
+  const deployment = await deployTo(emulator, {}, gaps, folder);
+  return {
+    ...(await told(deployment, emulator)),
+    title: "By default",
+    settings: "none",
+    gaps,
+    smoke: undefined,
+  };
+}
+
+/** The profile for LocalStack, beside a real Postgres: here the migration runs, and the functions after it. */
+async function localstackProfile(emulator: EmulatorEnvironment, folder: string): Promise<Section> {
+  const dataDir = path.join(folder, "postgres");
+  mkdirSync(dataDir);
+  const postgres = await startPostgres({ dataDir });
+  try {
+    const secretArn = await ownerSecret(postgres.url, emulator);
+    const settings = localstackSettings({ url: postgres.url, secretArn });
+    const gaps = gapsOf("external");
+    const deployment = await deployTo(emulator, settings, gaps, folder);
+    const result = await told(deployment, emulator);
+    const smoke = await smokeTest(deployment, emulator);
+    const title = "The profile for LocalStack, with a Postgres";
+    return { ...result, title, settings: "those of `infra/localstack/profile.ts`", gaps, smoke };
+  } finally {
+    await postgres.stop();
+  }
+}
+
+function told({ given, whole }: Deployment, emulator: EmulatorEnvironment) {
+  return readBack(given, whole, emulator, stackName);
+}
+
+/** Through the API as the emulator serves it; what the stack's output says leads to AWS. */
+async function smokeTest({ outputs }: Deployment, emulator: EmulatorEnvironment): Promise<string> {
+  const { hostname, pathname } = new URL(outputs.ApiUrl);
+  const [apiId] = hostname.split(".");
+  const [, stage] = pathname.split("/");
+  const env = {
+    ...process.env,
+    CARILLON_URL: `${emulator.AWS_ENDPOINT_URL}/restapis/${apiId}/${stage}/_user_request_`,
+    CARILLON_TOKEN_SECRET: outputs.AdminTokenSecret,
+    INGEST_QUEUE_URL: outputs.IngestQueueUrl.replace("//localhost:", "//127.0.0.1:"),
+  };
+  const child = spawn(process.execPath, [smokeScript], { env, stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  if (code !== 0) throw new Error(`The smoke test failed:\n${said}`);
+  return said;
+}
