@@ -8,6 +8,7 @@ import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { jobRetention } from "../lib/config/function-limits.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
@@ -31,7 +32,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     batchMax: integer(env, "TICK_BATCH_MAX", tickDefaults.batchMax, { min: 1, max: 50_000 }),
     notify,
     canary: canaryFrom(env),
-    retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, { min: 1, max: 3_650 }),
+    retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, jobRetention),
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });

@@ -122,8 +122,7 @@ export class Carillon extends Construct {
       events: settings.lifecycleEvents,
       busName: settings.lifecycleBus,
     });
-    const { tickBy, ticks } = settings;
-    const tick = new Tick(this, "Tick", { ...shared, targets, webhooks, alarms, metrics, tickBy, ticks });
+    const tick = new Tick(this, "Tick", { ...settings, ...shared, targets, webhooks, alarms, metrics });
     const fastWorker = new Worker(this, "FastWorker", {
       ...shared,
       source: fast,

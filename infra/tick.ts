@@ -36,6 +36,8 @@ export interface TickProps {
   readonly tickBy: "rule" | "scheduler";
   /** How many are started each minute, to share the schedules. */
   readonly ticks: number;
+  /** How many days of jobs it keeps. */
+  readonly jobRetentionDays: number;
   readonly metrics: Metrics;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -73,6 +75,7 @@ export class Tick extends Construct {
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
     props.webhooks.tell(fn);
+    fn.addEnvironment("RETENTION_DAYS", String(props.jobRetentionDays));
 
     // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
     fn.configureAsyncInvoke(asEventsGo);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jobRetention } from "../../lib/config/function-limits.ts";
 import { wholeNumber } from "./shapes.ts";
 
 /** How much is done at once. */
@@ -14,4 +15,6 @@ export const workSettings = {
     .string()
     .regex(/^[^/?#%\\\s]{1,255}$/, "it takes what keys may begin with")
     .optional(),
+  /** How many days of jobs are kept once all of a day's jobs have come to their ends; what is older is asked for in vain. */
+  jobRetentionDays: wholeNumber(jobRetention.min, jobRetention.max).default(jobRetention.byDefault),
 };

@@ -16,6 +16,9 @@ export const functionTimeoutSeconds = {
 /** Ticks share the shards, of which there are so many. */
 export const ticksMax = 16;
 
+/** How many days of jobs are kept. */
+export const jobRetention = { min: 1, max: 3_650, byDefault: 30 } as const;
+
 /** How rarely the canary may be due. */
 export const canaryMinutesMax = 60;
 

@@ -1,6 +1,7 @@
 import type { CanarySettings } from "../canary/canaries.ts";
 import { keepCanaries } from "../canary/keep-canaries.ts";
 import type { Acceptance } from "../command/acceptance.ts";
+import { jobRetention } from "../config/function-limits.ts";
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
@@ -62,7 +63,7 @@ export interface TickSettings {
 export const tickDefaults: TickSettings = {
   batchMax: 5_000,
   lanes: 2,
-  retentionDays: 30,
+  retentionDays: jobRetention.byDefault,
   backlogBudget: backlogDefaults.budget,
   backlogPerTurn: backlogDefaults.perTurn,
   zoneData: process.versions["tz"] ?? null,

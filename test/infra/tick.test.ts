@@ -1,3 +1,4 @@
+import { Match } from "aws-cdk-lib/assertions";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { shareOf } from "../../lib/tick/share.ts";
@@ -24,6 +25,13 @@ test("a rule starts it where nothing else is said, and nothing starts it twice",
   const stack = synthesised();
   expect(stack.ofType("AWS::Scheduler::Schedule")).toEqual([]);
   expect(stack.ofType("AWS::Events::Rule")).toHaveLength(1);
+});
+
+test("it keeps jobs for as many days as are set", () => {
+  const stack = synthesised({ jobRetentionDays: "90" });
+  stack.template.hasResourceProperties("AWS::Lambda::Function", {
+    Environment: { Variables: Match.objectLike({ RETENTION_DAYS: "90" }) },
+  });
 });
 
 test("nothing else may start it", () => {

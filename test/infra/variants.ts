@@ -104,6 +104,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     lifecycleEvents: "started,succeeded,failed,dead,skipped,missed",
     lifecycleBus: "orders",
     ingestPrefix: "orders:",
+    jobRetentionDays: 365,
   },
 
   "REST API": { apiKind: "rest", apiMakesLogRole: "true" },
