@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { EmulatorEnvironment } from "../../infra/localstack/emulator.ts";
-import { expectations } from "./expectations.ts";
+import { clientsOf, expectations } from "./expectations.ts";
 import type { Given } from "./gaps.ts";
 import { createdResources } from "./services.ts";
 
@@ -27,9 +27,7 @@ export async function readBack(
 ): Promise<{ types: ByType[]; held: Held[] }> {
   const created = await createdResources(emulator, stackName);
   const isCreated = (id: string) => created.get(id)?.status === "CREATE_COMPLETE";
-  const missing = Object.keys(template.Resources).filter(
-    (id) => !isCreated(id) && !isConditional(template, id),
-  );
+  const missing = Object.keys(template.Resources).filter((id) => !isCreated(id) && !isMetadata(template, id));
   if (missing.length > 0) throw new Error(`These were not created: ${missing.join(", ")}.`);
 
   const names = [...new Set(Object.values(whole.Resources).map(({ Type }) => Type))].sort();
@@ -42,6 +40,7 @@ export async function readBack(
     };
   });
 
+  const clients = clientsOf(emulator);
   const held: Held[] = [];
   for (const { type, says, compare } of expectations) {
     const those = Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
@@ -50,17 +49,20 @@ export async function readBack(
       const physicalId = created.get(id)?.physicalId ?? "";
       // A service that does not know it any more, or answers in no way that is known, is a fault of this one, and the others count as well.
       const refused = (error: unknown) => ({ wanted: "an answer", found: String(error) });
-      const { wanted, found } = await compare({ properties, physicalId, created, emulator }).catch(refused);
+      const { wanted, found } = await compare({ properties, physicalId, created, emulator, clients }).catch(
+        refused,
+      );
       if (!isDeepStrictEqual(plain(found), plain(wanted)))
         faults.push(`${id}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
     }
     held.push({ type, says, resources: those.length, faults });
   }
+  for (const client of Object.values(clients)) client.destroy();
   return { types, held };
 }
 
-/** Metadata of the CDK, which only stands in the template for regions that it counts. */
-function isConditional({ Resources }: Given["template"], id: string): boolean {
+/** Of the CDK itself; nothing of ours. */
+function isMetadata({ Resources }: Given["template"], id: string): boolean {
   return Resources[id]?.Type === "AWS::CDK::Metadata";
 }
 

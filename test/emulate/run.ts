@@ -41,8 +41,6 @@ async function run(): Promise<number> {
 async function withFolder(emulator: EmulatorProcess, tryOut: Try): Promise<Section> {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-emulate-"));
   const environment = emulatorAt(emulator.url);
-  // The clients of the SDK that read back find the emulator as the CLI does.
-  Object.assign(process.env, environment);
   try {
     return await tryOut(environment, folder);
   } finally {
@@ -94,6 +92,7 @@ async function smokeTest({ outputs }: Deployment, emulator: EmulatorEnvironment)
   const [, stage] = pathname.split("/");
   const env = {
     ...process.env,
+    ...emulator,
     CARILLON_URL: `${emulator.AWS_ENDPOINT_URL}/restapis/${apiId}/${stage}/_user_request_`,
     CARILLON_TOKEN_SECRET: outputs.AdminTokenSecret,
     INGEST_QUEUE_URL: outputs.IngestQueueUrl.replace("//localhost:", "//127.0.0.1:"),
