@@ -64,7 +64,7 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   ["Occurrences passed over that are recorded one by one; more are one range", count(passedSinglyMax)],
   ["Waiting jobs that one answer lists", count(openJobsMax)],
   ["Holds by prefix that one group or tag has", count(sharedHoldsMax)],
-  ["Days that jobs are kept", count(tickDefaults.retentionDays)],
+  ["Days that jobs are kept, by default", count(tickDefaults.retentionDays)],
 ];
 
 describe("docs/deploy.md", () => {
