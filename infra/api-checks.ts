@@ -1,3 +1,5 @@
+import { Token } from "aws-cdk-lib";
+import { charactersOf } from "./settings/shapes.ts";
 import type { Settings } from "./settings.ts";
 
 /** The function is told these by its environment, of whose 4 KB the rest may take 1,600. */
@@ -62,7 +64,8 @@ function ofTheDomain(settings: Settings): string[] {
     faults.push("apiDomainName, apiCertificateArn: one goes with the other; give both");
   if ((zone === undefined) !== (settings.apiHostedZoneId === undefined))
     faults.push("apiHostedZoneId, apiHostedZoneName: one goes with the other; give both");
-  if (zone !== undefined && name !== zone && name?.endsWith(`.${zone}`) !== true)
+  const known = ![name, zone].some((each) => Token.isUnresolved(each));
+  if (known && zone !== undefined && name !== zone && name?.endsWith(`.${zone}`) !== true)
     faults.push(
       `apiHostedZoneName: ${name ?? "no domain name"} does not lie in ${zone}; give the zone that it lies in`,
     );
@@ -78,7 +81,7 @@ function tooLong(settings: Settings): string[] {
     apiPrincipals: settings.apiPrincipals,
     apiCorsOrigins: settings.apiCorsOrigins,
   };
-  const length = Object.values(lists).reduce((sum, list) => sum + list.join(",").length, 0);
+  const length = Object.values(lists).reduce((sum, list) => sum + charactersOf(list), 0);
   // Without lists of the API's own this is not its concern.
   if (length <= LISTS_MAX || settings.apiPrincipals.length + settings.apiCorsOrigins.length === 0) return [];
   return [

@@ -1,7 +1,11 @@
+import { Token } from "aws-cdk-lib";
 import { z } from "zod";
 import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
 import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
-import { textList, wholeNumber, yesOrNo } from "./shapes.ts";
+import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
+
+/** In the place of a principal whose ARN nobody knows yet: its scope and prefix are known. */
+const someRole = "arn:aws:iam::000000000000:role/some";
 
 /** The HTTP API. */
 export const apiSettings = {
@@ -26,7 +30,7 @@ export const apiSettings = {
   apiPrincipals: textList(
     z.string().superRefine((text, context) => {
       try {
-        parseAllowedPrincipal(text);
+        parseAllowedPrincipal(Token.isUnresolved(text) ? text.replace(/^\S+/, someRole) : text);
       } catch (error) {
         context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
       }
@@ -34,18 +38,12 @@ export const apiSettings = {
     "name many at once by ending them with *",
   ),
   /** With jwt: the address of the issuer, as it stands in `iss`. */
-  apiJwtIssuer: z
-    .string()
-    .regex(
-      /^https:\/\/[\w.-]+(:\d+)?(\/[\w./~%-]*)?$/,
-      "it takes an address such as https://login.example.com/",
-    )
-    .optional(),
+  apiJwtIssuer: textOrToken(
+    /^https:\/\/[\w.-]+(:\d+)?(\/[\w./~%-]*)?$/,
+    "it takes an address such as https://login.example.com/",
+  ).optional(),
   /** With jwt: the audiences of which a JWT must name one, in `aud` or `client_id`. */
-  apiJwtAudience: textList(
-    z.string().regex(/^\S+$/, "it takes audiences, separated by commas"),
-    "one is enough",
-  ),
+  apiJwtAudience: textList(textOrToken(/^\S+$/, "it takes audiences, separated by commas"), "one is enough"),
   /** With jwt: the claim in which scopes stand. */
   apiJwtScopeClaim: claim().default("scope"),
   /** With jwt: what stands before `read`, `write` and `admin` where they are Carillon's scopes. */
@@ -58,36 +56,27 @@ export const apiSettings = {
   /** The origins whose pages may call the API from a browser. None given: none. */
   apiCorsOrigins: textList(z.string().refine(isOrigin, originForm), "name fewer"),
   /** A domain name of one's own, under which alone the API answers then. */
-  apiDomainName: z
-    .string()
-    .regex(
-      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
-      "it takes a name such as carillon.example.com",
-    )
-    .optional(),
+  apiDomainName: textOrToken(
+    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+    "it takes a name such as carillon.example.com",
+  ).optional(),
   /** The certificate for that name, in AWS Certificate Manager of the same region. */
-  apiCertificateArn: z
-    .string()
-    .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, "it takes the ARN of a certificate")
-    .optional(),
+  apiCertificateArn: textOrToken(
+    /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+    "it takes the ARN of a certificate",
+  ).optional(),
   /** The hosted zone in Route 53 that gets a record for that name. None given: the record is made elsewhere, to what the output ApiDomainTarget says. */
-  apiHostedZoneId: z
-    .string()
-    .regex(/^Z[A-Z0-9]{1,31}$/, "it takes the id of a hosted zone")
-    .optional(),
+  apiHostedZoneId: textOrToken(/^Z[A-Z0-9]{1,31}$/, "it takes the id of a hosted zone").optional(),
   /** The name of that zone. */
-  apiHostedZoneName: z
-    .string()
-    .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, "it takes a name such as example.com")
-    .optional(),
+  apiHostedZoneName: textOrToken(
+    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+    "it takes a name such as example.com",
+  ).optional(),
   /** Of a REST API: a web ACL of AWS WAF that stands before it and is there already. */
-  apiWebAclArn: z
-    .string()
-    .regex(
-      /^arn:[\w-]+:wafv2:[\w-]+:\d{12}:regional\/webacl\/[\w-]+\/[\w-]+$/,
-      "it takes the ARN of a regional web ACL",
-    )
-    .optional(),
+  apiWebAclArn: textOrToken(
+    /^arn:[\w-]+:wafv2:[\w-]+:\d{12}:regional\/webacl\/[\w-]+\/[\w-]+$/,
+    "it takes the ARN of a regional web ACL",
+  ).optional(),
   /** Of a REST API: whether a web ACL is made for it, with rules that AWS keeps and a limit for each address. It costs by the month and by request. */
   apiFirewall: yesOrNo().default(false),
   /** With that web ACL: how many requests one address may send in five minutes. */

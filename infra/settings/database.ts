@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { textList, wholeNumber, yesOrNo } from "./shapes.ts";
+import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 function capacityUnits(min: number) {
   const takes = `it takes a number of capacity units from ${min} to 256, in halves`;
@@ -32,46 +32,37 @@ export const databaseSettings = {
   /** Whether the database refuses to be deleted. */
   databaseProtected: yesOrNo().default(true),
   /** Of an existing or external database: its host. */
-  databaseHost: z
-    .string()
-    .regex(/^[\w-]+(\.[\w-]+)*$/, "it takes the name or the IPv4 address of a host")
-    .optional(),
+  databaseHost: textOrToken(
+    /^[\w-]+(\.[\w-]+)*$/,
+    "it takes the name or the IPv4 address of a host",
+  ).optional(),
   /** Of an existing or external database: its port. */
   databasePort: wholeNumber(1, 65_535).default(5432),
   /** Of an existing or external database: its name on the server; one Carillon to a server, whose roles it makes. */
-  databaseName: z
-    .string()
-    .regex(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database")
-    .default("carillon"),
+  databaseName: textOrToken(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database").default("carillon"),
   /** Of an existing or external database: the secret with username and password of the user who owns it and may make roles, under the key aws/secretsmanager; migrations alone read it. */
-  databaseSecretArn: z
-    .string()
-    .regex(
-      /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@!-]+-\w{6}$/,
-      "it takes the whole ARN of a secret, with the six characters at its end",
-    )
-    .optional(),
+  databaseSecretArn: textOrToken(
+    /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@!-]+-\w{6}$/,
+    "it takes the whole ARN of a secret, with the six characters at its end",
+  ).optional(),
   /** Of an existing database: the instance's identifier, by which its metrics are found. */
-  databaseInstanceId: z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,62}$/, "it takes the identifier of an RDS instance")
-    .optional(),
+  databaseInstanceId: textOrToken(
+    /^[a-z][a-z0-9-]{0,62}$/,
+    "it takes the identifier of an RDS instance",
+  ).optional(),
   /** Of an existing database: the instance's resource id, by which IAM lets functions in; IAM authentication must be on. */
-  databaseResourceId: z
-    .string()
-    .regex(
-      /^db-[A-Z0-9]+$/,
-      "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    )
-    .optional(),
+  databaseResourceId: textOrToken(
+    /^db-[A-Z0-9]+$/,
+    "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+  ).optional(),
   /** Of an existing database: its security group, which gets a rule that lets the functions in. */
-  databaseSecurityGroupId: z
-    .string()
-    .regex(/^sg-[0-9a-f]{8,17}$/, "it takes the id of a security group, such as sg-0123456789abcdef0")
-    .optional(),
+  databaseSecurityGroupId: textOrToken(
+    /^sg-[0-9a-f]{8,17}$/,
+    "it takes the id of a security group, such as sg-0123456789abcdef0",
+  ).optional(),
   /** Of an external database: the networks in which it is; functions in a VPC connect to these alone, at its port. */
   databaseNetworks: textList(
-    z.cidrv4("it takes networks such as 10.20.0.0/16, separated by commas"),
+    textOrToken(z.cidrv4(), "it takes networks such as 10.20.0.0/16, separated by commas"),
     "unite some of them",
   ),
   /** Of an external database: raise it, and deploy, to give the functions' users other passwords; nobody is kept out meanwhile. */

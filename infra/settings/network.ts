@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { textList, yesOrNo } from "./shapes.ts";
+import { textList, textOrToken, yesOrNo } from "./shapes.ts";
 
 /** The services that functions in the network call, by the names of their endpoints; infra/endpoints.ts says who calls which. */
 export const endpointNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
@@ -13,18 +13,16 @@ export const networkSettings = {
   /** Whether the database has a standby and the endpoints stand in two zones. Both then cost twice as much. */
   highlyAvailable: yesOrNo().default(false),
   /** The VPC to stand in; it is named with its subnets, since a synthesis asks nobody. None given: one of our own. */
-  vpcId: z
-    .string()
-    .regex(/^vpc-[0-9a-f]{8,17}$/, "it takes the id of a VPC, such as vpc-0123456789abcdef0")
-    .optional(),
+  vpcId: textOrToken(
+    /^vpc-[0-9a-f]{8,17}$/,
+    "it takes the id of a VPC, such as vpc-0123456789abcdef0",
+  ).optional(),
   /** The private subnets of that VPC, one in each of two or more zones, for the functions and the database. */
   vpcSubnetIds: textList(
-    z
-      .string()
-      .regex(
-        /^subnet-[0-9a-f]{8,17}$/,
-        "it takes ids of subnets such as subnet-0123456789abcdef0, separated by commas",
-      ),
+    textOrToken(
+      /^subnet-[0-9a-f]{8,17}$/,
+      "it takes ids of subnets such as subnet-0123456789abcdef0, separated by commas",
+    ),
     "one subnet in each zone is enough",
     subnetsMax,
   ),

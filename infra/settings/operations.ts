@@ -5,7 +5,7 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
-import { wholeNumber, yesOrNo } from "./shapes.ts";
+import { textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -20,15 +20,12 @@ export const operationsSettings = {
   /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
   lifecycleEvents: events().default([...lifecycleDefaults]),
   /** The event bus of this account and region that is told. */
-  lifecycleBus: z
-    .string()
-    .regex(/^[\w./-]{1,256}$/, "it takes the name of an event bus")
-    .default("default"),
+  lifecycleBus: textOrToken(/^[\w./-]{1,256}$/, "it takes the name of an event bus").default("default"),
   /** The SNS topic that alarms notify. None given: they only show in CloudWatch. */
-  alarmTopicArn: z
-    .string()
-    .regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, "it takes the ARN of an SNS topic")
-    .optional(),
+  alarmTopicArn: textOrToken(
+    /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
+    "it takes the ARN of an SNS topic",
+  ).optional(),
   /** Where the runbook stands that alarms name, for those who copy it. */
   runbookUrl: z
     .string()

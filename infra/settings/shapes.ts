@@ -1,7 +1,10 @@
+import { Token } from "aws-cdk-lib";
 import { z } from "zod";
 
 /** Functions are told such lists by their environment, for all of which Lambda has room for 4 KB. */
 const listCharactersMax = 900;
+/** In the place of a token, of which nobody knows how long it becomes: about as much as the ARN of a queue has at most. */
+const anyToken = "-".repeat(125);
 
 // What comes from the command line is text; what comes from cdk.json is what JSON says.
 
@@ -16,6 +19,17 @@ export function yesOrNo() {
     .transform((value) => value === true || value === "true");
 }
 
+/** What a resource is known by: text of this form, or a token of the CDK for it, whose text nobody knows before it is deployed. */
+export function textOrToken(form: RegExp | z.ZodType<string, string>, takes: string) {
+  const fits = (text: string) => (form instanceof RegExp ? form.test(text) : form.safeParse(text).success);
+  return z.string().refine((text) => Token.isUnresolved(text) || fits(text), takes);
+}
+
+/** How many characters a list takes in a variable, with what its tokens may become. */
+export function charactersOf(list: readonly string[]): number {
+  return list.map((text) => (Token.isUnresolved(text) ? anyToken : text)).join(",").length;
+}
+
 export function textList(item: z.ZodType<string, string>, wayOut: string, itemsMax = listCharactersMax) {
   return z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").map((one) => one.trim()))])
@@ -24,7 +38,7 @@ export function textList(item: z.ZodType<string, string>, wayOut: string, itemsM
         .array(item)
         .max(itemsMax, `it takes at most ${itemsMax}; ${wayOut}`)
         .refine(
-          (list) => list.join(",").length <= listCharactersMax,
+          (list) => charactersOf(list) <= listCharactersMax,
           `it takes at most ${listCharactersMax} characters; ${wayOut}`,
         ),
     )

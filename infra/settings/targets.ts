@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { textList } from "./shapes.ts";
+import { charactersOf, textList, textOrToken } from "./shapes.ts";
 
 /** Where schedules may send to. */
 export const targetsSettings = {
@@ -23,7 +23,7 @@ export function fitTogether(
 ): void {
   const { targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks } = given;
   const lists = [targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks];
-  if (lists.join(",").length <= charactersTogetherMax) return;
+  if (charactersOf(lists.flat()) <= charactersTogetherMax) return;
   context.addIssue({
     code: "custom",
     path: ["targetQueueArns"],
@@ -34,14 +34,17 @@ export function fitTogether(
 /** The name may end in `*`, for many of a kind; account and region may not, so that a schedule never reaches into another account by accident. */
 function arns(pattern: RegExp) {
   return textList(
-    z.string().regex(pattern, "it takes ARNs with account, region and name, separated by commas"),
+    textOrToken(pattern, "it takes ARNs with account, region and name, separated by commas"),
     "name many at once by ending them with *",
   );
 }
 
 function networks() {
   return textList(
-    z.union([z.cidrv4(), z.cidrv6()], "it takes networks such as 203.0.113.0/24, separated by commas"),
+    textOrToken(
+      z.union([z.cidrv4(), z.cidrv6()]),
+      "it takes networks such as 203.0.113.0/24, separated by commas",
+    ),
     "unite some of them",
   );
 }

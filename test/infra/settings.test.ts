@@ -1,6 +1,16 @@
-import { App } from "aws-cdk-lib";
+import { App, Fn, Stack } from "aws-cdk-lib";
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import { Queue } from "aws-cdk-lib/aws-sqs";
 import { expect, test } from "vitest";
-import { defaultSettings, type Settings, settingsFrom, stackNameFrom } from "../../infra/settings.ts";
+import { Carillon } from "../../infra/carillon.ts";
+import {
+  checkedSettings,
+  defaultSettings,
+  type Settings,
+  settingsFrom,
+  stackNameFrom,
+} from "../../infra/settings.ts";
 import { synthesised } from "./synthesised.ts";
 
 function read(context: Record<string, unknown>): Settings {
@@ -91,6 +101,36 @@ test("an allow-list that has no room in a function's environment is refused befo
   expect(() => read({ ...two, "carillon:webhookDenyNetworks": networks })).toThrow(
     "carillon:targetQueueArns: with targetBusArns, targetFunctionArns and webhookDenyNetworks it takes at most 1800 characters; name many at once by ending them with *",
   );
+});
+
+test("an app's own topic and queue are taken as what the CDK knows them by before they are deployed", () => {
+  const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Orders");
+  const [topic, queue] = [new Topic(stack, "OnCall"), new Queue(stack, "Reports")];
+  new Carillon(stack, "Carillon", { alarmTopicArn: topic.topicArn, targetQueueArns: [queue.queueArn] });
+  const template = Template.fromStack(stack);
+  const arn = stack.resolve(queue.queueArn);
+  template.allResourcesProperties("AWS::CloudWatch::Alarm", {
+    AlarmActions: [stack.resolve(topic.topicArn)],
+  });
+  template.hasResourceProperties("AWS::Lambda::Function", {
+    Environment: { Variables: { TARGET_QUEUES: arn } },
+  });
+  template.hasResourceProperties("AWS::IAM::Policy", {
+    PolicyDocument: {
+      Statement: Match.arrayWith([
+        Match.objectLike({ Action: ["sqs:SendMessage", "sqs:GetQueueUrl"], Resource: arn }),
+      ]),
+    },
+  });
+});
+
+test("a token counts for as much as it may become, and tells of a principal all but its ARN", () => {
+  const tokens = Array.from({ length: 8 }, (_, n) => Fn.importValue(`queue-${n}`));
+  expect(checkedSettings({ targetQueueArns: tokens.slice(1) }).targetQueueArns).toHaveLength(7);
+  expect(() => checkedSettings({ targetQueueArns: tokens })).toThrow("it takes at most 900 characters");
+  const role = Fn.importValue("role");
+  expect(checkedSettings({ apiPrincipals: [`${role} write billing:`] }).apiPrincipals).toHaveLength(1);
+  expect(() => checkedSettings({ apiPrincipals: [`${role} rule billing:`] })).toThrow("apiPrincipals: ");
 });
 
 test("networks that webhooks may not reach are told to whoever sends them and to whoever takes schedules", () => {

@@ -15,8 +15,8 @@ npx cdk deploy -c carillon:databaseClass=t4g.small -c carillon:highlyAvailable=t
 \`\`\`
 
 In an app of your own it is a property: \`new Carillon(this, "Carillon", { databaseClass: "t4g.small", highlyAvailable: true })\`, without
-those of the stack. Lists are text with commas on the command line, and may be JSON's lists elsewhere. What is wrong is refused at synth,
-all of it at once. [deploy.md](deploy.md) tells which of them to think about first.
+those of the stack. What resources are known by may be a token there, such as \`topic.topicArn\`. Lists are text with commas on the command
+line, and may be JSON's lists elsewhere. What is wrong is refused at synth, all of it at once. [deploy.md](deploy.md) tells which of them to think about first.
 
 This page is made by \`npm run settings\` from \`infra/settings/\`, and a test compares the two.
 `;
