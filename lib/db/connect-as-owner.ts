@@ -17,10 +17,7 @@ export async function connectAsOwner(
 ): Promise<Sql> {
   const read = async () => {
     const text = await secretText(secrets, required(env, "DATABASE_SECRET_ARN"));
-    const secret = masterSecret.safeParse(JSON.parse(text));
-    // What zod would say may quote what it read.
-    if (!secret.success) throw new Error("The database's secret holds no username and password.");
-    return secret.data;
+    return accountIn(text);
   };
   const { username } = await read();
   const account = {
@@ -29,6 +26,17 @@ export async function connectAsOwner(
     password: async () => (await read()).password,
   };
   return connectAs(account, options);
+}
+
+/** Says nothing of what it read: both JSON and zod may quote it. */
+function accountIn(text: string): z.output<typeof masterSecret> {
+  try {
+    return masterSecret.parse(JSON.parse(text));
+  } catch {
+    throw new Error(
+      "The database's secret holds no username and password: it takes a JSON object with the two.",
+    );
+  }
 }
 
 export async function secretText(secrets: SecretsManagerClient, arn: string): Promise<string> {

@@ -8,10 +8,27 @@ export async function setPasswordLogins(
   logins: readonly { role: FunctionRole; password: string }[],
 ): Promise<void> {
   for (const { role, password } of logins) {
+    await leaveIam(tx, role);
     // Only base64 and signs that mean nothing in SQL; and no statement of this kind takes parameters.
     await tx.unsafe(`alter role ${role} password '${scramVerifier(password)}'`);
     await letIn(tx, role, "closed");
   }
+}
+
+/** On RDS a member of `rds_iam` is asked for a token whatever password it has: one that a deployment by IAM had let in would be kept out. */
+async function leaveIam(tx: Tx, role: FunctionRole): Promise<void> {
+  const isMember = async () => {
+    const [membership] = await tx`
+      select from pg_auth_members where roleid = (select oid from pg_roles where rolname = 'rds_iam') and member = ${role}::regrole`;
+    return membership !== undefined;
+  };
+  if (!(await isMember())) return;
+  await tx`revoke rds_iam from ${tx(role)}`;
+  // Who did not grant it takes nothing away, and hears no more than a warning.
+  if (await isMember())
+    throw new Error(
+      `${role} is a member of rds_iam, by which RDS lets it in with no password. Somebody else has granted that: revoke it as they, and deploy again.`,
+    );
 }
 
 const ITERATIONS = 4_096;

@@ -195,4 +195,33 @@ test("the server closes sessions of functions that idle, and keeps those that a 
   expect(await closing()).toBe(functionRoles.length);
   await owner.begin((tx) => grantIamLogins(tx, "kept"));
   expect(await closing()).toBe(0);
+  await admin`drop role rds_iam`;
+});
+
+test("roles that logged in by IAM before leave it, where RDS would ask them for no password; whose it is not to take stops the deployment", async () => {
+  const at = await world();
+  const url = new URL(databaseUrl);
+  Object.assign(url, { username: "shop_owner", password: "master-password" });
+  const owner = connect({ DATABASE_URL: url.href });
+  onTestFinished(() => owner.end());
+  const members = () =>
+    admin`select from pg_auth_members m join pg_roles r on r.oid = m.roleid
+      where r.rolname = 'rds_iam' and m.member::regrole::text like 'carillon%'`;
+  await migrate(at);
+  await owner`create role rds_iam`;
+  onTestFinished(() => admin`drop role rds_iam`.then(() => {}));
+  await owner.begin((tx) => grantIamLogins(tx, "closed"));
+  expect(await members()).toHaveLength(functionRoles.length);
+  await migrate(at);
+  expect(await members()).toHaveLength(0);
+  await admin`grant rds_iam to carillon_api`;
+  await expect(migrate(at)).rejects.toThrow("carillon_api is a member of rds_iam");
+});
+
+test("a secret of the owner that is no JSON fails the deployment without telling itself", async () => {
+  const at = await world();
+  at.secrets[arnOf("master")] = "a-plain-password";
+  const failure: unknown = await migrate(at).catch((error: unknown) => error);
+  expect(String(failure)).toContain("it takes a JSON object with the two");
+  expect(inspect(failure, { depth: null })).not.toContain("plain");
 });
