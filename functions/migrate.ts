@@ -7,12 +7,17 @@ import { migrationTime } from "../lib/config/migration-time.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
 import { connectAsOwner, secretText } from "../lib/db/connect-as-owner.ts";
 import { functionLogins } from "../lib/db/function-logins.ts";
-import { migrateOnce } from "../lib/db/migrate.ts";
+import { type MigrateLimits, migrateOnce } from "../lib/db/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../lib/db/migration.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
+import { isUnused } from "../lib/token/unused-database.ts";
 
-const tokenProperty = z.object({ adminTokenSecret: z.string().min(1) });
+const properties = z.object({
+  adminTokenSecret: z.string().min(1),
+  /** Where the database is. Releases of before did not say. */
+  database: z.string().min(1).optional(),
+});
 
 /** What the first call answered; with it the provider asks again. */
 const begun = z.object({ begunAt: z.iso.datetime(), state: z.enum(["done", "unfinished"]) });
@@ -20,11 +25,11 @@ const askedAgain = { Data: begun.optional() };
 
 /** What CloudFormation, through the provider in front of this function, says of the resource. */
 const migrationEvent = z.discriminatedUnion("RequestType", [
-  z.object({ RequestType: z.literal("Create"), ResourceProperties: tokenProperty, ...askedAgain }),
+  z.object({ RequestType: z.literal("Create"), ResourceProperties: properties, ...askedAgain }),
   z.object({
     RequestType: z.literal("Update"),
-    ResourceProperties: tokenProperty,
-    OldResourceProperties: tokenProperty.partial(),
+    ResourceProperties: properties,
+    OldResourceProperties: properties.partial(),
     ...askedAgain,
   }),
   z.object({ RequestType: z.literal("Delete"), ...askedAgain }),
@@ -64,27 +69,22 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
     onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
 
   /** Answers with what is left to be done, in words. */
-  const bringUpToDate = async (event: Change, invocation: Invocation): Promise<string | undefined> => {
-    const { adminTokenSecret } = event.ResourceProperties;
-    const known = event.RequestType === "Update" ? event.OldResourceProperties.adminTokenSecret : undefined;
-    const limits = {
-      runMs: invocation.getRemainingTimeInMillis() * timeShare,
-      // A stack that is rolled back calls its former release on a database that the newer one has changed already.
-      mayBeOlder: event.RequestType === "Update",
-    };
+  const bringUpToDate = async (event: Change, begunAt: string, invocation: Invocation) => {
     const sql = await open();
     try {
       const run = await migrateOnce(
         { sql, log, clock: systemClock },
         await readMigrations(directory),
-        limits,
+        limitsOf(event, begunAt, invocation),
       );
-      if (run.ahead) log.warn("migration.ahead");
-      if (run.ahead || run.left !== undefined) return run.left;
+      if (run.left !== undefined) return run.left;
+      // What a newer release has left so that this one works with it has this one's roles, and they get the logins of this one.
       if (onRds) await sql.begin(await functionLogins(env, secrets));
-      // Only a secret that is new: a first token that somebody has deleted since must not come back with each deployment.
-      if (adminTokenSecret !== known)
+      if (run.ahead) log.warn("migration.ahead");
+      else if (await takesFirstToken(event, sql)) {
+        const { adminTokenSecret } = event.ResourceProperties;
         await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
+      }
       return undefined;
     } finally {
       await sql.end();
@@ -97,7 +97,7 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
       const begunAt = event.Data?.begunAt ?? systemClock.now().toISOString();
       // The tables stay when the resource goes: whether the data goes is decided where the database is.
       const done = event.RequestType === "Delete" || event.Data?.state === "done";
-      const left = done ? undefined : await bringUpToDate(event, invocation);
+      const left = done ? undefined : await bringUpToDate(event, begunAt, invocation);
       if (left !== undefined) {
         log.warn("migration.unfinished", { left });
         giveUpWhenLate(begunAt, left);
@@ -111,11 +111,33 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
 
 type Change = Exclude<z.output<typeof migrationEvent>, { RequestType: "Delete" }>;
 
+function limitsOf(event: Change, begunAt: string, invocation: Invocation): Partial<MigrateLimits> {
+  const ofCall = invocation.getRemainingTimeInMillis() * timeShare;
+  const ofDeployment = Math.max(0, givesUpAt(begunAt) - systemClock.now().getTime());
+  return {
+    runMs: Math.min(ofCall, ofDeployment),
+    isCutShort: ofDeployment < ofCall,
+    // A stack that is rolled back calls its former release on a database that the newer one has changed already.
+    mayBeOlder: event.RequestType === "Update",
+  };
+}
+
+/** Not a token that is known: a first one that somebody has deleted since must not come back with each deployment. */
+async function takesFirstToken(event: Change, sql: Sql): Promise<boolean> {
+  if (event.RequestType === "Create") return true;
+  const { ResourceProperties: wanted, OldResourceProperties: known } = event;
+  if (wanted.adminTokenSecret !== known.adminTokenSecret) return true;
+  return known.database !== undefined && known.database !== wanted.database && isUnused(sql);
+}
+
+function givesUpAt(begunAt: string): number {
+  return Date.parse(begunAt) + migrationTime.givesUpAfterMinutes * 60_000;
+}
+
 function giveUpWhenLate(begunAt: string, left: string): void {
-  const { givesUpAfterMinutes } = migrationTime;
-  if (systemClock.now().getTime() < Date.parse(begunAt) + givesUpAfterMinutes * 60_000) return;
+  if (systemClock.now().getTime() < givesUpAt(begunAt)) return;
   throw new Error(
-    `After ${givesUpAfterMinutes} minutes the database is not at this release: ${left}. What was applied stands, and the next deployment goes on from there.`,
+    `After ${migrationTime.givesUpAfterMinutes} minutes the database is not at this release: ${left}. What was applied stands, and the next deployment goes on from there.`,
   );
 }
 

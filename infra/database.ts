@@ -25,6 +25,8 @@ export class Database extends Construct {
   readonly metrics: DatabaseMetrics | undefined;
   /** Another text where the functions' users are to be let in in another way: the migration then runs again. */
   readonly logins: string;
+  /** Where it is: at another place is another database, which the migration has not seen yet. */
+  readonly address: string;
   /** Of a proxy, how many of its connections it cannot share. None: there is no proxy. */
   readonly pinned: IMetric | undefined;
   private readonly server: DatabaseServer;
@@ -37,6 +39,7 @@ export class Database extends Construct {
     const { server, proxy } = makeServer(this, props);
     this.server = server;
     this.entrance = proxy ?? server;
+    this.address = `${server.host}:${server.port}/${server.name}`;
     this.metrics = server.metrics;
     this.pinned = proxy?.pinned;
     this.logins = proxy === undefined ? loginsOf(server, settings) : "iam, by a proxy";

@@ -90,10 +90,12 @@ export class Migration extends Construct {
         migrations: FileSystem.fingerprint(migrations),
         adminTokenSecret: this.adminToken.secretArn,
         logins: props.database.logins,
+        database: props.database.address,
       },
     });
-    // The function reads its secret through an endpoint, to which no reference leads.
-    applied.node.addDependency(props.network);
+    // No reference leads to the endpoint through which the function reads its secret, to the instance that serves a cluster, or to the rules that
+    // open the way there.
+    applied.node.addDependency(props.network, props.database);
   }
 
   private providerRole(id: string, fn: CarillonFunction, logs: LogGroup): Role {

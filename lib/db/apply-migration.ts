@@ -18,7 +18,7 @@ export interface Applying {
   limits: { runMs: number; lockTimeoutMs: number };
   /** When the run is to end, in milliseconds. */
   until: number;
-  /** Nothing has been applied yet in this run: the migration has all of its time. */
+  /** Nothing has been applied yet in this run, and it is not cut short: the migration has all of the time that there is. */
   first: boolean;
 }
 

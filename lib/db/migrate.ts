@@ -21,13 +21,20 @@ export class NewerDatabase extends Error {
 export interface MigrateLimits {
   /** How long one run may take. What one transaction does, or waits for, takes no longer. */
   runMs: number;
+  /** The run has less time than others: what does not get through in it has not failed. */
+  isCutShort: boolean;
   /** How long a statement waits for a lock before it lets those pass who wait behind it. Functions wait for five seconds at most. */
   lockTimeoutMs: number;
   /** A release that is older than the database does nothing, if the database was left so that it works with it. For putting one back. */
   mayBeOlder: boolean;
 }
 
-const defaults: MigrateLimits = { runMs: 600_000, lockTimeoutMs: 2_000, mayBeOlder: false };
+const defaults: MigrateLimits = {
+  runMs: 600_000,
+  isCutShort: false,
+  lockTimeoutMs: 2_000,
+  mayBeOlder: false,
+};
 
 export interface MigrateDeps {
   /** At least two connections: one that migrates, and one that sees who is in its way. */
@@ -76,7 +83,7 @@ export async function migrateOnce(
 
   return sql.alone(async (session) => {
     const pid = await prepareSession(session);
-    let first = true;
+    let first = !limits.isCutShort;
     while (!(await tryMigrationLock(session))) {
       if (clock.now().getTime() >= until) return { applied: [], left: await whoMigrates(sql), ahead: false };
       first = false;

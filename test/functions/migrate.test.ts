@@ -139,6 +139,22 @@ test("a deployment that could not read its token fails, and the next one makes u
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
 });
 
+test("another database is brought up as a new one: its token too, if nobody has used it yet", async () => {
+  const secrets = { first: "the-first-token" };
+  const moved: MigrationEvent = {
+    RequestType: "Update",
+    ResourceProperties: { adminTokenSecret: `${secretArn}first`, database: "there:5432/carillon" },
+    OldResourceProperties: { adminTokenSecret: `${secretArn}first`, database: "here:5432/carillon" },
+  };
+  await invoke(moved, secrets);
+  expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
+  // One from a backup, in whose life the first token was deleted.
+  await sql`insert into carillon.audit (at, actor, action, subject) values (now(), 'somebody', 'token.deleted', 'first')`;
+  await sql`delete from carillon.tokens`;
+  await invoke(moved, secrets);
+  expect(await findToken(sql, "the-first-token")).toBeNull();
+});
+
 test("deleting the resource touches nothing", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke({ RequestType: "Delete" });
@@ -185,7 +201,12 @@ describe("a later release", () => {
     expect(await marked()).toBe(68);
     const begunAt = new Date(Date.now() - 56 * 60_000).toISOString();
     const late = { ...event, Data: { ...begun.Data, begunAt } };
-    await expect(invoke(late, {}, little)).rejects.toThrow(/After 55 minutes .* has come to 100/);
+    // However much time the call itself has: CloudFormation will not be there any more to hear how it ended.
+    await expect(invoke(late, {}, { directory: newer })).rejects.toThrow(
+      /After 55 minutes .* is still to be applied/,
+    );
+    expect(await marked()).toBe(68);
+    expect(await invoke(again, {}, little)).toEqual({ IsComplete: false });
     expect(await invoke(again, {}, little)).toEqual({ IsComplete: true });
     const [applied] = await sql`select name from carillon.migrations where number = ${number}`;
     expect(applied).toEqual({ name: "later" });
@@ -199,12 +220,16 @@ describe("a later release", () => {
     });
     await sql`delete from carillon.tokens`;
     const before = await schemaDump(sql);
+    await sql`alter role carillon_tick nologin`;
     // Its code is back already, and the properties have changed places.
     const back = begunAnswer.parse(await invoke(update("second", "first"), forth));
     expect(back.Data.state).toBe("done");
     expect(await invoke({ ...update("second", "first"), ...back }, forth)).toEqual({ IsComplete: true });
     expect(await schemaDump(sql)).toBe(before);
     expect(await sql`select from carillon.tokens`).toEqual([]);
+    // Its functions log in as its properties say, which may be another way than the newer one's.
+    const [tick] = await sql`select rolcanlogin from pg_roles where rolname = 'carillon_tick'`;
+    expect(tick).toEqual({ rolcanlogin: true });
     // The newer one, mended and deployed again, finds its migration applied.
     expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
       Data: { state: "done" },

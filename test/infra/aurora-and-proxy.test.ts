@@ -2,7 +2,7 @@ import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { functionRoles } from "../../lib/db/iam-logins.ts";
-import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
+import { idIn, type Resource, type Synthesised, synthesised } from "./synthesised.ts";
 
 const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });
 
@@ -22,6 +22,13 @@ function toldOf(from: Synthesised, variable: string): Record<string, unknown>[] 
     .ofType("AWS::Lambda::Function")
     .map(([, { Properties }]) => environment.safeParse(Properties["Environment"]).data?.Variables ?? {})
     .filter((variables) => variable in variables);
+}
+
+function migrationOf(from: Synthesised): Resource {
+  const [[, migration] = [], ...others] = from.ofType("Custom::CarillonMigration");
+  expect(others).toEqual([]);
+  if (migration === undefined) throw new Error("There is no migration.");
+  return migration;
 }
 
 const policy = z.object({ Statement: z.array(z.object({ Action: z.unknown(), Resource: z.unknown() })) });
@@ -71,6 +78,12 @@ describe("an Aurora cluster", () => {
     expect(only(stack, "AWS::RDS::DBCluster").properties["DBClusterParameterGroupName"]).toEqual({
       Ref: only(stack, "AWS::RDS::DBClusterParameterGroup").id,
     });
+  });
+
+  test("is migrated when an instance serves it, and not as soon as it has an address", () => {
+    const { DependsOn } = migrationOf(stack);
+    for (const type of ["AWS::RDS::DBInstance", "AWS::RDS::DBProxyTargetGroup"])
+      expect(DependsOn).toContain(only(stack, type).id);
   });
 
   test("has a standby where that is wanted, which is always as large as the writer", () => {

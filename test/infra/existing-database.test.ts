@@ -60,6 +60,13 @@ test("its security group lets the functions in at its port, and theirs lets them
   });
 });
 
+test("the migration waits for the ways to it, and is called when it is another: from a backup, or moved", () => {
+  const [migration] = stack.ofType("Custom::CarillonMigration").map(([, each]) => each);
+  for (const type of ["AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"])
+    for (const [id] of stack.ofType(type)) expect(migration?.DependsOn).toContain(id);
+  expect(migration?.Properties["database"]).toBe(`${existing.databaseHost}:5433/shop`);
+});
+
 test("its metrics are watched by its identifier", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "AWS/RDS",
