@@ -144,6 +144,6 @@ function stillRunning(seconds: number): Problem {
 function unreadable(): Problem {
   return new Problem(
     "conflict",
-    "The request was sent before with this Idempotency-Key, and with another secret of its token: what became of it cannot be read with this one.",
+    "The request was sent before with this Idempotency-Key, and with another secret of its token or another prefix of keys: what became of it cannot be read with this one.",
   );
 }

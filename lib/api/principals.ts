@@ -19,8 +19,10 @@ export function byPrincipal(
   return async ({ context }) => {
     const principal = read(context);
     // There is no secret that only they know and that stays the same: what is kept of their requests is as open to whoever reads the
-    // tables as schedules and jobs are.
-    return { token: await find(principal), secret: principal.identity };
+    // tables as schedules and jobs are. Their prefix may be another one with each request, and what was answered under one is not told
+    // under another.
+    const secret = JSON.stringify([principal.identity, principal.prefix]);
+    return { token: await find(principal), secret };
   };
 }
 

@@ -143,6 +143,16 @@ describe("authorised by JWT", () => {
     expect(await tokensOf()).toBe(before);
   });
 
+  test("what was answered under one prefix is not told to the same subject under another", async () => {
+    const headers = { "idempotency-key": "switched" };
+    const post = (tenant: string) =>
+      send("POST", "/v1/schedules", as("carillon/write", { tenant }, { body, headers }));
+    expect((await post("acme:")).status).toBe(201);
+    const elsewhere = await post("other:");
+    expect([elsewhere.status, elsewhere.body.includes("acme:")]).toEqual([409, false]);
+    expect((await post("acme:")).headers["idempotent-replayed"]).toBe("true");
+  });
+
   test("subjects that fit no name are told apart, and are nobody's token", async () => {
     const made = async (sub: string) =>
       Object((await send("POST", "/v1/schedules", as("carillon/write", { sub }, { body }))).json).createdBy;
