@@ -36,7 +36,7 @@ export class ApiFirewall extends Construct {
         },
         this.managed(1, "AWSManagedRulesAmazonIpReputationList"),
         this.managed(2, "AWSManagedRulesKnownBadInputsRuleSet", inBodies),
-        this.managed(3, "AWSManagedRulesCommonRuleSet", inCommonBodies),
+        this.managed(3, "AWSManagedRulesCommonRuleSet", inCommonData),
       ],
     });
   }
@@ -64,14 +64,20 @@ export class ApiFirewall extends Construct {
 }
 
 // Bodies are data of callers, and payloads are of any kind: a template with script in it is none of the API's business, and a batch is
-// larger than any body these rules let pass. They count what they find and stop nothing.
-const inBodies = ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY"];
-const inCommonBodies = [
+// larger than any body these rules let pass. They count what they find and stop nothing. So do those that stop keys and targets in paths
+// and queries: with 255 characters of any script these are long once they are percent-encoded, and one may be called `nightly.log` or be
+// an address. A name that a group does not know is passed over by AWS without a word.
+const inBodies = ["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"];
+const inCommonData = [
   "SizeRestrictions_BODY",
-  // Keys of 255 characters in any script are longer once they are percent-encoded.
-  "SizeRestrictions_URIPATH",
   "EC2MetaDataSSRF_BODY",
   "GenericLFI_BODY",
   "GenericRFI_BODY",
   "CrossSiteScripting_BODY",
+  "SizeRestrictions_URIPATH",
+  "SizeRestrictions_QUERYSTRING",
+  "RestrictedExtensions_URIPATH",
+  "RestrictedExtensions_QUERYARGUMENTS",
+  "GenericRFI_URIPATH",
+  "GenericRFI_QUERYARGUMENTS",
 ];

@@ -104,6 +104,15 @@ describe("an HTTP API for JWTs, under a name of its own", () => {
   });
 });
 
+/** Of AWS's rules, those that look at whole bodies, or stop keys and targets in paths and queries; a name that is misspelt stops them yet. */
+const overCallersData = [
+  ...["JavaDeserializationRCE_BODY", "Log4JRCE_BODY", "ReactJSRCE_BODY"],
+  ...["SizeRestrictions_BODY", "EC2MetaDataSSRF_BODY", "CrossSiteScripting_BODY"],
+  ...["GenericLFI_BODY", "GenericRFI_BODY", "GenericRFI_URIPATH", "GenericRFI_QUERYARGUMENTS"],
+  ...["SizeRestrictions_URIPATH", "SizeRestrictions_QUERYSTRING"],
+  ...["RestrictedExtensions_URIPATH", "RestrictedExtensions_QUERYARGUMENTS"],
+];
+
 describe("a REST API that is guarded", () => {
   let stack: Synthesised;
   beforeAll(() => {
@@ -133,17 +142,21 @@ describe("a REST API that is guarded", () => {
     stack.template.resourceCountIs("AWS::ApiGateway::UsagePlanKey", 2);
   });
 
-  test("stands behind a firewall that bounds each address and looks for nothing in bodies, which are callers' data", () => {
+  test("stands behind a firewall that bounds each address and stops nothing for what bodies, keys and targets hold", () => {
     const [acl] = stack.ofType("AWS::WAFv2::WebACL");
     const rules: Record<string, unknown>[] = Object(acl?.[1].Properties["Rules"]);
     expect(rules[0]).toMatchObject({
       Action: { Block: {} },
       Statement: { RateBasedStatement: { AggregateKeyType: "IP", Limit: 2_000 } },
     });
-    const common = Object(rules.find(({ Name }) => Name === "AWSManagedRulesCommonRuleSet")?.["Statement"]);
-    const counted: { Name: string; ActionToUse: unknown }[] =
-      common.ManagedRuleGroupStatement.RuleActionOverrides;
-    expect(counted.map(({ Name }) => Name)).toContain("SizeRestrictions_BODY");
+    const overridesOf = (group: string): { Name: string; ActionToUse: unknown }[] =>
+      Object(rules.find(({ Name }) => Name === group)?.["Statement"]).ManagedRuleGroupStatement
+        .RuleActionOverrides;
+    const counted = [
+      ...overridesOf("AWSManagedRulesKnownBadInputsRuleSet"),
+      ...overridesOf("AWSManagedRulesCommonRuleSet"),
+    ];
+    expect(new Set(counted.map(({ Name }) => Name))).toEqual(new Set(overCallersData));
     for (const { ActionToUse } of counted) expect(ActionToUse).toEqual({ Count: {} });
     stack.template.hasResourceProperties("AWS::WAFv2::WebACLAssociation", {
       ResourceArn: { "Fn::Join": ["", Match.arrayWith([Match.stringLikeRegexp("/restapis/")])] },
