@@ -3,9 +3,10 @@ import type { Origin } from "../schedule/caller.ts";
 import type { Incoming } from "./incoming.ts";
 import { readJsonBody } from "./json-body.ts";
 
-/** An HTTP request as the routes see it: path and query decoded, the body read only when a route asks for it. */
+/** An HTTP request as the routes see it: the query decoded, the body read only when a route asks for it. */
 export interface ApiRequest {
   method: string;
+  /** Of the path, as it came. */
   segments: readonly string[];
   query: Readonly<Record<string, string>>;
   header(name: string): string | undefined;
@@ -19,7 +20,7 @@ export function readRequest(incoming: Incoming, requestId: string): ApiRequest {
   const header = (name: string) => incoming.headers[name.toLowerCase()];
   return {
     method: incoming.method,
-    segments: incoming.path.split("/").slice(1).map(decodedSegment),
+    segments: incoming.path.split("/").slice(1),
     query: readQuery(incoming.query),
     header,
     from: { request: requestId, ip: incoming.ip, agent: incoming.agent },
@@ -35,9 +36,10 @@ export function readRequest(incoming: Incoming, requestId: string): ApiRequest {
 
 /**
  * API Gateway has decoded the path already; other front ends have not. A key cannot hold a `%`, so one that is left
- * can only mean the latter.
+ * can only mean the latter. What stands in the routes themselves is not decoded again: `/v1/%74okens` would else be
+ * `/v1/tokens` here, and something else for a policy of IAM or a firewall that lets it pass by its path.
  */
-function decodedSegment(segment: string): string {
+export function decodedSegment(segment: string): string {
   if (!segment.includes("%")) return segment;
   return decoded(segment) ?? refuse("path", "The path is not understood.");
 }

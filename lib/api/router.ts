@@ -3,7 +3,7 @@ import type { Token } from "../token/token.ts";
 import { allows } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { Problem } from "./problem.ts";
-import type { ApiRequest } from "./request.ts";
+import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
 
 /** Finds the route of a request, to be run; says 404, 405 or 403 where there is none for this method or this token. */
@@ -47,7 +47,7 @@ function matched(
     const segment = segments[index] ?? "";
     const name = /^\{(\w+)\}$/.exec(part)?.[1];
     if (name === undefined ? part !== segment : segment === "") return null;
-    if (name !== undefined) parameters.set(name, segment);
+    if (name !== undefined) parameters.set(name, decodedSegment(segment));
   }
   return parameters;
 }
@@ -59,6 +59,6 @@ function matchedWithRest(
   name: string,
 ): ReadonlyMap<string, string> | null {
   const before = matched(pattern, segments.slice(0, pattern.length));
-  const rest = segments.slice(pattern.length).join("/");
+  const rest = segments.slice(pattern.length).map(decodedSegment).join("/");
   return before === null || rest === "" ? null : new Map([...before, [name, rest]]);
 }

@@ -175,6 +175,17 @@ describe("a path", () => {
     expect((await send("GET", "/v1/schedules/%C3")).statusCode).toBe(400);
     expect((await send("GET", "/v1/schedules/a%2Fb")).json.errors).toMatchObject([{ path: "key" }]);
   });
+
+  test("is no other than the one that a policy or a firewall has let pass", async () => {
+    const { send, reached } = setup();
+    for (const [method, path] of [
+      ["GET", "/v1/%73chedules"],
+      ["GET", "/%761/schedules/a"],
+      ["POST", "/v1/schedules/a/%70ause"],
+    ] as const)
+      expect((await send(method, path)).statusCode).toBe(404);
+    expect(reached).toEqual([]);
+  });
 });
 
 describe("a scope", () => {
