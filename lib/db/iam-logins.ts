@@ -1,4 +1,5 @@
 import type { Tx } from "./connect.ts";
+import { lockLogins } from "./locks.ts";
 
 /** The roles that the migrations make, one for each function that queries; the worker that runs handlers may edit schedules too. */
 export const functionRoles = [
@@ -13,6 +14,7 @@ export type FunctionRole = (typeof functionRoles)[number];
 
 /** Lets the functions' roles log in, by IAM tokens and nothing else: whoever is in RDS's role `rds_iam` has no use for a password. */
 export async function grantIamLogins(tx: Tx, idleSessions: IdleSessions): Promise<void> {
+  await lockLogins(tx);
   for (const role of functionRoles) {
     await tx`grant rds_iam to ${tx(role)}`;
     await letIn(tx, role, idleSessions);

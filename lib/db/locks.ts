@@ -4,7 +4,7 @@ import type { Tx } from "./connect.ts";
  * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
  * lanes → parcels that wait in a lane → jobs. Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
  * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database. So is 8, the
- * lock of a session, with which one migrates at a time: no function takes it.
+ * lock of a session, with which one migrates at a time, and of a transaction, in which one gives roles their logins: no function takes it.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
@@ -83,6 +83,11 @@ export function lockLane(tx: Tx, scheduleId: string): PromiseLike<unknown> {
 export function lockLanes(tx: Tx, scheduleId: string, lanes: readonly string[]): PromiseLike<unknown> {
   const ofGroups = lanes.filter((lane) => !lane.startsWith("schedule/"));
   return tx`select carillon.lock_lanes(array[${scheduleId}::bigint], ${ofGroups}::text[])`.execute();
+}
+
+/** Postgres fails the second of two who alter a role at once. Apart from the lock of migrations, which may be kept for hours. */
+export function lockLogins(tx: Tx): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${migrationLock}::int, 1)`.execute();
 }
 
 export function lockPlan(tx: Tx, shard: number): PromiseLike<unknown> {

@@ -1,12 +1,14 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Tx } from "./connect.ts";
 import { type FunctionRole, letIn } from "./iam-logins.ts";
+import { lockLogins } from "./locks.ts";
 
 /** Lets the functions' roles log in with these passwords, for servers that know no IAM. */
 export async function setPasswordLogins(
   tx: Tx,
   logins: readonly { role: FunctionRole; password: string }[],
 ): Promise<void> {
+  await lockLogins(tx);
   for (const { role, password } of logins) {
     await leaveIam(tx, role);
     // Only base64 and signs that mean nothing in SQL; and no statement of this kind takes parameters.

@@ -8,6 +8,7 @@ import { assemble as assembleTick } from "../../functions/tick.ts";
 import type { Assembled } from "../../lib/config/function.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { type FunctionRole, functionRoles, grantIamLogins } from "../../lib/db/iam-logins.ts";
+import { setPasswordLogins } from "../../lib/db/password-logins.ts";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { runNode } from "../support/run-node.ts";
 import { type SecretsManager, type SecretVersions, serveSecrets } from "../support/secrets-manager.ts";
@@ -216,6 +217,15 @@ test("roles that logged in by IAM before leave it, where RDS would ask them for 
   expect(await members()).toHaveLength(0);
   await admin`grant rds_iam to carillon_api`;
   await expect(migrate(at)).rejects.toThrow("carillon_api is a member of rds_iam");
+});
+
+test("two deployments that give logins at the same time do not fail each other", async () => {
+  await migrate(await world());
+  const owner = connect({ DATABASE_URL: databaseUrl }, { max: 4 });
+  onTestFinished(() => owner.end());
+  const logins = functionRoles.map((role) => ({ role, password: "one" }));
+  const both = Array.from({ length: 4 }, () => owner.begin((tx) => setPasswordLogins(tx, logins)));
+  expect(await Promise.all(both)).toHaveLength(4);
 });
 
 test("a secret of the owner that is no JSON fails the deployment without telling itself", async () => {
