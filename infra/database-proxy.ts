@@ -53,7 +53,8 @@ export class FunctionsProxy extends Construct implements Entrance {
     this.database = props.database;
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("rds.amazonaws.com") });
     const securityGroup = place.securityGroup("Proxy", "RDS Proxy of Carillon");
-    const dbProxyName = Names.uniqueResourceName(this, { maxLength: 60 });
+    // RDS itself makes its letters small, and neither its log nor its metrics would be found by another spelling.
+    const dbProxyName = Names.uniqueResourceName(this, { maxLength: 60 }).toLowerCase();
     // RDS would make it by itself, and keep it for ever.
     const logs = new LogGroup(this, "Logs", {
       logGroupName: `/aws/rds/proxy/${dbProxyName}`,

@@ -191,6 +191,12 @@ describe("RDS Proxy", () => {
     });
   });
 
+  test("has a name in small letters, as RDS spells it, by which its log and its metrics are found", () => {
+    const name = z.string().parse(only(stack, "AWS::RDS::DBProxy").properties["DBProxyName"]);
+    expect(name).toMatch(/^[a-z][a-z0-9]{0,59}$/);
+    stack.template.hasResourceProperties("AWS::Logs::LogGroup", { LogGroupName: `/aws/rds/proxy/${name}` });
+  });
+
   test("stands before an instance as well, and lets more run at once than it has connections", () => {
     const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
     expect(() => synthesised(busy)).toThrow("90 are theirs");
