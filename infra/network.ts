@@ -91,6 +91,10 @@ export class Network extends Construct {
     const { subnets } = vpc.selectSubnets(
       brought === undefined ? { subnetType: SubnetType.PRIVATE_ISOLATED } : props.subnets,
     );
+    if (new Set(subnets.map(({ availabilityZone }) => availabilityZone)).size < 2)
+      throw new Error(
+        "vpc: its subnets lie in one zone, and RDS takes two at least; bring a VPC with maxAzs of 2 or more, or other subnets",
+      );
     const place = new Place(this, vpc, { subnets });
     this.place = place;
 

@@ -113,4 +113,10 @@ test("an app brings its VPC as it is, and once", () => {
   });
   const { vpcId } = brought;
   expect(() => new Carillon(stack, "Twice", { vpc: theirs, vpcId })).toThrow("give one of the two");
+  const vpcOfOneZone = Vpc.fromVpcAttributes(stack, "OneZone", {
+    vpcId: vpc.vpcId,
+    availabilityZones: ["eu-central-1a"],
+    privateSubnetIds: ["subnet-0123456789abcdef0"],
+  });
+  expect(() => new Carillon(stack, "InOneZone", { vpc: vpcOfOneZone })).toThrow("lie in one zone");
 });
