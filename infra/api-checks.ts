@@ -54,6 +54,8 @@ function ofTheCallers({ apiAuth, apiKind, ...settings }: Settings): string[] {
   const ofJwt = settings.apiJwtIssuer !== undefined || settings.apiJwtAudience.length > 0;
   if (apiAuth !== "jwt" && (ofJwt || settings.apiJwtPrefixClaim !== undefined))
     faults.push("apiJwtIssuer, apiJwtAudience, apiJwtPrefixClaim: they count with apiAuth jwt alone; set it");
+  if (settings.apiJwtPrefixEnd !== undefined && settings.apiJwtPrefixClaim === undefined)
+    faults.push("apiJwtPrefixEnd: it stands behind a claim; name that in apiJwtPrefixClaim");
   return faults;
 }
 

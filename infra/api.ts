@@ -72,7 +72,7 @@ export class Api extends Construct {
 
 /** What the function is told of how it answers whom. */
 function told(settings: Settings): Record<string, string> {
-  const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim } = settings;
+  const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
   const callers: Record<Settings["apiAuth"], Record<string, string>> = {
     token: {},
     iam: { API_PRINCIPALS: settings.apiPrincipals.join("\n") },
@@ -80,6 +80,7 @@ function told(settings: Settings): Record<string, string> {
       API_JWT_SCOPE_CLAIM: settings.apiJwtScopeClaim,
       API_JWT_SCOPE_PREFIX: settings.apiJwtScopePrefix,
       ...(apiJwtPrefixClaim === undefined ? {} : { API_JWT_PREFIX_CLAIM: apiJwtPrefixClaim }),
+      ...(apiJwtPrefixEnd === undefined ? {} : { API_JWT_PREFIX_END: apiJwtPrefixEnd }),
     },
   };
   return {

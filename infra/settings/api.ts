@@ -53,6 +53,11 @@ export const apiSettings = {
     .default("carillon/"),
   /** With jwt: the claim that says which keys somebody reaches, by what they begin with, or `*` for all. None given: all reach every key. */
   apiJwtPrefixClaim: claim().optional(),
+  /** With that claim: what stands behind it in keys, such as `:`, without which `acme` reaches the keys of `acme2` as well. None given: nothing. */
+  apiJwtPrefixEnd: z
+    .string()
+    .regex(/^[^\s,/?#%\\]{1,20}$/, "it takes what ends the first part of keys, such as `:`")
+    .optional(),
   /** The origins whose pages may call the API from a browser. None given: none. */
   apiCorsOrigins: textList(z.string().refine(isOrigin, originForm), "name fewer"),
   /** A domain name of one's own, under which alone the API answers then. */

@@ -21,6 +21,7 @@ export function authenticateFrom(env: Environment, sql: Sql): Authenticate {
           scope: required(env, "API_JWT_SCOPE_CLAIM"),
           scopePrefix: env["API_JWT_SCOPE_PREFIX"] ?? "",
           prefix: env["API_JWT_PREFIX_CLAIM"],
+          prefixEnd: env["API_JWT_PREFIX_END"] ?? "",
         }),
         find,
       );

@@ -78,6 +78,8 @@ export interface JwtClaims {
   scopePrefix: string;
   /** Holds what the keys begin with that somebody reaches, or `*` for all. Undefined: all reach every key. */
   prefix: string | undefined;
+  /** Stands behind that in keys, so that one does not reach what begins with the other's longer name. */
+  prefixEnd: string;
 }
 
 const jwtContext = z.object({
@@ -85,7 +87,7 @@ const jwtContext = z.object({
 });
 
 /** Those for whom a JWT speaks that the gateway has found to be good. */
-export function jwtPrincipals({ scope, scopePrefix, prefix }: JwtClaims): ReadPrincipal {
+export function jwtPrincipals({ scope, scopePrefix, prefix, prefixEnd }: JwtClaims): ReadPrincipal {
   return (context) => {
     const claims = jwtContext.safeParse(context).data?.authorizer.jwt.claims;
     if (claims === undefined)
@@ -105,17 +107,18 @@ export function jwtPrincipals({ scope, scopePrefix, prefix }: JwtClaims): ReadPr
       name: jwtName(subject),
       identity: `jwt ${subject}`,
       scope: highest,
-      prefix: prefix === undefined ? null : prefixIn(claims, prefix),
+      prefix: prefix === undefined ? null : prefixIn(claims, prefix, prefixEnd),
     };
   };
 }
 
 /** Who has no such claim reaches nothing, rather than everything. */
-function prefixIn(claims: Readonly<Record<string, unknown>>, name: string): string | null {
-  const prefix = claims[name];
-  if (typeof prefix !== "string" || prefix === "")
+function prefixIn(claims: Readonly<Record<string, unknown>>, name: string, end: string): string | null {
+  const claim = claims[name];
+  if (typeof claim !== "string" || claim === "")
     throw new Refusal("forbidden", `Your JWT has no claim \`${name}\`, which says which keys you reach.`);
-  if (prefix === "*") return null;
+  if (claim === "*") return null;
+  const prefix = `${claim}${end}`;
   const fault = keyFault(prefix);
   if (fault !== null)
     throw new Refusal("forbidden", `The claim \`${name}\` of your JWT is no prefix of keys: it ${fault}.`);

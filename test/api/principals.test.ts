@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { jwtPrincipals } from "../../lib/api/principals.ts";
 import type { Environment } from "../../lib/config/environment.ts";
 import { type Gateway, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
@@ -210,6 +211,14 @@ describe("authorised by token", () => {
     const made = { body: { name: "iam:123456789012:role:deployer", scope: "read" }, as: "admin" } as const;
     expect((await send("POST", "/v1/tokens", made)).status).toBe(400);
   });
+});
+
+test("a claim with an end behind it reaches the keys of no longer name", () => {
+  const read = jwtPrincipals({ scope: "scope", scopePrefix: "", prefix: "tenant", prefixEnd: ":" });
+  const prefixOf = (tenant: string) =>
+    read({ authorizer: claiming({ sub: "ann", scope: "read", tenant }) }).prefix;
+  expect([prefixOf("acme"), prefixOf("*")]).toEqual(["acme:", null]);
+  expect(() => prefixOf("a/b")).toThrow("no prefix of keys");
 });
 
 test("what is wrong with the environment is said at the start", async () => {

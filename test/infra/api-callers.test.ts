@@ -80,6 +80,7 @@ describe("an HTTP API for JWTs, under a name of its own", () => {
       API_JWT_SCOPE_CLAIM: "permissions",
       API_JWT_SCOPE_PREFIX: "scheduler:",
       API_JWT_PREFIX_CLAIM: "https://example.com/tenant",
+      API_JWT_PREFIX_END: ":",
       API_CORS_ORIGINS: "https://app.example.com,http://localhost:5173",
     });
   });
@@ -208,6 +209,7 @@ test.each([
   [{ apiAuth: "iam" }, "with apiAuth iam nobody may call who is not named"],
   [{ apiPrincipals: principal }, "they count with apiAuth iam alone"],
   [{ ...jwt, apiJwtAudience: "" }, "both are needed"],
+  [{ ...jwt, apiJwtPrefixEnd: ":" }, "name that in apiJwtPrefixClaim"],
   [{ ...jwt, apiKind: "rest" }, "a REST API checks no JWTs"],
   [{ ...jwt, apiAuth: "token" }, "they count with apiAuth jwt alone"],
   [{ apiDomainName: "carillon.example.com" }, "apiDomainName, apiCertificateArn: one goes with the other"],

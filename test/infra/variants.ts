@@ -143,6 +143,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiJwtScopeClaim: "permissions",
     apiJwtScopePrefix: "scheduler:",
     apiJwtPrefixClaim: "https://example.com/tenant",
+    apiJwtPrefixEnd: ":",
     apiCorsOrigins: "https://app.example.com,http://localhost:5173",
     apiDomainName: "carillon.example.com",
     apiCertificateArn: `arn:aws:acm:${account}:certificate/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
