@@ -1,3 +1,4 @@
+import { Annotations, Resource, Stack } from "aws-cdk-lib";
 import { EventField, type EventPattern, type IEventBus, Rule, RuleTargetInput } from "aws-cdk-lib/aws-events";
 import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
@@ -34,6 +35,15 @@ export class Watch extends Construct {
 
   constructor(scope: Construct, id: string, props: WatchProps) {
     super(scope, id);
+    if (Stack.of(props.queue) !== Stack.of(this))
+      throw new Error(
+        `${this.node.path}: the policy of the queue names each rule, so a watch stands in the stack of its queue, ${Stack.of(props.queue).stackName}; rules of other stacks may send to an event bus that this one watches`,
+      );
+    if (!Resource.isOwnedResource(props.queue))
+      Annotations.of(this).addWarningV2(
+        "carillon:watch-of-imported-queue",
+        "The queue was made elsewhere, and its policy does not let this rule send: no event arrives until it does. Allow sqs:SendMessage to events.amazonaws.com for the ARN of this rule.",
+      );
     this.rule = new Rule(this, "Rule", {
       eventPattern: props.when,
       ...(props.eventBus === undefined ? {} : { eventBus: props.eventBus }),

@@ -1,5 +1,5 @@
 import { App, Stack } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { EventField } from "aws-cdk-lib/aws-events";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { beforeAll, expect, test } from "vitest";
@@ -84,4 +84,20 @@ test("a watch makes a command of an event, with its id and time, and is the only
       Condition: { ArnEquals: { "aws:SourceArn": { "Fn::GetAtt": [rule, "Arn"] } } },
     }),
   ]);
+});
+
+test("a watch in another stack than its queue is refused, with what to do instead", () => {
+  const app = new App();
+  const queue = new Queue(new Stack(app, "Scheduler"), "Commands");
+  const elsewhere = { queue, when: { source: ["shop"] }, command: { delete: "order" } };
+  expect(() => new Watch(new Stack(app, "Shop"), "Shipped", elsewhere)).toThrow(
+    "a watch stands in the stack of its queue, Scheduler",
+  );
+});
+
+test("a watch on a queue that was made elsewhere warns that the queue does not let it in", () => {
+  const shop = new Stack(new App(), "Shop");
+  const queue = Queue.fromQueueArn(shop, "Commands", "arn:aws:sqs:eu-central-1:123456789012:commands");
+  new Watch(shop, "Shipped", { queue, when: { source: ["shop"] }, command: { delete: "order" } });
+  Annotations.fromStack(shop).hasWarning("/Shop/Shipped", Match.stringLikeRegexp("no event arrives"));
 });
