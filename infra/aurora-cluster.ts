@@ -55,6 +55,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
 
     iamAuthentication: true,
     manageMasterUserPassword: true,
+    // By the id that an instance's have: CloudFormation makes nothing of another type by it, and so takes no empty cluster for a database that has data.
     parameterGroup: new ParameterGroup(scope, "Parameters", {
       engine,
       description: parametersDescription,
