@@ -72,9 +72,14 @@ describe("an Aurora cluster", () => {
   });
 
   test("has the parameters of an instance, with connections by its largest capacity", () => {
-    const { properties } = only(stack, "AWS::RDS::DBClusterParameterGroup");
-    const ofInstance = only(synthesised(), "AWS::RDS::DBParameterGroup").properties["Parameters"];
-    expect(properties["Parameters"]).toEqual({ ...Object(ofInstance), max_connections: "800" });
+    const { id, properties } = only(stack, "AWS::RDS::DBClusterParameterGroup");
+    const ofInstance = only(synthesised(), "AWS::RDS::DBParameterGroup");
+    expect(properties["Parameters"]).toEqual({
+      ...Object(ofInstance.properties["Parameters"]),
+      max_connections: "800",
+    });
+    // CloudFormation changes no resource's type: a setting alone swaps no database with data for an empty one.
+    expect(id).toBe(ofInstance.id);
     expect(only(stack, "AWS::RDS::DBCluster").properties["DBClusterParameterGroupName"]).toEqual({
       Ref: only(stack, "AWS::RDS::DBClusterParameterGroup").id,
     });
