@@ -130,6 +130,6 @@ function wordsOf(claim: unknown): string[] {
   const text = Array.isArray(claim) ? claim.join(" ") : typeof claim === "string" ? claim : "";
   return text
     .replace(/^\[(.*)\]$/s, "$1")
-    .split(/[\s,]+/)
+    .split(/\s+/)
     .filter((word) => word !== "");
 }

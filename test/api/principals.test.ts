@@ -116,6 +116,8 @@ describe("authorised by JWT", () => {
       (await send("PUT", "/v1/schedules/scoped", as(scope, {}, { body }))).status;
     expect(await statusOf("carillon/read openid")).toBe(403);
     expect(await statusOf("write admin")).toBe(403);
+    // One scope of somebody's own, whose name has a comma in it.
+    expect(await statusOf("x,carillon/admin")).toBe(403);
     expect(await statusOf("openid carillon/write carillon/read")).toBe(201);
     // As the gateway writes a claim that is a list.
     expect(await statusOf("[openid carillon/write]")).toBe(200);
