@@ -85,6 +85,7 @@ export class Carillon extends Construct {
       ...shared,
       alarms,
       prefix: settings.ingestPrefix,
+      watchRuleArns: settings.watchRuleArns,
       maxConcurrency: settings.ingestConcurrency,
     });
     const tick = new Tick(this, "Tick", { ...settings, ...shared, alarms, metrics });

@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
@@ -29,6 +30,8 @@ export interface IngestQueueProps {
   readonly alarms: Alarms;
   /** It reaches keys that begin with this. Default: all. */
   readonly prefix: string | undefined;
+  /** Rules of EventBridge that stand elsewhere and may send to it. */
+  readonly watchRuleArns: readonly string[];
   /** How many invocations drain it at most at once. */
   readonly maxConcurrency: number;
   readonly logRetention: RetentionDays;
@@ -60,6 +63,7 @@ export class IngestQueue extends Construct {
     });
     this.queue = queue;
     this.deadLetters = deadLetters;
+    if (props.watchRuleArns.length > 0) this.admitRules(props.watchRuleArns);
     this.fn = this.drain(props);
     props.alarms.whenSetAside(
       this,
@@ -73,6 +77,18 @@ export class IngestQueue extends Construct {
       this.queue,
       OLDEST_MAX,
       "A command has waited for a quarter of an hour: look whether the database answers, at the log of the function that drains the queue, and whether there are more commands than it gets through. Nothing is lost for fourteen days.",
+    );
+  }
+
+  /** A rule of this app adds itself to the policy; for those of other stacks, nobody does. */
+  private admitRules(arns: readonly string[]): void {
+    this.queue.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal("events.amazonaws.com")],
+        actions: ["sqs:SendMessage"],
+        resources: [this.queue.queueArn],
+        conditions: { ArnLike: { "aws:SourceArn": arns } },
+      }),
     );
   }
 

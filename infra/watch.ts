@@ -42,7 +42,7 @@ export class Watch extends Construct {
     if (!Resource.isOwnedResource(props.queue))
       Annotations.of(this).addWarningV2(
         "carillon:watch-of-imported-queue",
-        "The queue was made elsewhere, and its policy does not let this rule send: no event arrives until it does. Allow sqs:SendMessage to events.amazonaws.com for the ARN of this rule.",
+        "The queue was made elsewhere, and its policy does not let this rule send: no event arrives until it does. Name this rule in the setting watchRuleArns of the Carillon that it belongs to.",
       );
     this.rule = new Rule(this, "Rule", {
       eventPattern: props.when,

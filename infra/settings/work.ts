@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jobRetention } from "../../lib/config/function-limits.ts";
-import { wholeNumber } from "./shapes.ts";
+import { textList, textOrToken, wholeNumber } from "./shapes.ts";
 
 /** How much is done at once. */
 export const workSettings = {
@@ -15,6 +15,14 @@ export const workSettings = {
     .string()
     .regex(/^[^/?#%\\\s]{1,255}$/, "it takes what keys may begin with")
     .optional(),
+  /** The rules of EventBridge that stand elsewhere and may send commands to the queue; a name may end in `*`. None given: this app's own watches alone. */
+  watchRuleArns: textList(
+    textOrToken(
+      /^arn:[\w-]+:events:[\w-]+:\d{12}:rule\/[\w./-]+\*?$/,
+      "it takes ARNs of rules with account, region and name, separated by commas",
+    ),
+    "name many at once by ending them with *",
+  ),
   /** How many days of jobs are kept once all of a day's jobs have come to their ends; what is older is asked for in vain. */
   jobRetentionDays: wholeNumber(jobRetention.min, jobRetention.max).default(jobRetention.byDefault),
 };

@@ -4,7 +4,7 @@ import { EventField } from "aws-cdk-lib/aws-events";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { beforeAll, expect, test } from "vitest";
 import { Watch } from "../../infra/watch.ts";
-import { type Synthesised, synthesised } from "./synthesised.ts";
+import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
 let stack: Synthesised;
 beforeAll(() => {
@@ -42,6 +42,27 @@ test("a team's queue reaches its keys", () => {
   synthesised({ ingestPrefix: "team:" }).template.hasResourceProperties("AWS::Lambda::Function", {
     Environment: { Variables: Match.objectLike({ INGEST_PREFIX: "team:" }) },
   });
+});
+
+test("rules that stand elsewhere are let in by their names, and no other service's hand is", () => {
+  const shops = "arn:aws:events:eu-central-1:123456789012:rule/shop-*";
+  const sendersOf = (settings: Record<string, unknown>) =>
+    synthesised(settings)
+      .ofType("AWS::SQS::QueuePolicy")
+      .flatMap(([, { Properties }]) => Object(Properties["PolicyDocument"]).Statement)
+      .filter(({ Effect }) => Effect === "Allow");
+  expect(sendersOf({})).toEqual([]);
+  const [sender, ...others] = sendersOf({ watchRuleArns: shops });
+  expect(others).toEqual([]);
+  expect(sender).toMatchObject({
+    Principal: { Service: "events.amazonaws.com" },
+    Action: "sqs:SendMessage",
+    Condition: { ArnLike: { "aws:SourceArn": [shops] } },
+  });
+  expect(idIn(sender.Resource)).toMatch(/^IngestQueue/);
+  expect(() => synthesised({ watchRuleArns: "arn:aws:events:*:*:rule/*" })).toThrow(
+    "watchRuleArns: it takes ARNs",
+  );
 });
 
 test("a watch makes a command of an event, with its id and time, and is the only rule that may send it", () => {

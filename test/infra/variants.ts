@@ -105,6 +105,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     lifecycleBus: "orders",
     ingestPrefix: "orders:",
     jobRetentionDays: 365,
+    watchRuleArns: `arn:aws:events:${account}:rule/shop-*,arn:aws:events:${account}:rule/orders/placed`,
   },
 
   "REST API": { apiKind: "rest", apiMakesLogRole: "true" },
