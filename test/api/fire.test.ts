@@ -73,12 +73,12 @@ describe("POST /v1/schedules/{key}/fire", () => {
 });
 
 describe("POST /v1/schedules/{key}/backfill", () => {
-  /** A schedule of two hours ago, as if no tick had come since. */
+  /** A schedule of four hours ago, as if no tick had come since: what is asked for lies before the one that the template of all databases had. */
   async function longAgo(key: string): Promise<{ from: string; to: string }> {
     await put(key, { when: "every 1m" });
     const [row] = await api.sql<{ from: Date; to: Date }[]>`
       with moved as (
-        update carillon.schedules set created_at = created_at - interval '2 hours' where key = ${key} returning id, created_at
+        update carillon.schedules set created_at = created_at - interval '4 hours' where key = ${key} returning id, created_at
       ), versions as (
         update carillon.schedule_versions v set changed_at = m.created_at, first_at = m.created_at + interval '1 minute'
         from moved m where m.id = v.schedule_id
