@@ -19,7 +19,8 @@ test.each([
     const line = `seed ${seed}: ${JSON.stringify(ended)}, ${killed} connections killed, ${deaths} workers dead`;
     process.stdout.write(`${line}\n`);
     expect(violations.slice(0, 20), line).toEqual([]);
-    expect(ended["queue succeeded"]).toBeGreaterThan(200);
+    // So many that something raced, on a slow machine too.
+    expect(ended["queue succeeded"]).toBeGreaterThan(100);
     expect(ended["skip succeeded"]).toBeGreaterThan(2);
     expect(ended["skip skipped"]).toBeGreaterThan(10);
     await database.drop();
