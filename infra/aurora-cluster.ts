@@ -8,10 +8,10 @@ import {
   ProxyTarget,
 } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
-import { acknowledge } from "./acknowledge.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import type { Place } from "./network.ts";
+import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
 import { ownDatabaseName, parametersDescription, serverParameters } from "./server-parameters.ts";
 
 export interface AuroraClusterProps {
@@ -26,8 +26,6 @@ export interface AuroraClusterProps {
   /** Whether a reader in another zone stands by. */
   readonly highlyAvailable: boolean;
 }
-
-const PORT = 5432;
 
 /** Postgres on Aurora, of a size that follows the load: as encrypted, as closed and as hard to lose as an instance on RDS. */
 export function auroraCluster(scope: Construct, props: AuroraClusterProps): DatabaseServer & ProxiedServer {
@@ -47,7 +45,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
     serverlessV2MinCapacity: props.databaseCapacityMin,
     serverlessV2MaxCapacity: props.databaseCapacityMax,
     defaultDatabaseName: ownDatabaseName,
-    port: PORT,
+    port: ownPort,
     vpc: place.vpc,
     vpcSubnets: place.subnets,
     securityGroups: [securityGroup],
@@ -69,17 +67,14 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
   });
   acknowledgeOf(cluster, props);
 
-  // RDS makes and rotates it.
-  const { secret } = cluster;
-  if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
   return {
     target: ProxyTarget.fromCluster(cluster),
     database: cluster,
     host: cluster.clusterEndpoint.hostname,
-    port: String(PORT),
+    port: String(ownPort),
     name: ownDatabaseName,
-    masterSecret: secret,
-    way: { to: securityGroup, port: PORT },
+    masterSecret: managedSecretOf(cluster),
+    way: { to: securityGroup, port: ownPort },
     admit: (fn, user) => admitByIam(cluster, fn, user),
     metrics: { kind: "serverless", of: (name, options) => cluster.metric(name, options) },
   };
@@ -90,10 +85,5 @@ function acknowledgeOf(cluster: DatabaseCluster, props: AuroraClusterProps): voi
   // Its list of versions ends with 17.
   if (resource instanceof CfnResource)
     resource.addMetadata("cfn-lint", { config: { ignore_checks: ["E3690"] } });
-  if (!props.databaseProtected)
-    acknowledge(
-      cluster,
-      "RDS10",
-      "databaseProtected is switched off, for a deployment that is to be removed. A snapshot stays.",
-    );
+  acknowledgeUnprotected(cluster, props.databaseProtected);
 }

@@ -13,6 +13,7 @@ import { acknowledge } from "./acknowledge.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import type { Place } from "./network.ts";
+import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
 import { ownDatabaseName, parametersDescription, serverParameters } from "./server-parameters.ts";
 
 export interface RdsInstanceProps {
@@ -28,7 +29,6 @@ export interface RdsInstanceProps {
 }
 
 const STORAGE_GROWTH = 5;
-const PORT = 5432;
 
 /** Postgres on RDS: encrypted, TLS only, in no public subnet, and gone with a snapshot alone. */
 export function rdsInstance(scope: Construct, props: RdsInstanceProps): DatabaseServer & ProxiedServer {
@@ -69,17 +69,14 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
   });
   acknowledgeOf(instance, props);
 
-  // RDS makes and rotates it.
-  const { secret } = instance;
-  if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
   return {
     target: ProxyTarget.fromInstance(instance),
     database: instance,
     host: instance.dbInstanceEndpointAddress,
     port: instance.dbInstanceEndpointPort,
     name: ownDatabaseName,
-    masterSecret: secret,
-    way: { to: securityGroup, port: PORT },
+    masterSecret: managedSecretOf(instance),
+    way: { to: securityGroup, port: ownPort },
     admit: (fn, user) => admitByIam(instance, fn, user),
     metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },
   };
@@ -97,10 +94,5 @@ function acknowledgeOf(instance: DatabaseInstance, props: RdsInstanceProps): voi
       "RDS3",
       "A standby doubles the price of the database; highlyAvailable makes one. Without it nothing is lost while the instance comes back, jobs are late.",
     );
-  if (!props.databaseProtected)
-    acknowledge(
-      instance,
-      "RDS10",
-      "databaseProtected is switched off, for a deployment that is to be removed. A snapshot stays.",
-    );
+  acknowledgeUnprotected(instance, props.databaseProtected);
 }
