@@ -38,14 +38,14 @@ export interface Section {
 export function costs({ table, stacks, working, schedules, firesPerDay, jobsPerParcel }: Asked): Section[] {
   const prices = table.usd;
   const usage = usageOf(working.template);
-  const { traced } = usage;
+  const { traced, daysKept } = usage;
   const standing: Line = {
     what: "Idle",
     formula: `as above, ${working.name}`,
     usd: total(idleMonth(working.template, prices)),
   };
   const zones = working.highlyAvailable ? 2 : 1;
-  const month = workloadMonth(prices, { schedules, firesPerDay, jobsPerParcel, zones, traced });
+  const month = workloadMonth(prices, { schedules, firesPerDay, jobsPerParcel, zones, daysKept, traced });
   return [
     ...stacks.map(({ name, template }) => ({
       title: `An idle month, ${name}`,

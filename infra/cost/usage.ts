@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jobRetention } from "../../lib/config/function-limits.ts";
 
 const target = z.object({ Arn: z.unknown() });
 const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
@@ -7,7 +8,12 @@ const rule = z.object({ ScheduleExpression: z.unknown(), Targets: z.array(target
 const fn = z.object({
   TracingConfig: z.object({ Mode: z.string() }).optional(),
   Environment: z
-    .object({ Variables: z.object({ CANARY_MINUTES: z.coerce.number().optional() }) })
+    .object({
+      Variables: z.object({
+        CANARY_MINUTES: z.coerce.number().optional(),
+        RETENTION_DAYS: z.coerce.number().optional(),
+      }),
+    })
     .default({ Variables: {} }),
 });
 
@@ -16,6 +22,8 @@ export interface Usage {
   readonly ticksAMinute: number;
   /** None: there is no canary. */
   readonly canaryMinutes: number | undefined;
+  /** For how many days jobs are kept. */
+  readonly daysKept: number;
   readonly traced: boolean;
   /** Otherwise it is an HTTP API. */
   readonly restApi: boolean;
@@ -31,11 +39,12 @@ export function usageOf(synthesised: unknown): Usage {
   const byRule = rules
     .filter(({ ScheduleExpression }) => ScheduleExpression !== undefined)
     .reduce((sum, { Targets }) => sum + Targets.length, 0);
+  const told = (name: "CANARY_MINUTES" | "RETENTION_DAYS") =>
+    functions.map(({ Environment }) => Environment.Variables[name]).find((value) => value !== undefined);
   return {
     ticksAMinute: byRule + ofType("AWS::Scheduler::Schedule").length,
-    canaryMinutes: functions
-      .map(({ Environment }) => Environment.Variables.CANARY_MINUTES)
-      .find((minutes) => minutes !== undefined),
+    canaryMinutes: told("CANARY_MINUTES"),
+    daysKept: told("RETENTION_DAYS") ?? jobRetention.byDefault,
     traced: functions.some(({ TracingConfig }) => TracingConfig?.Mode === "Active"),
     restApi: ofType("AWS::ApiGateway::RestApi").length > 0,
     firewall: ofType("AWS::WAFv2::WebACLAssociation").length > 0,

@@ -26,8 +26,6 @@ export const assumed = {
   webhookSeconds: 0.3,
   /** Of the invocations of a second beyond the first, X-Ray samples so many by its default rule. */
   sampled: 0.05,
-  /** How long jobs are kept: lib/tick/tick.ts. */
-  daysKept: 30,
 } as const;
 
 const million = 1e6;
@@ -137,6 +135,8 @@ export interface Workload {
   readonly jobsPerParcel: number;
   /** In how many zones the database keeps everything. */
   readonly zones: number;
+  /** For how many days jobs are kept. */
+  readonly daysKept: number;
   readonly traced: boolean;
 }
 
@@ -147,12 +147,12 @@ export function workloadMonth(prices: Prices, workload: Workload): Line[] {
     (sum, { usd }) => sum + usd,
     0,
   );
-  const jobGB = (workload.firesPerDay * assumed.daysKept * measured.jobBytes) / 1e9;
+  const jobGB = (workload.firesPerDay * workload.daysKept * measured.jobBytes) / 1e9;
   const scheduleGB = (workload.schedules * assumed.scheduleBytes) / 1e9;
   const inZones = [workload.zones, "in a zone"] as const;
   return [
     line("Jobs", [millions, "M jobs"], [jobs, "USD"]),
-    line("Jobs kept for 30 days", inZones, [jobGB, "GB"], [prices.databaseGBMonth, "USD"]),
+    line(`Jobs kept for ${workload.daysKept} days`, inZones, [jobGB, "GB"], [prices.databaseGBMonth, "USD"]),
     line("Schedules", inZones, [scheduleGB, "GB"], [prices.databaseGBMonth, "USD"]),
   ];
 }

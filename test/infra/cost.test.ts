@@ -82,10 +82,15 @@ describe("what a template tells of its use", () => {
 
   test("ticks are counted, by rule and by scheduler", () => {
     expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
-    const seven = synthesised({ ticks: 7, apiRequestBurst: 10, slowConcurrency: 2 }).template.toJSON();
-    expect(usageOf(seven).ticksAMinute).toBe(7);
+    const seven = synthesised({
+      ticks: 7,
+      apiRequestBurst: 10,
+      slowConcurrency: 2,
+      jobRetentionDays: 90,
+    }).template.toJSON();
+    expect(usageOf(seven)).toMatchObject({ ticksAMinute: 7, daysKept: 90 });
     const scheduled = synthesised({ tickBy: "scheduler" }).template.toJSON();
-    expect(usageOf(scheduled).ticksAMinute).toBe(1);
+    expect(usageOf(scheduled)).toMatchObject({ ticksAMinute: 1, daysKept: 30 });
     expect(usdOf(idleMonth(seven, table.usd), "Ticks, requests")).toBeCloseTo(7 * 0.0438 * 0.2);
   });
 
@@ -165,6 +170,7 @@ describe("a workload", () => {
       firesPerDay: 1_000_000,
       jobsPerParcel: 250,
       zones: 2,
+      daysKept: 30,
       traced: false,
     };
     const lines = workloadMonth(table.usd, workload);
