@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { Rate } from "../job/rate.ts";
 import type { Scope, Token } from "./token.ts";
+import { principalNames } from "./token-name.ts";
 
 /** A token as admins read it; neither its secret nor a hash of it. */
 export interface TokenRead extends Token {
@@ -60,7 +61,7 @@ export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> 
 
 /** Those for whom the gateway vouches are not among them: where tokens are needed again, they open nothing. */
 const lasting = (tx: Tx) => tx`
-  (scope = 'admin' and prefix is null and expires_at is null and name !~* '^(iam|jwt):')`;
+  (scope = 'admin' and prefix is null and expires_at is null and name !~* ${principalNames.source})`;
 
 /** The same, and those by which everything can be reached for good; the ids of these. */
 export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Promise<string[]> {

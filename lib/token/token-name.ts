@@ -6,10 +6,10 @@ export const tokenNameMax = 100;
 const reserved = /^carillon$|^(carillon|handler|queue|sql):/i;
 
 /** Those for whom the gateway vouches have names of their own, which no token takes. */
-const ofPrincipals = /^(iam|jwt):/i;
+export const principalNames = /^(iam|jwt):/i;
 
 export function isPrincipalName(name: string): boolean {
-  return ofPrincipals.test(name);
+  return principalNames.test(name);
 }
 
 /** Why a string cannot be the name of a token; null if it can. */
