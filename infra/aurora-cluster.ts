@@ -4,7 +4,6 @@ import {
   ClusterInstance,
   DatabaseCluster,
   DatabaseClusterEngine,
-  ParameterGroup,
   ProxyTarget,
 } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
@@ -12,7 +11,7 @@ import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import type { Place } from "./network.ts";
 import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
-import { ownDatabaseName, parametersDescription, serverParameters } from "./server-parameters.ts";
+import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
 export interface AuroraClusterProps {
   readonly place: Place;
@@ -53,12 +52,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
 
     iamAuthentication: true,
     manageMasterUserPassword: true,
-    // By the id that an instance's have: CloudFormation makes nothing of another type by it, and so takes no empty cluster for a database that has data.
-    parameterGroup: new ParameterGroup(scope, "Parameters", {
-      engine,
-      description: parametersDescription,
-      parameters: serverParameters(props.maxConnections),
-    }),
+    parameterGroup: parameterGroup(scope, engine, props.maxConnections),
 
     backup: { retention: Duration.days(props.databaseBackupDays) },
     copyTagsToSnapshot: true,

@@ -14,6 +14,7 @@ import {
   type Way,
 } from "./database-server.ts";
 import type { Place } from "./network.ts";
+import { ownPort } from "./own-server.ts";
 
 export interface ProxiedServer {
   readonly target: ProxyTarget;
@@ -27,7 +28,6 @@ export interface DatabaseProxyProps extends ProxiedServer {
   readonly logRetention: RetentionDays;
 }
 
-const PORT = 5432;
 /** Shorter than any function's timeout: who gets no connection fails as one that is turned away, and comes again. */
 const BORROW_TIMEOUT = Duration.seconds(10);
 /** A function uses no connection that idled for 30 s; a frozen environment keeps none. */
@@ -39,7 +39,7 @@ const IDLE_TIMEOUT = Duration.minutes(1);
  */
 export class FunctionsProxy extends Construct implements Entrance {
   readonly host: string;
-  readonly port = String(PORT);
+  readonly port = String(ownPort);
   readonly way: Way;
   /** How many of its connections it cannot share, because of what was done on them. */
   readonly pinned: IMetric;
@@ -76,7 +76,7 @@ export class FunctionsProxy extends Construct implements Entrance {
     });
     this.proxy.node.addDependency(logs);
     this.host = this.proxy.endpoint;
-    this.way = { to: securityGroup, port: PORT };
+    this.way = { to: securityGroup, port: ownPort };
     this.pinned = new Metric({
       namespace: "AWS/RDS",
       metricName: "DatabaseConnectionsCurrentlySessionPinned",

@@ -3,7 +3,6 @@ import { InstanceType } from "aws-cdk-lib/aws-ec2";
 import {
   DatabaseInstance,
   DatabaseInstanceEngine,
-  ParameterGroup,
   PostgresEngineVersion,
   ProxyTarget,
   StorageType,
@@ -14,7 +13,7 @@ import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import type { Place } from "./network.ts";
 import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
-import { ownDatabaseName, parametersDescription, serverParameters } from "./server-parameters.ts";
+import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
 export interface RdsInstanceProps {
   readonly place: Place;
@@ -55,11 +54,7 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
 
     iamAuthentication: true,
     manageMasterUserPassword: true,
-    parameterGroup: new ParameterGroup(scope, "Parameters", {
-      engine,
-      description: parametersDescription,
-      parameters: serverParameters(props.maxConnections),
-    }),
+    parameterGroup: parameterGroup(scope, engine, props.maxConnections),
 
     autoMinorVersionUpgrade: true,
     backupRetention: Duration.days(props.databaseBackupDays),

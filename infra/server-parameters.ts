@@ -1,8 +1,23 @@
+import { type IEngine, ParameterGroup } from "aws-cdk-lib/aws-rds";
+import type { Construct } from "constructs";
+
+/**
+ * The group of an instance's parameters, or of a cluster's, by one id: CloudFormation makes nothing of another type by it, and so takes no
+ * empty cluster for a database that has data.
+ */
+export function parameterGroup(scope: Construct, engine: IEngine, maxConnections: number): ParameterGroup {
+  return new ParameterGroup(scope, "Parameters", {
+    engine,
+    description: "Carillon: TLS only; slow statements and lock waits are logged",
+    parameters: serverParameters(maxConnections),
+  });
+}
+
 /**
  * What the whole server has. Each function's role has limits of its own besides, from the migrations; autovacuum of the busy tables is set
  * with the tables.
  */
-export function serverParameters(maxConnections: number): Record<string, string> {
+function serverParameters(maxConnections: number): Record<string, string> {
   return {
     // Already RDS's default for this version; a default may change, and this must not.
     "rds.force_ssl": "1",
@@ -15,8 +30,6 @@ export function serverParameters(maxConnections: number): Record<string, string>
     log_lock_waits: "1",
   };
 }
-
-export const parametersDescription = "Carillon: TLS only; slow statements and lock waits are logged";
 
 /** What a database of our own is called on its server. */
 export const ownDatabaseName = "carillon";
