@@ -9,10 +9,14 @@ import { seedSchedules } from "./seed.ts";
 
 const bearer = "bench-token";
 
+export const does = "requests to the API's handler: one by one, and in batches of 1,000";
+
+export const options = { schedules: "300000", singles: "2000", batches: "20", runs: "3" };
+
 /** The API's handler as it is deployed, over a database that holds schedules already; from the event to the answer. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const schedules = number(options, "schedules", 300_000);
-  const runs = number(options, "runs", 3);
+  const schedules = number(options, "schedules");
+  const runs = number(options, "runs");
   say(machine());
   await using stack = await benchStack(options["data-dir"], 4);
   await seedSchedules(stack.sql, schedules, say);
@@ -32,7 +36,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   try {
     await singles(send, "warm", 300);
     await stack.sql`checkpoint`;
-    const count = number(options, "singles", 2_000);
+    const count = number(options, "singles");
     const single = await singles(send, "one", count);
     say(`create: ${said(single)}; read: ${said(await reads(send, count))}`);
     const figures: Record<string, number[]> = {};
@@ -41,7 +45,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       await stack.sql`checkpoint`;
       for (const callers of [[send], [send, ...others]]) {
         const prefix = `batch:${run}:${callers.length}`;
-        for (const [name, rate] of await batches(callers, prefix, number(options, "batches", 20))) {
+        for (const [name, rate] of await batches(callers, prefix, number(options, "batches"))) {
           const figure = `${name}By${callers.length}`;
           figures[figure] = [...(figures[figure] ?? []), rate];
         }

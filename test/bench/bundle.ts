@@ -37,12 +37,17 @@ interface Spread {
   median: number;
 }
 
+export const does =
+  "size of each function's bundle against its budget, and how long a fresh process takes to import it; needs no database";
+
+export const options = { runs: "20" };
+
 /**
  * What a cold start of each function has to load: how large its bundle is, and how long a fresh process takes to import it. The bundles take
  * turns, beside a module with nothing in it, so that what else the machine does meets them all. Fails where one is over its budget.
  */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const runs = number(options, "runs", 20);
+  const runs = number(options, "runs");
   say(machine());
   const outdir = mkdtempSync(path.join(tmpdir(), "carillon-bundles-"));
   try {

@@ -33,9 +33,13 @@ interface CaseFigures extends Case {
   timesCronParser: number;
 }
 
+export const does = "next instants per second on one core, beside croner and cron-parser; needs no database";
+
+export const options = { runs: "3" };
+
 /** How many next instants a second of one core finds: ours beside two libraries, each step a search from an instant. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const runs = number(options, "runs", 3);
+  const runs = number(options, "runs");
   say(machine());
   const figures = cases.map((one): CaseFigures => {
     const ours = typical(runs, ourNext(one));

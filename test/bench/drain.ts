@@ -12,16 +12,20 @@ import { type BenchStack, benchStack } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedDue, seedSchedules } from "./seed.ts";
 
+export const does = "parcels in SQS → claimed, delivered to a no-op, settled";
+
+export const options = { jobs: "100000", workers: "2", schedules: "300000", runs: "3" };
+
 /** Parcels in SQS → received, claimed, delivered to a target that does nothing, settled, deleted. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const jobs = number(options, "jobs", 100_000);
-  const workers = number(options, "workers", 2);
-  const schedules = number(options, "schedules", 300_000);
+  const jobs = number(options, "jobs");
+  const workers = number(options, "workers");
+  const schedules = number(options, "schedules");
   say(machine());
   await using stack = await benchStack(options["data-dir"], Math.max(3, workers + 1));
   await seedSchedules(stack.sql, schedules, say);
   const runs: { jobs: number; ms: number; perSecond: number; walPerJob: number }[] = [];
-  for (let run = 1; run <= number(options, "runs", 3); run++) {
+  for (let run = 1; run <= number(options, "runs"); run++) {
     const sent = await fillQueue(stack, jobs, schedules, run);
     await stack.sql`checkpoint`;
     const walBefore = await stack.walBytes();

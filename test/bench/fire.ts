@@ -12,20 +12,20 @@ export interface FireRun {
   walPerJob: number;
 }
 
+export const does = "plan rows due at one instant → durable jobs and parcels, sent";
+
+export const options = { schedules: "3000000", due: "100000", runs: "3", lanes: "2", batch: "5000" };
+
 /** Plan rows due at one instant → durable jobs, parcels and next plan rows, handed to SQS and marked as sent. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const schedules = number(options, "schedules", 3_000_000);
-  const due = number(options, "due", 100_000);
-  const lanes = number(options, "lanes", tickDefaults.lanes);
-  const batchMax = number(options, "batch", tickDefaults.batchMax);
+  const schedules = number(options, "schedules");
+  const due = number(options, "due");
+  const lanes = number(options, "lanes");
+  const batchMax = number(options, "batch");
   say(machine());
   await using stack = await benchStack(options["data-dir"], lanes + 1);
   await seedSchedules(stack.sql, schedules, say);
-  const runs = await fireRuns(
-    stack,
-    { schedules, due, lanes, batchMax, runs: number(options, "runs", 3) },
-    say,
-  );
+  const runs = await fireRuns(stack, { schedules, due, lanes, batchMax, runs: number(options, "runs") }, say);
   const figures = {
     perSecond: median(runs.map((run) => run.perSecond)),
     walPerJob: median(runs.map((run) => run.walPerJob)),

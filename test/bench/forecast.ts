@@ -7,11 +7,15 @@ import { benchStack } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
 
+export const does = "the fires of the hour and the day to come, and the stats";
+
+export const options = { schedules: "3000000", due: "500000", runs: "5" };
+
 /** Many schedules of which many are due in the hour to come → the forecast of that hour, and the stats. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const schedules = number(options, "schedules", 3_000_000);
-  const due = number(options, "due", 500_000);
-  const runs = number(options, "runs", 5);
+  const schedules = number(options, "schedules");
+  const due = number(options, "due");
+  const runs = number(options, "runs");
   say(machine());
   await using stack = await benchStack(options["data-dir"], 4);
   const { sql } = stack;

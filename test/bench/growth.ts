@@ -1,15 +1,18 @@
-import { tickDefaults } from "../../lib/tick/tick.ts";
 import { benchStack } from "./bench-stack.ts";
 import { fireRuns } from "./fire.ts";
-import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
+import { type Figures, machine, median, number, numbers, type Options, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
+
+export const does = "fire with the same due set at several sizes of the table";
+
+export const options = { schedules: "300000,3000000", due: "100000", runs: "3", lanes: "2", batch: "5000" };
 
 /** The same due set in a small and in a large table: what a tick costs must follow what is due, not what is stored. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const sizes = (options["schedules"] ?? "300000,3000000").split(",").map(Number);
-  const due = number(options, "due", 100_000);
-  const lanes = number(options, "lanes", tickDefaults.lanes);
-  const batchMax = number(options, "batch", tickDefaults.batchMax);
+  const sizes = numbers(options, "schedules");
+  const due = number(options, "due");
+  const lanes = number(options, "lanes");
+  const batchMax = number(options, "batch");
   say(machine());
   await using stack = await benchStack(options["data-dir"], lanes + 1);
   const rates: { schedules: number; perSecond: number; walPerJob: number }[] = [];
@@ -17,7 +20,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     await seedSchedules(stack.sql, schedules, say);
     const runs = await fireRuns(
       stack,
-      { schedules, due, lanes, batchMax, runs: number(options, "runs", 3) },
+      { schedules, due, lanes, batchMax, runs: number(options, "runs") },
       say,
     );
     rates.push({

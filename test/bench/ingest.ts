@@ -17,11 +17,15 @@ import { seedSchedules } from "./seed.ts";
 const messagesPerInvocation = 1_000;
 const queueArn = "arn:aws:sqs:us-east-1:000000000000:bench-ingest";
 
+export const does = "commands → schedules by one worker, handed over and through SQS";
+
+export const options = { schedules: "300000", commands: "10000", runs: "3" };
+
 /** Commands → schedules by one function after the other: as Lambda hands messages over, one command each, and through SQS in messages of a hundred. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const schedules = number(options, "schedules", 300_000);
-  const commands = number(options, "commands", 10_000);
-  const runs = number(options, "runs", 3);
+  const schedules = number(options, "schedules");
+  const commands = number(options, "commands");
+  const runs = number(options, "runs");
   say(machine());
   await using stack = await benchStack(options["data-dir"], 3);
   await seedSchedules(stack.sql, schedules, say);

@@ -1,15 +1,30 @@
 import { cpus, totalmem } from "node:os";
 
+/** What was asked for, each option with its default filled in; `data-dir` alone may be missing. */
 export type Options = Readonly<Record<string, string | undefined>>;
 export type Say = (line: string) => void;
 export type Figures = Record<string, unknown>;
-export type Bench = (options: Options, say: Say) => Promise<Figures>;
 
-export function number(options: Options, name: string, byDefault: number): number {
-  const value = Number(options[name] ?? byDefault);
+/** What a file of a bench exports. */
+export interface BenchModule {
+  /** One line for the help. */
+  does: string;
+  /** Its options with their defaults. */
+  options: Readonly<Record<string, string>>;
+  bench(options: Options, say: Say): Promise<Figures>;
+  /** Its section of docs/benchmarks.md, in Markdown without the heading; pictures go to docs/benchmarks/. */
+  page?(figures: Figures): string | Promise<string>;
+}
+
+export function number(options: Options, name: string): number {
+  const value = Number(options[name]);
   if (!Number.isInteger(value) || value < 1)
     throw new Error(`--${name} takes a whole number from 1, not "${options[name]}".`);
   return value;
+}
+
+export function numbers(options: Options, name: string): number[] {
+  return (options[name] ?? "").split(",").map((each) => number({ [name]: each }, name));
 }
 
 /** Figures mean nothing without the machine they were taken on. */

@@ -1,69 +1,75 @@
 import { parseArgs } from "node:util";
-import { bench as api } from "./api.ts";
-import { bench as bundle } from "./bundle.ts";
-import { bench as cron } from "./cron.ts";
-import { bench as drain } from "./drain.ts";
-import { bench as fire } from "./fire.ts";
-import { bench as forecast } from "./forecast.ts";
-import { bench as growth } from "./growth.ts";
-import { bench as ingest } from "./ingest.ts";
-import type { Bench } from "./report.ts";
-import { bench as search } from "./search.ts";
+import { writeSection } from "./page.ts";
+import type { BenchModule } from "./report.ts";
 
-const benches: Readonly<Record<string, Bench>> = {
-  api,
-  fire,
-  drain,
-  growth,
-  ingest,
-  cron,
-  search,
-  forecast,
-  bundle,
+/** Loaded one at a time: what one bench needs (a peer's package, say) is nothing to the others. */
+const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
+  api: () => import("./api.ts"),
+  fire: () => import("./fire.ts"),
+  drain: () => import("./drain.ts"),
+  growth: () => import("./growth.ts"),
+  ingest: () => import("./ingest.ts"),
+  forecast: () => import("./forecast.ts"),
+  search: () => import("./search.ts"),
+  bundle: () => import("./bundle.ts"),
+  cron: () => import("./cron.ts"),
 };
 
-const help = `npm run bench -- <name> [--json] [options]
+const common = {
+  "data-dir": { type: "string" },
+  json: { type: "boolean", default: false },
+  page: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
 
-  api     requests to the API's handler: one by one, and in batches of 1,000  --schedules 300000 --singles 2000 --batches 20 --runs 3
-  fire    plan rows due at one instant → durable jobs and parcels, sent      --schedules 3000000 --due 100000 --runs 3
-  drain   parcels in SQS → claimed, delivered to a no-op, settled            --jobs 100000 --workers 2
-  forecast  the fires of the hour and the day to come, and the stats         --schedules 3000000 --due 500000 --runs 5
-  ingest  commands → schedules by one worker, handed over and through SQS       --schedules 300000 --commands 10000 --runs 3
-  growth  fire with the same due set at two sizes of the table               --schedules 300000,3000000 --due 100000
-  search  pages of each search of schedules and jobs, p50 and p99               --schedules 3000000 --jobs 1000000 --runs 40
-  bundle  size of each function's bundle against its budget, and how long a fresh process takes to import it; needs no database   --runs 20
-  cron    next instants per second on one core, beside croner and cron-parser; needs no database            --runs 3
+async function help(): Promise<string> {
+  const lines = await Promise.all(
+    Object.entries(benches).map(async ([name, load]) => {
+      const { does, options } = await load();
+      const defaults = Object.entries(options).map(([option, value]) => `--${option} ${value}`);
+      return `  ${name.padEnd(10)} ${does}${defaults.length > 0 ? `\n${" ".repeat(13)}${defaults.join(" ")}` : ""}`;
+    }),
+  );
+  return `npm run bench -- <name> [options]
 
-  --lanes N       connections that fire side by side (2)
+${lines.join("\n")}
+
   --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
-  --json          the last line is one JSON object with the figures`;
+  --json          the last line is one JSON object with the figures
+  --page          writes the bench's section of docs/benchmarks.md
+`;
+}
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    schedules: { type: "string" },
-    due: { type: "string" },
-    jobs: { type: "string" },
-    runs: { type: "string" },
-    commands: { type: "string" },
-    singles: { type: "string" },
-    batches: { type: "string" },
-    lanes: { type: "string" },
-    batch: { type: "string" },
-    workers: { type: "string" },
-    "data-dir": { type: "string" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
-});
-
-const [name = ""] = positionals;
-const bench = benches[name];
-if (values.help || bench === undefined) {
-  process.stderr.write(`${help}\n`);
-  process.exitCode = values.help ? 0 : 2;
-} else {
-  const { json, help: _, ...options } = values;
-  const figures = await bench(options, (line) => (json ? process.stderr : process.stdout).write(`${line}\n`));
+async function run(name: string, { does: _, options: defaults, bench, page }: BenchModule): Promise<void> {
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      ...Object.fromEntries(Object.keys(defaults).map((option) => [option, { type: "string" } as const])),
+      ...common,
+    },
+  });
+  const { json, page: writes, help: __, ...given } = values;
+  const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`);
+  const texts = Object.entries(given).filter(
+    (option): option is [string, string] => typeof option[1] === "string",
+  );
+  const figures = await bench({ ...defaults, ...Object.fromEntries(texts) }, say);
+  if (writes) {
+    if (page === undefined) throw new Error(`${name} has no section in docs/benchmarks.md.`);
+    const asked = texts
+      .filter(([option]) => option !== "data-dir")
+      .map(([option, value]) => ` --${option} ${value}`);
+    await writeSection(name, `npm run bench -- ${name}${asked.join("")}`, await page(figures));
+  }
   if (json) process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`);
+}
+
+const { positionals, values } = parseArgs({ allowPositionals: true, strict: false, options: common });
+const [name = ""] = positionals;
+const load = benches[name];
+if (values.help === true || load === undefined) {
+  process.stderr.write(await help());
+  process.exitCode = values.help === true ? 0 : 2;
+} else {
+  await run(name, await load());
 }

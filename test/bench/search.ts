@@ -10,10 +10,14 @@ interface Timed {
   items: number;
 }
 
+export const does = "pages of each search of schedules and jobs, p50 and p99";
+
+export const options = { schedules: "3000000", jobs: "1000000", runs: "40" };
+
 /** Pages of every search, one behind the other: what each costs, and what the indexes weigh. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
-  const schedules = number(options, "schedules", 3_000_000);
-  const runs = number(options, "runs", 40);
+  const schedules = number(options, "schedules");
+  const runs = number(options, "runs");
   say(machine());
   await using stack = await benchStack(options["data-dir"], 2);
   const { sql } = stack;
@@ -21,7 +25,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     select exists (select from carillon.schedules) as have`;
   if (!have) {
     say(`storing ${schedules.toLocaleString("en")} schedules …`);
-    await seedSearch(sql, { schedules, jobs: number(options, "jobs", 1_000_000) });
+    await seedSearch(sql, { schedules, jobs: number(options, "jobs") });
     await sql`vacuum (analyze)`;
   }
   const pages: Record<string, Timed> = {};
