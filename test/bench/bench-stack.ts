@@ -4,6 +4,8 @@ import path from "node:path";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { clusterFiles } from "../../lib/local/postgres/cluster.ts";
+import { serverState } from "../../lib/local/postgres/leftover.ts";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import { silentLog } from "../../lib/log/log.ts";
@@ -26,6 +28,8 @@ export interface BenchStack extends AsyncDisposable {
   sql: Sql;
   queue: ParcelQueue;
   settings: string;
+  /** The postmaster, for `cpuSplit`. */
+  postgresPid: number;
   /** What a function of this stack is configured by. */
   env: Readonly<Record<string, string>>;
   walBytes(): Promise<number>;
@@ -34,7 +38,10 @@ export interface BenchStack extends AsyncDisposable {
 /** A Postgres and an SQS emulator of their own, on this machine. */
 export async function benchStack(dataDir: string | undefined, connections: number): Promise<BenchStack> {
   const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-bench-")));
-  const postgres = await startPostgres({ dataDir: path.join(directory, "postgres"), settings });
+  const postgresDir = path.join(directory, "postgres");
+  const postgres = await startPostgres({ dataDir: postgresDir, settings });
+  const running = serverState(clusterFiles(postgresDir).clusterDir);
+  if (running === undefined) throw new Error(`No Postgres runs in ${postgresDir}.`);
   const queues = await startQueues({
     dataDir: path.join(directory, "queues"),
     port: 0,
@@ -60,6 +67,7 @@ export async function benchStack(dataDir: string | undefined, connections: numbe
     sql,
     queue,
     env,
+    postgresPid: running.pid,
     settings: Object.entries(settings)
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),

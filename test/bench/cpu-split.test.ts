@@ -1,0 +1,41 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { cpuLine, cpuSplit, parseStat } from "./cpu-split.ts";
+
+const stat = (name: string) => `4711 (${name}) S 4242 1 1 0 -1 0 10 20 30 40 7 5 2 1 20 0 1 0 100 0 0`;
+
+test("a process' time is its own and that of its children that have ended", () => {
+  expect(parseStat(stat("postgres"))).toEqual({ parent: 4242, ms: 150 });
+});
+
+test("a name with blanks and brackets moves no field", () => {
+  expect(parseStat(stat("a) S 1 (b"))).toEqual(parseStat(stat("postgres")));
+});
+
+test.runIf(process.platform === "linux")("what a child took is counted, also when it has ended", () => {
+  const noPostgres = 2 ** 30;
+  const split = cpuSplit(noPostgres);
+  const busy = "const end = process.cpuUsage().user + 200_000; while (process.cpuUsage().user < end);";
+  expect(spawnSync(process.execPath, ["-e", busy]).status).toBe(0);
+  const shares = split.end();
+  expect(shares?.nodeMs).toBeGreaterThanOrEqual(180);
+  expect(shares?.postgresMs).toBe(0);
+});
+
+test.runIf(process.platform === "linux")(
+  "what Postgres took is not ours, although we have started it",
+  () => {
+    // Our own process stands for the postmaster: then nothing at all is left for us.
+    const split = cpuSplit(process.pid);
+    for (const end = process.cpuUsage().user + 100_000; process.cpuUsage().user < end; );
+    const shares = split.end();
+    expect(shares?.postgresMs).toBeGreaterThanOrEqual(80);
+  },
+);
+
+test("the shares are told of what both took", () => {
+  expect(cpuLine({ nodeMs: 400, postgresMs: 1_200, wallMs: 1_000 })).toBe(
+    "CPU: Postgres 75 %, Node 25 %, 1.60 cores busy",
+  );
+  expect(cpuLine(null)).toBe("CPU: not told on this machine");
+});
