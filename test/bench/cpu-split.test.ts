@@ -1,7 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import { cpuLine, cpuSplit, parseStat } from "./cpu-split.ts";
 
+const busy = "const end = process.cpuUsage().user + 200_000; while (process.cpuUsage().user < end);";
 const stat = (name: string) => `4711 (${name}) S 4242 1 1 0 -1 0 10 20 30 40 7 5 2 1 20 0 1 0 100 0 0`;
 
 test("a process' time is its own and that of its children that have ended", () => {
@@ -15,7 +17,6 @@ test("a name with blanks and brackets moves no field", () => {
 test.runIf(process.platform === "linux")("what a child took is counted, also when it has ended", () => {
   const noPostgres = 2 ** 30;
   const split = cpuSplit(noPostgres);
-  const busy = "const end = process.cpuUsage().user + 200_000; while (process.cpuUsage().user < end);";
   expect(spawnSync(process.execPath, ["-e", busy]).status).toBe(0);
   const shares = split.end();
   expect(shares?.nodeMs).toBeGreaterThanOrEqual(180);
@@ -23,13 +24,16 @@ test.runIf(process.platform === "linux")("what a child took is counted, also whe
 });
 
 test.runIf(process.platform === "linux")(
-  "what Postgres took is not ours, although we have started it",
-  () => {
-    // Our own process stands for the postmaster: then nothing at all is left for us.
-    const split = cpuSplit(process.pid);
-    for (const end = process.cpuUsage().user + 100_000; process.cpuUsage().user < end; );
+  "what Postgres takes is not ours, although we have started it",
+  async () => {
+    const postgres = spawn(process.execPath, ["-e", `${busy} console.log(1); process.stdin.resume();`]);
+    const split = cpuSplit(postgres.pid ?? 0);
+    await once(postgres.stdout, "data");
     const shares = split.end();
-    expect(shares?.postgresMs).toBeGreaterThanOrEqual(80);
+    postgres.kill();
+    await once(postgres, "exit");
+    expect(shares?.postgresMs).toBeGreaterThanOrEqual(180);
+    expect(shares?.nodeMs).toBeLessThan(shares?.postgresMs ?? 0);
   },
 );
 
