@@ -28,9 +28,16 @@ export interface Failure {
   hold?: string | undefined;
 }
 
+export interface Done {
+  kind: "done";
+}
+
+/** What became of a message that was handed to a queue or a bus. */
+export type Sent = Done | Failure;
+
 /** How one delivery ended. */
 export type Delivery =
-  | { kind: "done" }
+  | Done
   /** Done for now: check again at this instant. */
   | { kind: "again"; at: Date }
   | Failure
@@ -41,7 +48,7 @@ export type Delivery =
   /** Its own transaction has written down how it ended. */
   | { kind: "settled" };
 
-export const done: Delivery = { kind: "done" };
+export const done: Done = { kind: "done" };
 
 const errorLengthMax = 2_000;
 const stackLengthMax = 8_000;
