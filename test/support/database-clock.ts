@@ -88,5 +88,5 @@ async function beginAt(sql: Sql, at: Date): Promise<void> {
   await sql`select carillon.attach_days(${today}::date - 1, ${today}::date + 3)`;
   await sql`
     update carillon.shards set watermark_at = ${at}, watermark_schedule = 9223372036854775807, reached_at = ${at},
-      near_until = (${today}::date + 3)::timestamp at time zone 'UTC'`;
+      near_until = (${today}::date + 3)::timestamp at time zone 'UTC', pulsed_to = date_trunc('second', ${at}::timestamptz)`;
 }
