@@ -94,6 +94,13 @@ export function lockPlan(tx: Tx, shard: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${planLock}::int, ${shard}::int)`.execute();
 }
 
+/** Those of these shards whose plan lock nobody has; they are the caller's now. Nobody is waited for, so the order does not matter. */
+export async function tryLockPlans(tx: Tx, shards: readonly number[]): Promise<number[]> {
+  const locked = await tx<{ shard: number }[]>`
+    select shard from unnest(${[...shards]}::int[]) shard where pg_try_advisory_xact_lock(${planLock}::int, shard)`;
+  return locked.map(({ shard }) => shard);
+}
+
 export function lockPlanShared(tx: Tx, shard: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${planLock}::int, ${shard}::int)`.execute();
 }

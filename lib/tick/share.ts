@@ -42,9 +42,12 @@ export function shareOf(event: unknown): TickShare {
   return { share: (tick + minute) % ticks, of: ticks };
 }
 
-/** Every shard of a share once, from a random one on, so that ticks side by side do not queue for the same locks. */
-export function shardsInTurn({ share, of }: TickShare): Iterator<number> & Iterable<number> {
-  const own = Array.from({ length: shardCount }, (_, shard) => shard).filter((shard) => shard % of === share);
-  const first = Math.floor(Math.random() * own.length);
-  return [...own.slice(first), ...own.slice(0, first)].values();
+export function shardsOf({ share, of }: TickShare): number[] {
+  return Array.from({ length: shardCount }, (_, shard) => shard).filter((shard) => shard % of === share);
+}
+
+/** Each once, from a random one on, so that ticks side by side do not queue for the same locks. */
+export function inTurn(shards: readonly number[]): Iterator<number> & Iterable<number> {
+  const first = Math.floor(Math.random() * shards.length);
+  return [...shards.slice(first), ...shards.slice(0, first)].values();
 }

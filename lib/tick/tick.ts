@@ -23,12 +23,13 @@ import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { forgetCommands } from "./forget-commands.ts";
+import { passIdleShards } from "./idle-shards.ts";
 import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { type RolledUp, rollUp } from "./roll-up.ts";
 import { fireShardBatch } from "./shard-batch.ts";
-import { shardsInTurn, type TickShare, wholeTick } from "./share.ts";
+import { inTurn, shardsOf, type TickShare, wholeTick } from "./share.ts";
 import { tellEvents } from "./tell-events.ts";
 
 export interface TickDeps {
@@ -151,12 +152,24 @@ async function finish(run: Run, attached: boolean): Promise<void> {
 /** Lanes side by side, each taking shard after shard; parcels are sent while the next batches are fired. */
 async function fireShards(run: Run): Promise<void> {
   const sending: Promise<void>[] = [];
-  const shards = shardsInTurn(run.settings.share);
+  const own = shardsOf(run.settings.share);
+  const idle = await passIdle(run, own);
+  const shards = inTurn(own.filter((shard) => !idle.has(shard)));
   const lane = async () => {
     for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
   };
   await Promise.all(Array.from({ length: run.settings.lanes }, lane));
   await Promise.all(sending);
+}
+
+/** Where that fails each shard is fired by itself, idle or not. */
+async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySet<number>> {
+  try {
+    return await passIdleShards(run.sql, shards);
+  } catch (error) {
+    run.note(error);
+    return new Set();
+  }
 }
 
 async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Promise<void> {

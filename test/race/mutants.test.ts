@@ -8,6 +8,7 @@ import {
   watermarkApart,
   watermarkBeforeLock,
   withoutLock,
+  withoutTrying,
 } from "./mutants.ts";
 import { both, cutBefore, heldBefore, type Stage, stage } from "./stage.ts";
 
@@ -82,6 +83,18 @@ const scenes: Scene[] = [
       await world.put("every 10s");
       const apart = mutated ? watermarkApart(world.side) : asItIs;
       await expect(world.batch(both(apart, cutBefore("commit")))).rejects.toThrow("was cut");
+    },
+  },
+  {
+    safeguard: "the lock of shards that are passed because they are idle",
+    without: ["lost"],
+    play: async (mutated) => {
+      const create = heldBefore("commit");
+      const putting = world.put("every 10s", create.wrap);
+      await create.reached;
+      await world.pass(mutated ? withoutTrying() : asItIs);
+      create.go();
+      await putting;
     },
   },
   {

@@ -1,6 +1,13 @@
 import type { Sql } from "../../lib/db/connect.ts";
 import { gate, planLock } from "../../lib/db/locks.ts";
-import { oneSnapshot, replaceIn, watermarkApart, watermarkBeforeLock, withoutLock } from "./mutants.ts";
+import {
+  oneSnapshot,
+  replaceIn,
+  watermarkApart,
+  watermarkBeforeLock,
+  withoutLock,
+  withoutTrying,
+} from "./mutants.ts";
 import type { RaceOptions } from "./race.ts";
 
 type Mutate = NonNullable<RaceOptions["mutate"]>;
@@ -9,6 +16,7 @@ type Mutate = NonNullable<RaceOptions["mutate"]>;
 export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mutate>>> = {
   "no-plan-lock": () => ({ admin: withoutLock({ lockClass: planLock, shared: true }) }),
   "no-tick-lock": () => ({ ticker: withoutLock({ lockClass: planLock, shared: false }) }),
+  "no-lock-for-idle": () => ({ ticker: withoutTrying() }),
   "watermark-before-lock": () => ({ admin: watermarkBeforeLock(true) }),
   "watermark-apart": (side) => ({ ticker: watermarkApart(side) }),
   "no-gate-for-edits": () => ({ admin: withoutLock({ lockClass: gate, shared: false }) }),

@@ -11,6 +11,7 @@ import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { pauseSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { done } from "../../lib/target/delivery.ts";
+import { passIdleShards } from "../../lib/tick/idle-shards.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted } from "../support/aborted.ts";
@@ -38,6 +39,8 @@ export interface Stage {
   patch(patch: object, wrap?: WrapLine): Promise<void>;
   pause(wrap?: WrapLine): Promise<void>;
   batch(wrap?: WrapLine, batchMax?: number): Promise<void>;
+  /** What a tick does first: it passes the shard if it is idle. */
+  pass(wrap?: WrapLine): Promise<void>;
   sweep(): Promise<void>;
   /** One worker that takes one visible message; its target answers when `until` has come. */
   work(until?: Promise<void>, wrap?: WrapLine): Promise<void>;
@@ -88,6 +91,9 @@ export async function stage(): Promise<Stage> {
       ),
     pause: (wrap) => edit(wrap, (deps) => pauseSchedule(deps, { key, caller })),
     batch: async (wrap, batchMax) => batch(wrap === undefined ? ordinary : open(wrap), batchMax),
+    pass: async (wrap) => {
+      await passIdleShards(wrap === undefined ? ordinary : open(wrap), [shard]);
+    },
     sweep: async () => handOver(ordinary, queue, (await sweep(ordinary, silentLog)).outgoing),
     work: async (until, wrap) => {
       await workOne({ clock, queues, recorder }, open(wrap), until);
@@ -104,6 +110,7 @@ export async function stage(): Promise<Stage> {
       const until = clock.now().getTime() + 600_000;
       while (clock.now().getTime() < until) {
         for (let full = true; full; ) {
+          await staged.pass();
           const fired = await fireShardBatch(ordinary, shard, 100);
           await handOver(ordinary, queue, fired.parcels);
           full = !fired.done;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ticksMax } from "../../lib/config/function-limits.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
-import { shardsInTurn, shareOf, type TickShare } from "../../lib/tick/share.ts";
+import { inTurn, shardsOf, shareOf, type TickShare } from "../../lib/tick/share.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 
@@ -10,7 +10,7 @@ describe("the share of a tick", () => {
 
   test.each([1, 2, 3, 5, 16])("of %i ticks: each shard is in one of them", (ticks) => {
     const shards = Array.from({ length: ticks }, (_, tick) => [
-      ...shardsInTurn(shareOf({ ticks, tick, time })),
+      ...inTurn(shardsOf(shareOf({ ticks, tick, time }))),
     ]).flat();
     expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: shardCount }, (_, n) => n));
   });
@@ -64,7 +64,7 @@ describe("ticks side by side", () => {
         world.tick({ share: shareOf({ ticks: of, tick: each, time: world.clock.now().toISOString() }) }),
       ),
     );
-  const shardsOf = async (jobs: "made" | "all") => {
+  const shardsWith = async (jobs: "made" | "all") => {
     const rows = await world.sql<{ shard: number }[]>`
       select distinct s.shard from carillon.schedules s
       where ${jobs === "all"} or exists (select from carillon.jobs j where j.schedule_id = s.id) order by 1`;
@@ -86,11 +86,11 @@ describe("ticks side by side", () => {
 
   test("lose nothing where one never comes: the next minute, another has its share", async () => {
     await start([0, 1]);
-    const missing = (await shardsOf("all")).length - (await shardsOf("made")).length;
+    const missing = (await shardsWith("all")).length - (await shardsWith("made")).length;
     expect(missing).toBeGreaterThan(0);
     await world.clock.advance(minute);
     await start([0, 1]);
-    expect(await shardsOf("made")).toEqual(await shardsOf("all"));
+    expect(await shardsWith("made")).toEqual(await shardsWith("all"));
     await world.clock.advance(minute);
     await world.work();
     expect(world.delivered).toHaveLength(schedules * 2);
@@ -112,5 +112,5 @@ describe("ticks side by side", () => {
 
 test("a share is a share of the shards, whatever their number", () => {
   const uneven: TickShare[] = [0, 1, 2].map((share) => ({ share, of: 3 }));
-  expect(uneven.map((share) => [...shardsInTurn(share)].length).toSorted()).toEqual([5, 5, 6]);
+  expect(uneven.map((share) => shardsOf(share).length).toSorted()).toEqual([5, 5, 6]);
 });

@@ -1,0 +1,40 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { tryLockPlans } from "../db/locks.ts";
+import { horizonMs } from "../plan/shard.ts";
+
+const greatestSchedule = "9223372036854775807";
+
+/**
+ * Raises the watermarks of those of these shards that have nothing due until the horizon, all in one transaction, and returns them: most
+ * shards of a small installation in most minutes, and to each by itself a tick would say much the same thing. Their locks come first, in a statement of
+ * their own as always. Nobody is waited for, so that nobody waits for sixteen locks because of one: a shard in which somebody is at work, an edit or
+ * another tick, is left to be fired by itself.
+ */
+export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
+  return sql.begin(async (tx) => {
+    const locked = await tryLockPlans(tx, shards);
+    if (locked.length === 0) return new Set();
+    const idle = await tx<{ shard: number }[]>`
+      with standing as materialized (
+        select s.*, least(now + ${horizonMs} * interval '1 millisecond', near_until - interval '1 millisecond') as horizon
+        from carillon.shards s cross join (select carillon.clock() as now) clock where id = any(${locked}::int[])
+      ), looked as materialized (
+        select s.id, s.horizon, (s.watermark_at, s.watermark_schedule) >= (s.horizon, ${greatestSchedule}::bigint) as reached, ${anythingDue(tx)} as due
+        from standing s
+      ), raised as (
+        update carillon.shards s
+        set (watermark_at, watermark_schedule, reached_at) = row(l.horizon, ${greatestSchedule}::bigint, greatest(s.reached_at, l.horizon))
+        from looked l where l.id = s.id and not l.reached and not l.due
+      )
+      select id as shard from looked where reached or not due`;
+    return new Set(idle.map(({ shard }) => shard));
+  });
+}
+
+/** One step into an index for each shard; as a subquery with a limit it stays one, whatever the planner thinks of days it has not analyzed. */
+const anythingDue = (tx: Tx) => tx`
+  coalesce((
+    select true from carillon.plan p
+    where p.shard = s.id and (p.due_at, p.schedule_id) > (s.watermark_at, s.watermark_schedule)
+      and p.due_at >= s.watermark_at and p.due_at <= s.horizon
+    order by p.due_at, p.schedule_id limit 1), false)`;
