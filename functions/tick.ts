@@ -6,9 +6,9 @@ import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
-import { type Environment, integer } from "../lib/config/environment.ts";
+import { type Environment, flag, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { jobRetention } from "../lib/config/function-limits.ts";
+import { auditRetention, jobRetention } from "../lib/config/function-limits.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
@@ -33,6 +33,9 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     notify,
     canary: canaryFrom(env),
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, jobRetention),
+    archives: flag(env, "ARCHIVES"),
+    // Nought is for ever.
+    auditRetentionDays: integer(env, "AUDIT_RETENTION_DAYS", auditRetention.byDefault, auditRetention) || null,
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });

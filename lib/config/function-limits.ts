@@ -9,6 +9,8 @@ export const functionTimeoutSeconds = {
   slowWorker: 660,
   /** What is left by then stays on the queue and comes again. */
   ingest: 60,
+  /** A part takes seconds, and a day that is not through by then goes on in the next hour. */
+  archive: 900,
   /** Longer than any attempt: what bounds a webhook is its schedule's `timeout`. */
   webhook: 610,
 } as const;
@@ -18,6 +20,9 @@ export const ticksMax = 16;
 
 /** How many days of jobs are kept. */
 export const jobRetention = { min: 1, max: 3_650, byDefault: 30 } as const;
+
+/** How many days of the audit are kept; 0 is for ever. */
+export const auditRetention = { min: 0, max: 36_500, byDefault: 365 } as const;
 
 /** How rarely the canary may be due. */
 export const canaryMinutesMax = 60;

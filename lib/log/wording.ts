@@ -64,6 +64,8 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were told to bus {bus}",
+  "tick.purged":
+    "{schedules} schedules that were over and {auditEntries} entries of the audit were let go of",
   "tick.transactions-hidden":
     "how long transactions have been open is not measured: the owner of the tables may not see those of others (grant pg_read_all_stats to it)",
   "tick.unfinished": "the tick ran out of time; the next one goes on ({jobs} jobs so far)",

@@ -16,19 +16,6 @@ export async function attachDays(sql: Sql): Promise<void> {
     from carillon.shards`;
 }
 
-/** Drops what is past, a day of jobs at a time, each in a transaction of its own. Returns the names of what went. */
-export async function dropDays(sql: Sql, retentionDays: number, timeIsUp: () => boolean): Promise<string[]> {
-  const [plan] = await sql<{ dropped: string[] }[]>`select carillon.drop_plan_days() as dropped`;
-  const dropped = plan?.dropped ?? [];
-  while (!timeIsUp()) {
-    const [row] = await sql<{ day: string | null }[]>`
-      select carillon.drop_job_day(${retentionDays} * interval '1 day') as day`;
-    if (row?.day == null) break;
-    dropped.push(row.day);
-  }
-  return dropped;
-}
-
 /**
  * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
  * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long.

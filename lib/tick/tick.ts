@@ -1,7 +1,7 @@
 import type { CanarySettings } from "../canary/canaries.ts";
 import { keepCanaries } from "../canary/keep-canaries.ts";
 import type { Acceptance } from "../command/acceptance.ts";
-import { jobRetention } from "../config/function-limits.ts";
+import { auditRetention, jobRetention } from "../config/function-limits.ts";
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
@@ -15,10 +15,12 @@ import { type Notify, notifyByDefault } from "../parcel/settle.ts";
 import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { deleteEnded } from "../plan/delete-ended.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
+import { dropDays } from "../retention/drop-days.ts";
+import { purge } from "../retention/purge.ts";
 import { admitBacklog, backlogDefaults } from "./admit-backlog.ts";
 import { applyInboxFirst, finishInbox } from "./apply-inbox.ts";
 import { clearEndedHolds } from "./clear-ended-holds.ts";
-import { attachDays, bringNear, dropDays, shardsToBringNear } from "./days.ts";
+import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
@@ -48,6 +50,10 @@ export interface TickSettings {
   /** Shards worked on at once, each on a connection of its own. */
   lanes: number;
   retentionDays: number;
+  /** Whether a day of jobs goes only when the archive has it. */
+  archives: boolean;
+  /** How long the audit is kept; null: for ever. */
+  auditRetentionDays: number | null;
   /** Of what is owed from before, so many jobs are let in by one tick, and of each schedule so many in its turn. */
   backlogBudget: number;
   backlogPerTurn: number;
@@ -65,6 +71,8 @@ export const tickDefaults: TickSettings = {
   batchMax: 5_000,
   lanes: 2,
   retentionDays: jobRetention.byDefault,
+  archives: false,
+  auditRetentionDays: auditRetention.byDefault,
   backlogBudget: backlogDefaults.budget,
   backlogPerTurn: backlogDefaults.perTurn,
   zoneData: process.versions["tz"] ?? null,
@@ -137,6 +145,7 @@ async function finish(run: Run, attached: boolean): Promise<void> {
   await finishInbox(run).catch(run.note);
   if (attached) await bringNearWhere(run, () => true).catch(run.note);
   await days(run, () => dropPast(run)).catch(run.note);
+  await purgePast(run).catch(run.note);
   await deleteEnded(run.sql, run.timeIsUp).catch(run.note);
   await tellAll(run).catch(run.note);
   await finishSharedHolds(run, run).catch(run.note);
@@ -213,8 +222,14 @@ async function bringAllNear({ sql, timeIsUp }: Run, shard: number): Promise<void
 }
 
 async function dropPast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
-  const dropped = await dropDays(sql, settings.retentionDays, timeIsUp);
+  const wish = { retentionDays: settings.retentionDays, archived: settings.archives };
+  const dropped = await dropDays(sql, wish, timeIsUp);
   if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
+}
+
+async function purgePast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
+  const { schedules, auditEntries } = await purge(sql, settings, timeIsUp);
+  if (schedules + auditEntries > 0) log.info("tick.purged", { schedules, auditEntries });
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */

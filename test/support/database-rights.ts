@@ -1,7 +1,7 @@
 import type { Sql } from "../../lib/db/connect.ts";
 
 /** The roles that the migrations make, in the order in which docs/database-roles.md has them. */
-export const roles = ["tick", "worker", "handler", "ingest", "api", "caller"] as const;
+export const roles = ["tick", "worker", "handler", "ingest", "api", "archive", "caller"] as const;
 export type Role = (typeof roles)[number];
 
 /** By what it is on, what each role may do there: words as in the table of the document. */
@@ -38,7 +38,8 @@ export function documentedRights(document: string): Rights {
       handler: words[2] ?? "",
       ingest: words[3] ?? "",
       api: words[4] ?? "",
-      caller: words[5] ?? "",
+      archive: words[5] ?? "",
+      caller: words[6] ?? "",
     };
   }
   return rights;
@@ -62,7 +63,7 @@ interface Granted {
 function byName(rows: readonly Granted[]): Rights {
   const rights: Rights = {};
   for (const { name, role, words } of rows) {
-    rights[name] ??= { tick: "", worker: "", handler: "", ingest: "", api: "", caller: "" };
+    rights[name] ??= { tick: "", worker: "", handler: "", ingest: "", api: "", archive: "", caller: "" };
     rights[name][role] = words;
   }
   return rights;

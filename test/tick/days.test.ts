@@ -59,7 +59,7 @@ describe("days", () => {
     },
   );
 
-  test("of jobs go with their attempts after the retention, but not while one of their jobs waits", async () => {
+  test("of jobs go with their attempts after the retention, but not while one of their jobs waits, and then counted from its end", async () => {
     await world.put("done", { when: "in 10m" });
     await world.put("stuck", { when: "at 2026-03-03T12:00" });
     await world.tick();
@@ -77,6 +77,10 @@ describe("days", () => {
     expect(await daysOf("attempts")).toEqual(kept);
     expect(await world.jobs()).toMatchObject([{ key: "stuck", state: "waiting" }]);
     await world.work();
+    await world.clock.setNow("2026-03-19T23:59:00Z");
+    await world.tick({ retentionDays: 7 });
+    expect(await daysOf("jobs")).toContain("20260303");
+    await world.clock.setNow("2026-03-20T00:00:00Z");
     await world.tick({ retentionDays: 7 });
     expect(await daysOf("jobs")).not.toContain("20260303");
   });

@@ -1,0 +1,79 @@
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Sql } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { timetableOf } from "../schedule/timetable.ts";
+
+export interface PurgeWish {
+  retentionDays: number;
+  /** Null: the audit is kept for ever. */
+  auditRetentionDays: number | null;
+}
+
+export interface Purged {
+  schedules: number;
+  auditEntries: number;
+}
+
+/** So many schedules one step looks at, in one transaction. */
+const lookedMax = 10_000;
+/** So many steps each tick takes at least; more while there is much to let go of, and time. */
+const stepsAlways = 3;
+const muchOf = 4;
+const stepsMax = 40;
+
+const auditBatch = 5_000;
+const auditBatchesMax = 20;
+
+/**
+ * Lets go of schedules that were deleted or have ended longer ago than the retention, when no day is kept any more on which they had a job,
+ * and of old entries of the audit. A tick looks at some tens of thousands of schedules, whatever there is; the next goes on from there.
+ */
+export async function purge(sql: Sql, wish: PurgeWish, timeIsUp: () => boolean): Promise<Purged> {
+  return {
+    schedules: await purgeSchedules(sql, wish.retentionDays, timeIsUp),
+    auditEntries: await purgeAudit(sql, wish.auditRetentionDays, timeIsUp),
+  };
+}
+
+interface Step {
+  looked: number;
+  gone: number;
+  doubtful: string[];
+}
+
+async function purgeSchedules(sql: Sql, retentionDays: number, timeIsUp: () => boolean): Promise<number> {
+  let gone = 0;
+  for (let step = 1; step <= stepsMax && !timeIsUp(); step++) {
+    const [done] = await sql<Step[]>`
+      select looked, gone, doubtful from carillon.purge_schedules(${retentionDays} * interval '1 day', ${lookedMax})`;
+    if (done === undefined) break;
+    gone += done.gone;
+    if (done.doubtful.length > 0) await noteOver(sql, done.doubtful);
+    if (step >= stepsAlways && done.gone * muchOf < done.looked) break;
+  }
+  return gone;
+}
+
+/** Of these the cadence alone tells whether there is a next time: they are over from the day on which this has found none. */
+function noteOver(sql: Sql, ids: readonly string[]): Promise<void> {
+  return sql.begin(async (tx) => {
+    const now = (await databaseClock(tx)).getTime();
+    const over = (await lockSchedules(tx, ids)).filter(
+      (schedule) => nextRunAfter(timetableOf(schedule).cadence, now) === null,
+    );
+    await tx`select carillon.note_over(${over.map(({ id }) => id)}::bigint[])`;
+  });
+}
+
+async function purgeAudit(sql: Sql, days: number | null, timeIsUp: () => boolean): Promise<number> {
+  if (days === null) return 0;
+  let gone = 0;
+  for (let batch = 0; batch < auditBatchesMax && !timeIsUp(); batch++) {
+    const [row] = await sql<{ gone: number }[]>`
+      select carillon.purge_audit(carillon.clock() - ${days} * interval '1 day', ${auditBatch}) as gone`;
+    gone += row?.gone ?? 0;
+    if ((row?.gone ?? 0) < auditBatch) break;
+  }
+  return gone;
+}

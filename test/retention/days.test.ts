@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { backfillSchedule } from "../../lib/plan/backfill.ts";
+import { retryJob } from "../../lib/plan/retry-jobs.ts";
+import { dropDays } from "../../lib/retention/drop-days.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, minute } from "../support/instants.ts";
+import { until } from "../support/until.ts";
+
+const caller = { name: "ann" };
+const wish = { retentionDays: 2, archived: false };
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const monday = "jobs_20260302";
+const drop = () => dropDays(world.sql, wish, () => false);
+
+async function dayIsKept(): Promise<boolean> {
+  const [row] = await world.sql<
+    { kept: boolean }[]
+  >`select to_regclass(${`carillon.${monday}`}) is not null as kept`;
+  return row?.kept ?? false;
+}
+
+/** On Monday `once` runs, badly where `fails`; then so many days go by of which no tick knows. */
+async function mondayAnd(days: number, { fails = false } = {}): Promise<void> {
+  if (fails) world.outcome = () => failed("no");
+  await world.put("once", { when: "in 1m", retry: { attempts: 1 } });
+  await world.tick();
+  await world.clock.advance(minute);
+  await world.work();
+  await world.clock.advance(days * day);
+  await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+}
+
+describe("a day of jobs", () => {
+  test("in which a dead job is tried again is kept for as long as one on which it ran", async () => {
+    await mondayAnd(2, { fails: true });
+    const id = `1-${at(minute).getTime()}-c0`;
+    await retryJob({ sql: world.sql, queue: world.queue }, { id, reason: "mended", caller });
+    await world.clock.advance(10 * minute);
+    expect(await drop()).not.toContain(monday);
+    await world.work();
+    await world.clock.setNow("2026-03-06T23:59:59Z");
+    expect(await drop()).not.toContain(monday);
+    await world.clock.setNow("2026-03-07T00:00:00Z");
+    expect(await drop()).toContain(monday);
+    expect(await world.sql`select from carillon.stirred_days`).toEqual([]);
+  });
+
+  test("that a backfill reaches is kept, too", async () => {
+    await world.put("minutes", { when: "every 1m", catchUp: { policy: "skip" } });
+    await world.clock.advance(2 * day);
+    await world.tick();
+    await backfillSchedule(
+      { sql: world.sql, queue: world.queue },
+      { key: "minutes", from: at(minute), to: at(3 * minute), limit: 10, caller },
+    );
+    await world.work();
+    await world.clock.setNow("2026-03-06T12:00:00Z");
+    expect(await drop()).not.toContain(monday);
+    await world.clock.setNow("2026-03-07T00:00:00Z");
+    expect(await drop()).toContain(monday);
+  });
+
+  test("is kept when somebody writes to it between the look at it and its lock", async () => {
+    await mondayAnd(4);
+    await world.sql`select carillon.drop_settled_day('2 days', false)`;
+    const dropping = connect({ DATABASE_URL: world.databaseUrl }, { max: 1, applicationName: "dropping" });
+    const dropped = await world.sql.begin(async (tx) => {
+      await tx`update carillon.jobs set error = 'looked at' where occurrence = ${at(minute)}`;
+      const answer = dropping<
+        { day: string | null }[]
+      >`select carillon.drop_settled_day('2 days', false)::text as day`.execute();
+      await until("the drop waits for its moment", async () => {
+        const [waits] = await world.sql`
+          select from pg_stat_activity where application_name = 'dropping' and wait_event = 'PgSleep'`;
+        return waits !== undefined;
+      });
+      return { answer };
+    });
+    expect(await dropped.answer).toEqual([{ day: null }]);
+    await dropping.end();
+    expect(await dayIsKept()).toBe(true);
+  });
+
+  test("that is long over goes in one tick with all that are, the oldest first", async () => {
+    await mondayAnd(4);
+    await world.sql`select carillon.attach_days('2026-02-25', '2026-02-27')`;
+    const dropped = (await drop()).filter((name) => name.startsWith("jobs_"));
+    expect(dropped).toEqual([
+      "jobs_20260225",
+      "jobs_20260226",
+      "jobs_20260227",
+      "jobs_20260301",
+      "jobs_20260302",
+      "jobs_20260303",
+    ]);
+    expect(await world.sql`select kept_from from carillon.retention`).toEqual([
+      { kept_from: new Date("2026-03-04T00:00:00Z") },
+    ]);
+  });
+
+  test("that waits is told by one parcel, without a search, until that parcel is gone", async () => {
+    await world.put("stuck", { when: "in 1m" });
+    await world.put("stuck too", { when: "in 2m" });
+    await world.tick();
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+    expect(await drop()).not.toContain(monday);
+    const witness = () => world.sql<{ parcel_id: string }[]>`select parcel_id from carillon.open_days`;
+    const [first] = await witness();
+    await world.sql`delete from carillon.parcels where id = ${first?.parcel_id ?? ""}`;
+    expect(await drop()).not.toContain(monday);
+    const [second] = await witness();
+    expect(second).not.toEqual(first);
+    await world.sql`delete from carillon.parcels`;
+    expect(await drop()).toContain(monday);
+    expect(await witness()).toEqual([]);
+  });
+});
+
+describe("a drop", () => {
+  test("has nobody wait while a reader keeps it from the table, and comes when the reader is gone", async () => {
+    await mondayAnd(4);
+    const busy = connect({ DATABASE_URL: world.databaseUrl }, { max: 2 });
+    let over = false;
+    let longest = 0;
+    const work = async () => {
+      while (!over) {
+        const from = performance.now();
+        await busy`update carillon.jobs set error = 'x' where occurrence = ${at(day)} and schedule_id = 9`;
+        longest = Math.max(longest, performance.now() - from);
+      }
+    };
+    await world.sql.begin(async (report) => {
+      await report`select count(*) from carillon.jobs`;
+      const working = [work(), work()];
+      await expect(drop()).rejects.toMatchObject({ code: "55P03" });
+      over = true;
+      await Promise.all(working);
+    });
+    // Each try has others wait for 50 ms at most; the rest is the machine's.
+    expect(longest).toBeLessThan(300);
+    expect(await drop()).toContain(monday);
+    await busy.end();
+  });
+});
