@@ -78,10 +78,15 @@ async function backfillOnce(
 
 function refuseImpossible(
   { from, to }: BackfillWish,
-  { createdAt }: StoredSchedule,
+  { createdAt, body }: StoredSchedule,
   now: Date,
   kept: Date,
 ): void {
+  if (body.delivery === "pulse")
+    throw new Refusal(
+      "impossible",
+      "A pulse cannot be backfilled: nothing is kept of which of its occurrences have gone.",
+    );
   const faults = [
     ...(from < createdAt
       ? [{ path: "from", message: `is before the schedule was created, at ${createdAt.toISOString()}` }]

@@ -8,9 +8,10 @@ import { cadenceId } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { firstDueAfter, firstOf, isGoverned, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
 import { wakeBacklog } from "./backlog.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
@@ -19,7 +20,7 @@ import { clearEndedHold } from "./ended-hold.ts";
 import { heldFrom } from "./held-from.ts";
 import { momentOf } from "./instants.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
-import { type Planned, planFrom } from "./plan-schedule.ts";
+import { type Planned, planFrom, rulesOf } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
@@ -83,7 +84,9 @@ export async function afterEndedHold(
 ): Promise<StoredSchedule> {
   const { heldUntil } = current;
   if (heldUntil === null || heldUntil > state.now) return current;
-  return plannedUpTo(state, current.id) < heldUntil ? current : clearEndedHold(tx, { current, state });
+  return !isPulse(current) && plannedUpTo(state, current.id) < heldUntil
+    ? current
+    : clearEndedHold(tx, { current, state });
 }
 
 /** What somebody does on purpose: the jobs that have died in a row until then count no more. */
@@ -163,7 +166,7 @@ export async function applyEdit(
     version: raised.version,
     timetable,
     cadenceId: id,
-    governed: isGoverned(body),
+    ...rulesOf(body),
   };
   if (held !== null) return [...done, ...(await hold(tx, state, schedule, planned, held))];
   return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next }))];

@@ -2,6 +2,7 @@ import { countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { withdraw, withdrawReleased } from "../job/withdraw.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { momentOf } from "./instants.ts";
@@ -21,6 +22,7 @@ export async function endVersion(
   state: ShardState,
   { keepPending, isPlanned }: { keepPending: boolean; isPlanned: boolean },
 ): Promise<OutgoingParcel[]> {
+  if (isPulse(current)) return [];
   const { id, heldSince, heldUntil } = current;
   const timetable = timetableOf(current);
   const cut = state.now.getTime();
@@ -92,6 +94,7 @@ export async function planPending(
 
 /** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
 export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
+  if (isPulse(current)) return;
   const timetable = timetableOf(current);
   const { cadence } = timetable;
   const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
 import { noteResumed } from "../schedule/write-schedule.ts";
@@ -20,7 +21,8 @@ export async function clearEndedHold(
 ): Promise<StoredSchedule> {
   const { heldSince, heldUntil } = current;
   if (heldSince === null || heldUntil === null || heldUntil > state.now) return current;
-  await notePassedUnderHold(tx, current, state, { since: heldSince, until: heldUntil });
+  if (!isPulse(current))
+    await notePassedUnderHold(tx, current, state, { since: heldSince, until: heldUntil });
   await removeEndedHolds(tx, current.id, state.now);
   await noteResumed(tx, current, heldUntil);
   return { ...current, heldSince: null, heldUntil: null };

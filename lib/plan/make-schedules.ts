@@ -8,11 +8,11 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf } from "../schedule/shared-holds.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
 import { withCredentials } from "../schedule/target-credentials.ts";
-import { firstOf, isGoverned, timetableOf } from "../schedule/timetable.ts";
+import { firstOf, timetableOf } from "../schedule/timetable.ts";
 import { type Held, insertSchedules, type Spec } from "../schedule/write-schedule.ts";
 import { heldSinceOf } from "./held-from.ts";
 import type { Known } from "./known.ts";
-import { type Planned, planFromEach } from "./plan-schedule.ts";
+import { type Planned, planFromEach, rulesOf } from "./plan-schedule.ts";
 import { planBeyondHold } from "./release.ts";
 import type { ShardState } from "./shard.ts";
 
@@ -58,7 +58,7 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
       holds.length === 0 ? null : { since: heldSinceOf(first, state.now), until: heldUntilOf(holds) };
     const cadenceId = ids[index] ?? null;
     const timetable = timetableOf({ key, cadence: spec.cadence, body: spec.body, fires: 0 });
-    const planned = { id, version: 1, timetable, cadenceId, governed: isGoverned(spec.body) };
+    const planned = { id, version: 1, timetable, cadenceId, ...rulesOf(spec.body) };
     return { ...each, held, cadenceId, planned };
   });
   await insertSchedules(

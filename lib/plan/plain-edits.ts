@@ -11,11 +11,11 @@ import { type Hold, removeHolds } from "../schedule/holds.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { targetName } from "../schedule/target-name.ts";
-import { isGoverned, longestLag, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { longestLag, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { asksForElse, type Raised, raiseVersions } from "../schedule/write-schedule.ts";
 import { type Edit, firstAfterEdit, forgetFailures, startsAfresh } from "./edit.ts";
 import { endRechecksBy, withWaitingRechecks } from "./end-rechecks.ts";
-import { planFromEach, withPendingRows } from "./plan-schedule.ts";
+import { planFromEach, rulesOf, withPendingRows } from "./plan-schedule.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** An edit of one schedule among many, as it was decided. */
@@ -64,7 +64,8 @@ async function groupedTargets(tx: Tx, edits: readonly DecidedEdit[]): Promise<Re
 
 async function pendingAmong(tx: Tx, edits: readonly DecidedEdit[]): Promise<ReadonlySet<string>> {
   const pending = new Set<string>();
-  const lagging = edits.filter(({ current, state }) => plannedUpTo(state, current.id) < state.now);
+  const planned = edits.filter(({ current }) => current.body.delivery !== "pulse");
+  const lagging = planned.filter(({ current, state }) => plannedUpTo(state, current.id) < state.now);
   for (const ofShard of Map.groupBy(lagging, ({ state }) => state.shard).values()) {
     const [first] = ofShard;
     if (first === undefined) continue;
@@ -86,7 +87,8 @@ function isPlainEdit(
   const { id, body, heldSince, cadence } = current;
   const after = edit.spec?.body ?? body;
   const held = edit.holds !== undefined || holdsAfter.length > 0 || heldSince !== null;
-  const keepsDue = longestLag(body) === 0 || edit.delete === true || isKept(current, edit);
+  const keepsDue =
+    longestLag(body) === 0 || body.delivery === "pulse" || edit.delete === true || isKept(current, edit);
   return (
     !held &&
     edit.from === undefined &&
@@ -120,7 +122,8 @@ function keepsLanes(
 /** Comes to the same as `applyEdit` of each; under the locks of all. */
 export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {
   if (edits.length === 0) return [];
-  for (const ofShard of Map.groupBy(edits, ({ state }) => state.shard).values())
+  const withJobs = edits.filter(({ current }) => current.body.delivery !== "pulse");
+  for (const ofShard of Map.groupBy(withJobs, ({ state }) => state.shard).values())
     await withdrawAhead(tx, ofShard);
   const specs = edits.map(({ current, edit: { spec } }) => ({
     cadence: spec?.cadence ?? current.cadence,
@@ -240,7 +243,7 @@ function planOf(
   const timetable = timetableOf({ ...current, cadence, body, fires });
   return {
     state,
-    planned: { id, version, timetable, cadenceId, governed: isGoverned(body) },
+    planned: { id, version, timetable, cadenceId, ...rulesOf(body) },
     first: firstAfterEdit(timetableOf(current), timetable, kept, state.now),
     owed: kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined,
   };

@@ -5,6 +5,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { type Hold, heldUntilOf } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
 import { raiseHeldVersions } from "../schedule/write-many.ts";
@@ -18,6 +19,7 @@ import {
   type PlannedRow,
   plannedOf,
 } from "./plan-schedule.ts";
+import { parcelsOfPulses } from "./pulse-parcels.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
@@ -29,6 +31,8 @@ export interface PlainChange {
   rows: PlannedRow[];
   /** What is due already when it is let go. */
   begins: Beginning[];
+  /** It may beat from now on, or when its hold ends. */
+  pulse?: boolean;
 }
 
 /**
@@ -41,6 +45,7 @@ export function plainChangeOf(
   state: ShardState,
 ): PlainChange | null {
   const { id, body, lane, heldSince, heldUntil } = current;
+  if (isPulse(current)) return pulseChangeOf(current, holdsAfter, state);
   const made = plannedUpTo(state, id);
   if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
   const until = heldUntilOf(holdsAfter);
@@ -59,6 +64,16 @@ export function plainChangeOf(
   const upTo = occurrenceDueBy(planned.timetable, made.getTime());
   const moment = { ...owedAfterHold(planned.timetable, state.now.getTime()), upTo };
   return { ...released, begins: [{ planned, first, moment }] };
+}
+
+function pulseChangeOf(
+  { id, heldSince, heldUntil }: StoredSchedule,
+  holdsAfter: readonly Hold[],
+  { now }: ShardState,
+): PlainChange | null {
+  if (heldUntil !== null && heldUntil <= now) return null;
+  const held = holdsAfter.length === 0 ? null : { since: heldSince ?? now, until: heldUntilOf(holdsAfter) };
+  return { id, held, withdrawn: [], rows: [], begins: [], pulse: held === null || held.until !== null };
 }
 
 function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
@@ -105,6 +120,8 @@ export async function applyPlainChanges(
   const begins = changes.flatMap((each) => each.begins);
   const parcels: OutgoingParcel[] =
     begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
+  const beating = changes.filter(({ pulse }) => pulse === true).map(({ id }) => id);
+  parcels.push(...(await parcelsOfPulses(tx, beating)));
   const ends = Map.groupBy(
     changes.filter(({ held }) => held !== null),
     ({ held }) => held?.until?.getTime() ?? null,

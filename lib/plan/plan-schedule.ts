@@ -1,11 +1,13 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { plannedColumns } from "../schedule/cadence-columns.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, isGoverned, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import { type Fired, fire } from "./fire.ts";
 import { type Moment, unfold } from "./instants.ts";
+import { parcelsOfPulses } from "./pulse-parcels.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /** A schedule in one version, as planning sees it. */
@@ -16,11 +18,18 @@ export interface Planned {
   cadenceId: number | null;
   /** Its plan rows do not tell everything by themselves. */
   governed: boolean;
+  /** It has no plan row and no jobs: carillon.pulses tells when it beats. */
+  pulse: boolean;
 }
 
 export function plannedOf(schedule: StoredSchedule): Planned {
   const { id, version, cadenceId, body } = schedule;
-  return { id, version, cadenceId, timetable: timetableOf(schedule), governed: isGoverned(body) };
+  return { id, version, cadenceId, timetable: timetableOf(schedule), ...rulesOf(body) };
+}
+
+/** How what a schedule asks for is planned. */
+export function rulesOf(body: ScheduleBody): Pick<Planned, "governed" | "pulse"> {
+  return { governed: isGoverned(body), pulse: body.delivery === "pulse" };
 }
 
 /** What is owed beside what comes: of it, what is due by now is decided with the rest. */
@@ -53,8 +62,13 @@ export async function planFromEach(
 ): Promise<OutgoingParcel[]> {
   const rows: { state: ShardState; row: PlannedRow }[] = [];
   const beginnings: { state: ShardState; beginning: Beginning }[] = [];
+  const pulses: string[] = [];
   for (const { state, planned, first, owed } of wishes) {
     const { timetable } = planned;
+    if (planned.pulse) {
+      pulses.push(planned.id);
+      continue;
+    }
     if (first === null || timetable.firesLeft === 0) continue;
     const watermark = plannedUpTo(state, planned.id).getTime();
     const bound = owed === undefined ? watermark : Math.max(watermark, state.now.getTime());
@@ -67,7 +81,7 @@ export async function planFromEach(
     }
   }
   await insertPlanRows(tx, rows);
-  const parcels: OutgoingParcel[] = [];
+  const parcels = await parcelsOfPulses(tx, pulses);
   for (const ofShard of Map.groupBy(beginnings, ({ state }) => state.shard).values()) {
     const [first] = ofShard;
     if (first === undefined) continue;

@@ -7,6 +7,7 @@ import { afterFires, dueAt, firstDueAfter, type Timetable, timetableOf } from ".
 import { attachMissingDays } from "./attach-days.ts";
 import { momentOf, type Unfolded, unfold } from "./instants.ts";
 import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
+import { parcelsOfPulses } from "./pulse-parcels.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function planBeyondHold(
   planned: Planned,
   held: { since: Date; until: Date },
 ): Promise<OutgoingParcel[]> {
+  if (planned.pulse) return parcelsOfPulses(tx, [planned.id]);
   const until = held.until.getTime();
   let { timetable } = planned;
   const first = firstDueAfter(timetable, held.since.getTime());

@@ -11,8 +11,8 @@ import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./t
 import { whenFault } from "./timing-shape.ts";
 import type { Spec } from "./write-schedule.ts";
 
-/** What of a body says when: where none of it changes, the cadence stays as it was resolved. */
-const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst"] as const;
+/** What of a body says when: where none of it changes, the cadence stays as it was resolved. Pulses and jobs each count from their own beginning. */
+const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst", "delivery"] as const;
 export type CadenceBody = Pick<ScheduleBody, (typeof cadenceFields)[number]>;
 
 export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
@@ -87,12 +87,13 @@ export function resolveCadence(
   if (!parsed.ok) {
     throw new Refusal("invalid", "The `when` cannot be planned.", [whenFault(parsed)]);
   }
+  const uncalendared = body.delivery === "pulse" ? fromWholeSecond(parsed.cadence) : parsed.cadence;
   const byCalendar: Cadence =
     calendar === null
-      ? parsed.cadence
+      ? uncalendared
       : {
           kind: "calendared",
-          of: parsed.cadence,
+          of: uncalendared,
           timezone,
           on: body.calendar?.on ?? "skip",
           rules: calendar.rules,
@@ -102,6 +103,12 @@ export function resolveCadence(
   const first = firstOf(cadence, now.getTime());
   if (first === null || nextRunAfter(cadence, first - 1) === null) throw neverRuns(body, calendar);
   return cadence;
+}
+
+/** Pulses are told by seconds alone. */
+function fromWholeSecond(cadence: Cadence): Cadence {
+  if (cadence.kind !== "interval") return cadence;
+  return { ...cadence, firstAt: Math.ceil(cadence.firstAt / 1_000) * 1_000 };
 }
 
 /** How a schedule's `when` reads: in plain English, and what about it may surprise. */

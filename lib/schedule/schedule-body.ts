@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { canonicalTimezone } from "../cadence/timezone.ts";
-import { type Fault, Refusal } from "../refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
+import { type Delivery, pulseSpread, refuseByDelivery } from "./pulse-shape.ts";
 import { type RetryPolicy, retryShape } from "./retry-shape.ts";
 import { keyShape, tagShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
@@ -18,7 +19,7 @@ import {
 
 export type Priority = "high" | "normal" | "low";
 
-/** What a caller asks for, every default filled in. Fields with one possible value are named in the contract and not built yet. */
+/** What a caller asks for, every default filled in. */
 export interface ScheduleBody {
   /** Several are united: an instant that more than one of them names occurs once. */
   when: string | string[];
@@ -48,26 +49,15 @@ export interface ScheduleBody {
   timeout: string;
   /** So many jobs in a row that are dead put it on hold. */
   holdAfter: number | null;
-  delivery: "ledger";
+  delivery: Delivery;
   /** It goes by itself when it has ended. */
   deleteOnEnd: boolean;
   /** True sets the caller's own hold, left out touches none; a wish of this request, never stored. */
   paused?: boolean;
 }
 
-/** The default, and so far the only value, of what later versions bring. */
-const onlyValue = {
-  delivery: "ledger",
-} as const;
-
 /** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
 export const payloadBytesMax = 240 * 1024;
-
-const later = (only: string | boolean | null, description: string) =>
-  z
-    .unknown()
-    .default(only)
-    .meta({ enum: [only], description });
 
 export const payloadShape = z
   .unknown()
@@ -139,7 +129,12 @@ export const scheduleShape = z.strictObject({
     .nullable()
     .default(null)
     .describe("So many jobs in a row that are dead put the schedule on hold."),
-  delivery: later(onlyValue.delivery, "One durable job per occurrence."),
+  delivery: z
+    .enum(["ledger", "pulse"])
+    .default("ledger")
+    .describe(
+      "`ledger`: one durable job per occurrence. `pulse`: no row and no write per occurrence, at least once, for intervals of whole seconds and the targets `queue` and `event`.",
+    ),
   deleteOnEnd: z
     .boolean()
     .default(false)
@@ -150,7 +145,7 @@ export const scheduleShape = z.strictObject({
     .describe("True sets the caller's own hold, false releases it; left out, no hold is touched."),
 });
 
-type ShapedSchedule = z.output<typeof scheduleShape>;
+const plain = scheduleShape.parse({ when: "-", target: { queue: "-" } });
 
 /** Reads a body as JSON gave it; throws a Refusal that names every fault in it. */
 export function parseScheduleBody(input: unknown): ScheduleBody {
@@ -160,31 +155,13 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
     const named = faults.some(({ path }) => path === "when") ? [] : whenFaults(input);
     throw new Refusal("invalid", "The schedule is not understood.", [...faults, ...named]);
   }
-  const { target, paused, ...fields } = shaped.data;
-  const faults = laterFaults(shaped.data);
-  if (faults.length > 0) throw notYet(faults);
+  const { paused, spread, ...named } = shaped.data;
+  const fields = { ...named, spread: spread ?? (named.delivery === "pulse" ? pulseSpread(named) : "0s") };
   refuseContradictions(fields);
   if (fields.serial && fields.group === null)
     throw new Refusal("invalid", "The schedule is not understood.", [
       { path: "serial", message: "takes a `group`: it is the jobs of a group that run one at a time" },
     ]);
-  return {
-    ...fields,
-    ...onlyValue,
-    target,
-    ...(paused === undefined ? {} : { paused }),
-  };
-}
-
-function notYet(faults: Fault[]): Refusal {
-  return new Refusal("impossible", "The schedule asks for what is not yet available.", faults);
-}
-
-function laterFaults(shaped: ShapedSchedule): Fault[] {
-  return Object.entries(onlyValue)
-    .filter(([name, value]) => Reflect.get(shaped, name) !== value)
-    .map(([path, value]) => ({
-      path,
-      message: `is not yet available: only ${JSON.stringify(value)} is taken so far`,
-    }));
+  refuseByDelivery(fields, plain);
+  return { ...fields, ...(paused === undefined ? {} : { paused }) };
 }

@@ -38,21 +38,37 @@ const attributes = z
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
   .meta({ maxProperties: attributesMax });
 
-export const queueTarget = z.strictObject({
-  queue: z
-    .string()
-    .refine(
-      (queue) => queueForms.some((form) => form.test(queue)),
-      "takes the name, URL or ARN of an SQS queue",
-    )
-    .meta({ pattern: queueForms.map(({ source }) => source).join("|") }),
-  groupId: z
-    .string()
-    .max(128)
-    .regex(/^[\x21-\x7e]+$/, "takes letters, digits and punctuation")
-    .optional(),
-  attributes: attributes.optional(),
-});
+/** A message may become full before. */
+const pulsesTogetherMax = 1_000;
+
+export const queueTarget = z
+  .strictObject({
+    queue: z
+      .string()
+      .refine(
+        (queue) => queueForms.some((form) => form.test(queue)),
+        "takes the name, URL or ARN of an SQS queue",
+      )
+      .meta({ pattern: queueForms.map(({ source }) => source).join("|") }),
+    groupId: z
+      .string()
+      .max(128)
+      .regex(/^[\x21-\x7e]+$/, "takes letters, digits and punctuation")
+      .optional(),
+    attributes: attributes.optional(),
+    batch: z
+      .int()
+      .min(1)
+      .max(pulsesTogetherMax)
+      .optional()
+      .describe(
+        "Of pulses: up to so many that are due at one second travel in one message, as a CloudEvents batch (a JSON array). Not for a FIFO queue.",
+      ),
+  })
+  .refine(({ queue, batch }) => batch === undefined || !queue.endsWith(".fifo"), {
+    path: ["batch"],
+    error: "is not for a FIFO queue, in which each schedule has its own order",
+  });
 
 export const eventTarget = z.strictObject({
   event: z.strictObject({

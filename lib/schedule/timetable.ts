@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
+import { wholeSeconds } from "./pulse-shape.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 
 /** When a schedule's occurrences are due, and what becomes of those that could not be planned in time. */
@@ -23,7 +24,7 @@ export interface CatchUp {
 
 export const plainCatchUp: CatchUp = { policy: "latest", withinMs: null, limit: 100 };
 
-type TimingBody = Pick<ScheduleBody, "spread" | "slot" | "catchUp" | "endsAt" | "maxFires">;
+type TimingBody = Pick<ScheduleBody, "spread" | "slot" | "catchUp" | "endsAt" | "maxFires" | "delivery">;
 
 export function timetableOf({
   key,
@@ -39,7 +40,7 @@ export function timetableOf({
   const { policy, within, limit } = body.catchUp;
   return {
     cadence,
-    lagMs: spreadOffset(key, durationMs(body.spread) ?? 0),
+    lagMs: lagMsOf(key, body),
     slotMs: body.slot === null ? null : durationMs(body.slot),
     catchUp: { policy, withinMs: within === null ? null : durationMs(within), limit },
     firesLeft: body.maxFires === null ? null : Math.max(0, body.maxFires - (fires ?? 0)),
@@ -65,6 +66,15 @@ export function isGoverned({
 export function afterFires(timetable: Timetable, made: number): Timetable {
   const { firesLeft } = timetable;
   return firesLeft === null ? timetable : { ...timetable, firesLeft: Math.max(0, firesLeft - made) };
+}
+
+/** By how much its spread and its key move each occurrence of a schedule. */
+export function lagMsOf(
+  key: string,
+  { spread, delivery }: Pick<ScheduleBody, "spread" | "delivery">,
+): number {
+  const lagMs = spreadOffset(key, durationMs(spread) ?? 0);
+  return delivery === "pulse" ? wholeSeconds(lagMs) : lagMs;
 }
 
 /** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */

@@ -75,7 +75,11 @@ export const timingShapes = {
     .enum(["allow", "skip", "queue"])
     .default("allow")
     .describe("What a job does while an earlier one of the schedule is not settled."),
-  spread: durationShape({ minMs: 0, maxMs: dayMs, range: "up to 24h" }).default("0s"),
+  spread: durationShape({ minMs: 0, maxMs: dayMs, range: "up to 24h" })
+    .optional()
+    .describe(
+      "Due is moved by a fixed part of it that the key tells. `0s` where it is left out; of a pulse its interval, up to `1m`.",
+    ),
   slot: durationShape({ minMs: 1_000, maxMs: dayMs, range: "from 1s to 24h" }).nullable().default(null),
   dst: z
     .strictObject({

@@ -6,6 +6,7 @@ import { queueClass, targetKind } from "./queue-class.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { sparseBody } from "./stored-schedule.ts";
 import { targetName } from "./target-name.ts";
+import { lagMsOf } from "./timetable.ts";
 import type { RaisedVersion } from "./write-schedule.ts";
 
 /** What a new version of a schedule is written from. */
@@ -37,6 +38,7 @@ export function versionRow(
     cadence_id: cadenceId ?? undefined,
     starts_at: cadence?.startsAt ?? undefined,
     ends_at: cadence?.endsAt ?? undefined,
+    pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(key, spec.body),
     body: spec === undefined ? undefined : sparseBody(spec.body),
     target: spec?.body.target,
     payload: spec?.body.payload ?? undefined,
@@ -45,6 +47,11 @@ export function versionRow(
     origin: author.origin,
     detail: detail ?? undefined,
   };
+}
+
+/** By it the database knows a version that asks for pulses, and writes what their beats read. */
+function pulseLagSeconds(key: string, body: ScheduleBody): number | undefined {
+  return body.delivery === "pulse" ? lagMsOf(key, body) / 1_000 : undefined;
 }
 
 /** What tick, claim and settle look at stands in the head; null where they need not look. */
@@ -73,7 +80,7 @@ export function wantedRows(tx: Tx, rows: readonly object[]) {
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
         id bigint, key text, shard smallint, version int, spec_version int, change carillon.schedule_change,
         held_since timestamptz, held_until timestamptz, spec boolean, once_at timestamptz, first_at timestamptz, every_ms bigint,
-        cadence_id int, starts_at timestamptz, ends_at timestamptz, body jsonb, target jsonb, payload jsonb,
+        cadence_id int, starts_at timestamptz, ends_at timestamptz, pulse_lag_s int, body jsonb, target jsonb, payload jsonb,
         queue carillon.queue_class, group_key text, serial boolean, tags text[], target_kind text, target_name text, calendar_id int,
         max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint, fresh boolean,
         end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb, detail jsonb)
@@ -91,9 +98,9 @@ export const laneOfRow = (tx: Tx) =>
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, body, target, payload)
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload)
     select id, version, change, at, actor, spec_version, held_since is not null, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, body, target, case when spec then coalesce(payload, 'null') end
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end
     from wanted
   )`;
 

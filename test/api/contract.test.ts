@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const schedule = { when: "every 1d", target: { queue: "demo" }, group: "walk", tags: ["walk"] };
-const pulse = { ...schedule, delivery: "pulse" };
+const pulse = { ...schedule, delivery: "pulse", maxFires: 3 };
 
 /** `api.send` has compared the exchange with the document; here it must be the one that was meant. */
 async function answers(
@@ -132,7 +132,7 @@ describe("each other status that is documented comes up", () => {
     await answers("PUT", "/v1/schedules/posted", 200, { body: { ...schedule, when: "every 2d" } });
     await answers("PUT", "/v1/schedules/posted", 422, { body: pulse });
     await answers("PATCH", "/v1/schedules/posted", 200, { body: { tags: null } });
-    await answers("PATCH", "/v1/schedules/posted", 422, { body: { delivery: "pulse" } });
+    await answers("PATCH", "/v1/schedules/posted", 422, { body: { delivery: "pulse", maxFires: 3 } });
     await answers("POST", "/v1/schedules/posted/pause", 200, { body: { reason: "walk" } });
     await answers("POST", "/v1/schedules/posted/resume", 200);
     await answers("GET", "/v1/schedules/posted", 200);

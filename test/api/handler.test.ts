@@ -284,7 +284,7 @@ describe("bad input is a 4xx with the path of each fault, and reaches no operati
     ["PUT", "/v1/schedules/a", { body: { ...least, key: "b", nope: 1 } }, 400, ["key", "nope"]],
     ["PUT", "/v1/schedules/ a", { body: least }, 400, ["key"]],
     ["PUT", "/v1/schedules/a", { body: { ...least, serial: true } }, 400, ["serial"]],
-    ["PUT", "/v1/schedules/a", { body: { ...least, delivery: "pulse" } }, 422, ["delivery"]],
+    ["PUT", "/v1/schedules/a", { body: { ...least, delivery: "pulse", maxFires: 3 } }, 422, ["maxFires"]],
     ["PUT", "/v1/schedules/a", { body: least, headers: { "content-type": "text/plain" } }, 415, []],
     ["PUT", "/v1/schedules/a", { body: "x".repeat(5 * 1024 * 1024 + 1) }, 413, []],
     ["PUT", "/v1/schedules/a", { body: least, headers: { "if-match": "3" } }, 400, ["If-Match"]],

@@ -359,7 +359,8 @@ describe("what is refused leaves nothing behind", () => {
     [400, ["payload.a"], { ...least, payload: { a: "\u0000" } }],
     [422, ["target.handler"], { ...least, target: { handler: "nobody" } }],
     [400, ["serial"], { ...least, serial: true }],
-    [422, ["delivery"], { ...least, delivery: "pulse" }],
+    [422, ["maxFires"], { ...least, delivery: "pulse", maxFires: 3 }],
+    [400, ["delivery"], { ...least, delivery: "post" }],
     [422, ["calendar.name"], { ...least, calendar: { name: "nowhere" } }],
     [400, ["endsAt"], { ...least, startsAt: "2030-01-02T00:00:00Z", endsAt: "2030-01-01T00:00:00Z" }],
   ])("a body with a %i at %j", async (status, paths, body) => {

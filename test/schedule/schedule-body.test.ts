@@ -161,14 +161,6 @@ describe("a schedule body", () => {
     expect(pathsOf({ ...least, ...timing }).sort()).toEqual(paths);
   });
 
-  test.each<[Record<string, unknown>, string[]]>([[{ delivery: "pulse" }, ["delivery"]]])(
-    "says of %j that it is not available yet",
-    (later, paths) => {
-      expect(refusalOf({ ...least, ...later }).kind).toBe("impossible");
-      expect(pathsOf({ ...least, ...later }).sort()).toEqual(paths);
-    },
-  );
-
   test("with `serial` needs a group", () => {
     expect(refusalOf({ ...least, serial: true }).kind).toBe("invalid");
     expect(pathsOf({ ...least, serial: true })).toEqual(["serial"]);

@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import type { Operation } from "../../lib/plan/operation.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { restoreVersion } from "../../lib/plan/restore.ts";
+import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { envelope } from "../../lib/target/envelope.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { claimedJob } from "../support/claimed-job.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { beatsOf, comingOf, emptied, pulseRow, pulseRows } from "./pulse-rows.ts";
+
+let world: Carillon;
+
+beforeAll(async () => {
+  world = await carillon();
+});
+beforeEach(() => emptied(world));
+afterAll(() => world.stop());
+
+const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
+const caller = { name: "ann" };
+const deps = () => ({ sql: world.sql, queue: world.queue });
+const unbounded = { most: 1_000_000, timeIsUp: () => false };
+const now = () => world.clock.now();
+
+/** The row beats where the schedule says that it comes. */
+async function expectAgreement(key: string): Promise<void> {
+  expect(beatsOf(await pulseRow(world.sql, key), now(), 3)).toEqual(await comingOf(world.sql, key, 3));
+}
+
+async function counts(): Promise<{ plans: number; jobs: number }> {
+  const [row] = await world.sql<{ plans: number; jobs: number }[]>`
+    select (select count(*)::int from carillon.plan) + (select count(*)::int from carillon.plan_far) as plans,
+      (select count(*)::int from carillon.jobs) as jobs`;
+  return row ?? { plans: -1, jobs: -1 };
+}
+
+/** As a tick leaves it that has found no pulse up to there. */
+const pulsedTo = (to: Date) => world.sql`update carillon.shards set pulsed_to = ${to}`;
+const parcelSeconds = async () =>
+  (
+    await world.sql<{ at: Date; ready: Date; queue: string }[]>`
+      select pulse_at as at, ready_at as ready, queue from carillon.parcels where pulse_at is not null order by pulse_at, shard`
+  ).map(({ at: due, ready, queue }) => {
+    expect([due, queue]).toEqual([ready, "fast"]);
+    return due.getTime();
+  });
+
+describe("a pulse", () => {
+  test.each([
+    [{}],
+    [{ when: "every 1s" }],
+    [{ when: "every 24h", spread: "24h" }],
+    [{ when: "rate(5 minutes)" }],
+    [{ spread: "0s" }],
+    [{ spread: "3m" }],
+    [{ spread: "1500ms" }],
+    [{ startsAt: "2026-03-02T11:00:00.250Z" }],
+    [{ startsAt: "2026-03-01T00:00:00Z", when: "every 7s" }],
+    [{ endsAt: "2026-03-02T10:01:30.001Z", spread: "0s" }],
+  ])("beats where its schedule says that it comes: %j", async (body) => {
+    await world.clock.advance(123);
+    await world.put("a", { ...pulse, ...body });
+    await expectAgreement("a");
+  });
+
+  test("is spread by default over its interval, within a minute", async () => {
+    const spreadOf = async (body: object) =>
+      (await world.put("a", { ...pulse, ...body })).schedule.body.spread;
+    expect(await spreadOf({ when: "every 7s" })).toBe("7s");
+    expect(await spreadOf({ when: "every 3h" })).toBe("1m");
+    expect(await spreadOf({ spread: "0s" })).toBe("0s");
+    const puts = Array.from({ length: 200 }, (_, n): Operation => {
+      const body = parseScheduleBody({ ...pulse, when: "every 60s" });
+      return { kind: "put", key: `many-${n}`, caller, body };
+    });
+    await applyOperations(deps(), puts);
+    const offsets = (await pulseRows(world.sql)).map(({ offsetS }) => offsetS);
+    expect(new Set(offsets).size).toBeGreaterThan(50);
+  });
+
+  test("has neither plan rows nor jobs, whatever ticks", async () => {
+    await world.put("a", pulse);
+    await world.tick();
+    await world.clock.advance(5 * minute);
+    await world.tick();
+    expect(await counts()).toEqual({ plans: 0, jobs: 0 });
+  });
+
+  test("has the envelope of a job, but for what a beat puts before it", async () => {
+    const key = 'it\'s "quoted" \uFFFF';
+    const payload = { a: [1, -0.5e-7, 1e21, null, true], text: "\u001e \uFFFE ☃", deep: { b: {} } };
+    await world.put(key, { ...pulse, payload });
+    const row = await pulseRow(world.sql, key);
+    const [beat] = beatsOf(row, now(), 1);
+    const job = claimedJob(
+      { queue: "demo" },
+      { scheduleId: row.id, key, payload, occurrence: new Date(Number(beat?.id.split("-")[1])) },
+    );
+    const whole = envelope({ ...job, dueAt: new Date(beat?.due ?? 0) }, now());
+    const times = {
+      id: beat?.id,
+      time: new Date(beat?.due ?? 0).toISOString(),
+      generatedat: now().toISOString(),
+    };
+    const beaten = `${JSON.stringify(times).slice(0, -1)},${row.rest}`;
+    expect(JSON.parse(beaten)).toEqual(JSON.parse(whole));
+    // What parts the rows of a page, and what SQS takes no message with.
+    for (const character of ["\u001e", "\uFFFE", "\uFFFF"]) expect(row.rest).not.toContain(character);
+  });
+
+  test("reads back when it comes, and that it has ended", async () => {
+    await world.put("a", { ...pulse, spread: "0s", endsAt: at(25 * second).toISOString() });
+    const read = () => readSchedule(world.sql, "a");
+    expect(await read()).toMatchObject({ state: "active", nextAt: at(10 * second), lastJob: null });
+    await world.clock.advance(20 * second);
+    expect(await read()).toMatchObject({ state: "ended", nextAt: null });
+    expect(beatsOf(await pulseRow(world.sql, "a"), at(0), 9).map(({ due }) => due)).toEqual([
+      at(10 * second).getTime(),
+      at(20 * second).getTime(),
+    ]);
+  });
+});
+
+describe("whatever changes a pulse changes its row", () => {
+  test("a patch: its payload at once, its interval from then on", async () => {
+    await world.put("a", pulse);
+    const before = await pulseRow(world.sql, "a");
+    await world.clock.advance(30 * second);
+    await world.patch("a", { payload: { n: 2 } });
+    const patched = await pulseRow(world.sql, "a");
+    // What is late goes, with what the schedule says now.
+    expect({ ...patched, rest: before.rest }).toEqual(before);
+    expect(patched.rest).toContain('"data":{"n": 2}');
+    await world.patch("a", { when: "every 25s" });
+    expect((await pulseRow(world.sql, "a")).startsS).toBeGreaterThan(now().getTime() / 1_000);
+    await expectAgreement("a");
+    await world.patch("a", { spread: "20s" });
+    await expectAgreement("a");
+    await world.patch("a", { startsAt: at(-minute).toISOString() });
+    expect((await pulseRow(world.sql, "a")).startsS).toBeGreaterThan(now().getTime() / 1_000);
+    await expectAgreement("a");
+    await world.patch("a", { endsAt: at(45 * second).toISOString() });
+    await expectAgreement("a");
+  });
+
+  test("one that had ended and goes on begins after the change", async () => {
+    await world.put("a", { ...pulse, spread: "0s", endsAt: at(15 * second).toISOString() });
+    await world.clock.advance(minute);
+    await world.patch("a", { endsAt: null });
+    expect((await pulseRow(world.sql, "a")).startsS).toBeGreaterThan(at(minute).getTime() / 1_000);
+    await expectAgreement("a");
+  });
+
+  test("a hold: nothing of before it goes any more, and nothing of it afterwards", async () => {
+    await world.put("a", { ...pulse, spread: "0s" });
+    await world.clock.advance(35 * second);
+    await world.pause("a");
+    expect(await pulseRow(world.sql, "a")).toMatchObject({ startsS: null });
+    expect((await readSchedule(world.sql, "a"))?.state).toBe("paused");
+    await world.patch("a", { payload: 1 });
+    expect(await pulseRow(world.sql, "a")).toMatchObject({ startsS: null });
+    await world.clock.advance(20 * second);
+    await world.resume("a");
+    expect(await pulseRow(world.sql, "a")).toMatchObject({ startsS: at(56 * second).getTime() / 1_000 });
+    await expectAgreement("a");
+    expect(await counts()).toEqual({ plans: 0, jobs: 0 });
+  });
+
+  test("a hold that ends by itself, without anybody's doing", async () => {
+    await world.put("a", { ...pulse, spread: "0s" });
+    await world.pause("a", { until: at(45 * second) });
+    const held = await pulseRow(world.sql, "a");
+    expect(held.startsS).toBe(at(45 * second).getTime() / 1_000);
+    await world.clock.advance(minute);
+    await world.tick();
+    expect(await readSchedule(world.sql, "a")).toMatchObject({ state: "active", holds: [] });
+    expect(await pulseRow(world.sql, "a")).toEqual(held);
+    await expectAgreement("a");
+    await world.patch("a", { payload: 1 });
+    // Late beats of after the hold still go.
+    expect((await pulseRow(world.sql, "a")).startsS).toBe(held.startsS);
+    const [passed] = await world.sql<{ n: number }[]>`select count(*)::int as n from carillon.passed_over`;
+    expect([passed?.n, await counts()]).toEqual([0, { plans: 0, jobs: 0 }]);
+  });
+
+  test("a hold of its group, of its tag, and of those that come under it later", async () => {
+    await world.put("a", { ...pulse, group: "shop" });
+    await world.put("b", { ...pulse, tags: ["nightly"] });
+    const startOf = async (key: string) => (await pulseRow(world.sql, key)).startsS;
+    for (const label of [
+      { scope: "group", name: "shop" },
+      { scope: "tag", name: "nightly" },
+    ] as const)
+      await pauseLabel(deps(), { label, caller }, unbounded);
+    await world.put("c", { ...pulse, group: "shop" });
+    await world.put("d", pulse);
+    await world.patch("d", { tags: ["nightly"] });
+    for (const key of ["a", "b", "c", "d"]) expect([key, await startOf(key)]).toEqual([key, null]);
+    await world.clock.advance(minute);
+    await resumeLabel(deps(), { label: { scope: "group", name: "shop" }, caller }, unbounded);
+    await resumeLabel(deps(), { label: { scope: "tag", name: "nightly" }, caller }, unbounded);
+    for (const key of ["a", "b", "c", "d"]) {
+      expect(await startOf(key)).toBeGreaterThan(at(minute).getTime() / 1_000);
+      await expectAgreement(key);
+    }
+    await world.put("e", { ...pulse, paused: true });
+    expect(await startOf("e")).toBeNull();
+  });
+
+  test("a delete, and the end of what is kept of it", async () => {
+    await world.put("a", pulse);
+    await world.put("b", pulse);
+    await world.remove("a");
+    expect((await pulseRows(world.sql)).map(({ key }) => key)).toEqual(["b"]);
+    await world.sql`delete from carillon.schedule_versions where schedule_id = (select id from carillon.schedules where key = 'b')`;
+    await world.sql`delete from carillon.schedules where key = 'b'`;
+    expect(await world.sql`select * from carillon.pulses`).toEqual([]);
+  });
+
+  test("many at once, as each alone", async () => {
+    const body = (more: object) => parseScheduleBody({ ...pulse, ...more });
+    const put = (key: string, more: object): Operation => ({ kind: "put", key, caller, body: body(more) });
+    await applyOperations(
+      deps(),
+      ["a", "b", "c", "d", "e"].map((key) => put(key, {})),
+    );
+    await world.clock.advance(minute);
+    const applied = await applyOperations(deps(), [
+      { kind: "patch", key: "a", caller, patch: { payload: 5 } },
+      { kind: "patch", key: "b", caller, patch: { when: "every 17s", spread: "4m" } },
+      { kind: "delete", key: "c", caller },
+      { kind: "pause", key: "d", caller },
+      { kind: "patch", key: "e", caller, patch: { delivery: "ledger" } },
+      { kind: "pause", key: "a", caller },
+      { kind: "resume", key: "a", caller },
+      put("f", { when: "every 1s" }),
+    ]);
+    expect(applied.map(({ change }) => change)).not.toContain("refused");
+    expect((await pulseRows(world.sql)).map(({ key, startsS }) => [key, startsS === null])).toEqual([
+      ["a", false],
+      ["b", false],
+      ["d", true],
+      ["f", false],
+    ]);
+    for (const key of ["a", "b", "f"]) await expectAgreement(key);
+    await applyOperations(deps(), [{ kind: "resume", key: "d", caller }]);
+    await expectAgreement("d");
+  });
+
+  test("an older release: what it writes is no pulse", async () => {
+    await world.put("a", pulse);
+    await world.sql`
+      with raised as (update carillon.schedules set version = 2, spec_version = 2 returning id)
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target, payload)
+      select id, 2, 'replaced', carillon.clock(), 'old', 2, false, carillon.clock(), 10000, '{"when": "every 10s"}', '{"queue": "demo"}', 'null' from raised`;
+    expect(await pulseRows(world.sql)).toEqual([]);
+  });
+});
+
+describe("a schedule that becomes a pulse, and back", () => {
+  test("has its jobs withdrawn that are not due, then its row", async () => {
+    await world.put("a", { when: "every 10s" });
+    await world.tick();
+    expect((await counts()).jobs).toBeGreaterThan(10);
+    await world.clock.advance(25 * second);
+    await world.patch("a", { delivery: "pulse" });
+    expect((await world.jobs("a")).map(({ occurrence }) => occurrence)).toEqual([
+      at(10 * second),
+      at(20 * second),
+    ]);
+    await expectAgreement("a");
+    await world.clock.advance(minute);
+    await world.tick();
+    expect((await world.jobs("a")).length).toBe(2);
+  });
+
+  test("is planned anew, and its row is gone", async () => {
+    await world.tick();
+    await world.put("a", pulse);
+    await world.clock.advance(25 * second);
+    await world.patch("a", { delivery: "ledger", spread: "0s" });
+    expect(await pulseRows(world.sql)).toEqual([]);
+    expect((await world.jobs("a"))[0]?.dueAt).toEqual(at(35 * second));
+    await restoreVersion(deps(), { key: "a", caller, version: 1 }, () => {});
+    expect(await world.jobs("a")).toEqual([]);
+    await expectAgreement("a");
+  });
+
+  test("also while it is held", async () => {
+    await world.put("a", pulse);
+    await world.pause("a");
+    await world.patch("a", { delivery: "ledger" });
+    await world.patch("a", { delivery: "pulse" });
+    expect((await pulseRow(world.sql, "a")).startsS).toBeNull();
+    await world.resume("a");
+    await expectAgreement("a");
+  });
+});
+
+describe("up to where the ticks have made their parcels", () => {
+  test("a new pulse gets those that are missing, handed over", async () => {
+    await pulsedTo(at(45 * second));
+    await world.put("a", { ...pulse, spread: "0s" });
+    const seconds = [10, 20, 30, 40].map((s) => at(s * second).getTime());
+    expect(await parcelSeconds()).toEqual(seconds);
+    expect(world.queue.messages.map(({ delaySeconds }) => delaySeconds)).toEqual([9, 19, 29, 39]);
+    // The other shards have theirs apart.
+    await world.put("b", { ...pulse, spread: "0s" });
+    expect(await parcelSeconds()).toEqual(seconds.flatMap((s) => [s, s]));
+    await world.put("c", { ...pulse, spread: "0s", paused: true });
+    await world.patch("a", { payload: 1 });
+    expect((await parcelSeconds()).length).toBe(8);
+  });
+
+  test("none twice, and none that is behind", async () => {
+    await world.put("a", { ...pulse, spread: "0s" });
+    await world.clock.advance(25 * second);
+    await pulsedTo(at(41 * second));
+    await world.pause("a");
+    expect(await parcelSeconds()).toEqual([]);
+    for (let times = 0; times < 2; times += 1) {
+      await world.resume("a");
+      expect(await parcelSeconds()).toEqual([at(30 * second).getTime(), at(40 * second).getTime()]);
+      await world.pause("a", { until: at(35 * second) });
+    }
+  });
+
+  test("one for all that are due at a second, however many are made at once", async () => {
+    await pulsedTo(at(3 * minute));
+    const puts = Array.from({ length: 500 }, (_, n): Operation => {
+      const body = parseScheduleBody({ ...pulse, when: "every 1m" });
+      return { kind: "put", key: `many-${n}`, caller, body };
+    });
+    await Promise.all([
+      applyOperations(deps(), puts.slice(0, 250)),
+      applyOperations(deps(), puts.slice(250)),
+    ]);
+    const rows = await pulseRows(world.sql);
+    const due = new Set(
+      rows.flatMap((row) =>
+        beatsOf(row, now(), 3)
+          .filter((beat) => beat.due <= at(3 * minute).getTime())
+          .map((beat) => `${row.shard} ${beat.due}`),
+      ),
+    );
+    const made = await world.sql<{ place: string }[]>`
+      select shard || ' ' || (extract(epoch from pulse_at) * 1000)::bigint as place from carillon.parcels`;
+    expect(made.map(({ place }) => place).sort()).toEqual([...due].sort());
+  });
+});
