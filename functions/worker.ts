@@ -17,11 +17,15 @@ import { noMetrics } from "../lib/log/metrics.ts";
 import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { applyWantedHolds } from "../lib/plan/wanted-holds.ts";
+import { pulseTargets } from "../lib/pulse/pulse-targets.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
 import { handlerTarget } from "../lib/target/handler-target.ts";
 import { lambdaTarget } from "../lib/target/lambda-target.ts";
+import { eventSender } from "../lib/target/put-events.ts";
 import { queueTarget } from "../lib/target/queue-target.ts";
+import { messageSender } from "../lib/target/send-messages.ts";
+import { pulseSender } from "../lib/target/send-pulses.ts";
 import { webhookFunction } from "../lib/target/webhook-function.ts";
 import { webhookTarget } from "../lib/target/webhook-target.ts";
 import { workMessages } from "../lib/worker/worker.ts";
@@ -42,12 +46,9 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   });
   const { notify, bus } = lifecycleFrom(env);
   const handlers = [...ownHandlers, canaryHandler(metrics)];
+  const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls) };
   const deliver = deliverTo({
-    queue: queueTarget({
-      sqs: queue.sqs,
-      clock,
-      ownUrls: Object.values(queue.urls),
-    }),
+    queue: queueTarget({ ...queues, clock }),
     event: eventTarget({ events, clock }),
     handler: handlerTarget({ handlers, clock, log, sql, transactions, queue, notify }),
     webhook: webhookTarget({
@@ -69,6 +70,10 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     events: parcelEvents({ sql, events, bus, log }, notify),
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
     window: targetWindowFrom(env),
+    pulses: {
+      send: pulseSender({ send: messageSender(queues), put: eventSender(events) }),
+      targets: pulseTargets(sql),
+    },
     metrics: metrics === noMetrics ? undefined : metrics,
   };
   // Only the worker that runs handlers is told of a window.

@@ -14,7 +14,7 @@ const order = [
   ["schedule", "idempotency"],
   ["job"],
   ["parcel", "token"],
-  ["limit"],
+  ["limit", "pulse"],
   ["plan"],
   ["target"],
   ["lifecycle"],

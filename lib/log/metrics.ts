@@ -20,6 +20,10 @@ export const metricUnits = {
   Failed: "Count",
   Dead: "Count",
   LatenessMs: "Milliseconds",
+  Pulses: "Count",
+  PulsesFailed: "Count",
+  PulsesLost: "Count",
+  PulseLatenessMs: "Milliseconds",
   // The worker of the slow queue, each time the canary arrives.
   CanaryMs: "Milliseconds",
   // The function that takes commands from the ingest queue.

@@ -58,6 +58,11 @@ export const wording = {
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
   "parcel.unmarked": "{parcels} parcels were sent but not marked so, and will be offered again: {error}",
   "parcel.unsent": "{parcels} parcels did not reach the {queue} queue and will be offered again: {error}",
+  "pulse.failed":
+    "{pulses} pulses of {at} were not taken by target {target} and will be tried again: {error}",
+  "pulse.given-up": "{pulses} pulses of {at} are given up: target {target} does not take them: {error}",
+  "pulse.passed-over":
+    "no tick came for {seconds} seconds of shard {shard}: its pulses there are passed over",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "tick.days-dropped": "days dropped: {days}",

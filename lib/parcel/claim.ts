@@ -40,6 +40,30 @@ export interface ClaimedParcel {
   freed: OutgoingParcel[];
 }
 
+/** The pulses of a shard at one second: whoever has them reads who they are. */
+export interface ClaimedPulses {
+  outcome: "pulses";
+  id: string;
+  fence: number;
+  claimedAt: Date;
+  shard: number;
+  /** When they are due, in seconds since 1970. */
+  second: number;
+  /** Those of these targets alone; null for all. */
+  targets: number[] | null;
+  /** Those up to here are done with; null where none is. */
+  after: PulsePlace | null;
+  /** What their targets do not take now is given up. */
+  lastTry: boolean;
+  freed: OutgoingParcel[];
+}
+
+/** Pulses that beat together are worked in the order of interval and schedule. */
+export interface PulsePlace {
+  every: number;
+  schedule: string;
+}
+
 /**
  * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never there), `leased` (another
  * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held` (it waits for a hold to go, or for its
@@ -50,6 +74,8 @@ export interface NotClaimed {
   waitMs: number;
   freed: OutgoingParcel[];
 }
+
+export type Claimed = ClaimedParcel | ClaimedPulses | NotClaimed;
 
 interface JobRow extends Omit<ClaimedJob, keyof JobDetails> {
   outcome: "job";
@@ -71,8 +97,18 @@ interface FreedDetails {
   freedQueue: QueueClass | null;
 }
 
+interface PulsesRow {
+  outcome: "pulses";
+  more: Pick<ClaimedPulses, "fence" | "shard" | "second" | "targets" | "lastTry"> & {
+    claimedAt: string;
+    every: number | null;
+    schedule: string | null;
+  };
+}
+
 type ClaimRow =
   | JobRow
+  | PulsesRow
   | { outcome: "claimed"; more: { fence: number; claimedAt: string; slots: number | null } }
   | { outcome: "freed" | NotClaimed["outcome"]; more: Partial<FreedDetails> | null };
 
@@ -82,15 +118,16 @@ export async function claimParcel(
   leaseMs: number,
   /** Of the parcels of one target so many may be worked at once. */
   window: number | null = null,
-): Promise<ClaimedParcel | NotClaimed> {
+): Promise<Claimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
       key, group_key as group, target, payload, more
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
-  let answer: Exclude<ClaimRow, JobRow> | undefined;
+  let answer: Exclude<ClaimRow, JobRow | PulsesRow> | undefined;
   for (const row of rows) {
+    if (row.outcome === "pulses") return claimedPulses(id, row);
     if (row.outcome === "job") {
       jobs.push(claimedJob(row));
       continue;
@@ -105,6 +142,12 @@ export async function claimParcel(
   const { fence, claimedAt, slots } = answer.more;
   const at = new Date(claimedAt);
   return { outcome: "claimed", id, fence, claimedAt: at, jobs, slots: slots ?? jobs.length, freed };
+}
+
+function claimedPulses(id: string, { more }: PulsesRow): ClaimedPulses {
+  const { claimedAt, every, schedule, ...pulses } = more;
+  const after = every === null || schedule === null ? null : { every, schedule };
+  return { outcome: "pulses", id, ...pulses, claimedAt: new Date(claimedAt), after, freed: [] };
 }
 
 function freedBy(more: Partial<FreedDetails> | null): OutgoingParcel[] {

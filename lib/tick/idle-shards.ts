@@ -23,7 +23,10 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
         from standing s
       ), raised as (
         update carillon.shards s
-        set (watermark_at, watermark_schedule, reached_at) = row(l.horizon, ${greatestSchedule}::bigint, greatest(s.reached_at, l.horizon))
+        set (watermark_at, watermark_schedule, reached_at) = row(l.horizon, ${greatestSchedule}::bigint, greatest(s.reached_at, l.horizon)),
+          -- Where there is no pulse there are no parcels to be made for them: the edit that makes the first makes those until then.
+          pulsed_to = case when exists (select from carillon.pulses p where p.shard = s.id) then s.pulsed_to
+            else greatest(s.pulsed_to, date_trunc('second', l.horizon)) end
         from looked l where l.id = s.id and not l.reached and not l.due
       )
       select id as shard from looked where reached or not due`;

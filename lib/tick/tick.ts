@@ -26,7 +26,9 @@ import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { forgetCommands } from "./forget-commands.ts";
 import { passIdleShards } from "./idle-shards.ts";
+import { makePulseParcels } from "./make-pulse-parcels.ts";
 import { nameTargets } from "./name-targets.ts";
+import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { type RolledUp, rollUp } from "./roll-up.ts";
@@ -42,6 +44,8 @@ export interface TickDeps {
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
   /** What is taken of the SQL inbox; without, it is left alone. */
   acceptance?: Acceptance | undefined;
+  /** Milliseconds that only rise, by which waits that were told a while ago are shortened; a test's stand still. */
+  now?: (() => number) | undefined;
 }
 
 export interface TickSettings {
@@ -115,6 +119,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const keepsHouse = settings.share.share === 0;
   const attached = keepsHouse && (await prepare(run));
   await fireShards(run);
+  await makePulses(run).catch(run.note);
   await sendSpread(run).catch(run.note);
   if (keepsHouse) await finish(run, attached);
   if (failures.length > 0)
@@ -158,9 +163,9 @@ async function finish(run: Run, attached: boolean): Promise<void> {
   await rollUpTallies(run).catch(run.note);
 }
 
-/** Lanes side by side, each taking shard after shard; parcels are sent while the next batches are fired. */
+/** Lanes side by side, each taking shard after shard. */
 async function fireShards(run: Run): Promise<void> {
-  const sending: Promise<void>[] = [];
+  const sending = parcelSending(run, run.note, run.now);
   const own = shardsOf(run.settings.share);
   const idle = await passIdle(run, own);
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
@@ -168,7 +173,7 @@ async function fireShards(run: Run): Promise<void> {
     for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
   };
   await Promise.all(Array.from({ length: run.settings.lanes }, lane));
-  await Promise.all(sending);
+  await sending.finish();
 }
 
 /** Where that fails each shard is fired by itself, idle or not. */
@@ -181,8 +186,8 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
   }
 }
 
-async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Promise<void> {
-  const { sql, queue, settings, total } = run;
+async function fireShard(run: Run, shard: number, sending: ParcelSending): Promise<void> {
+  const { sql, settings, total } = run;
   for (let done = false; !done; ) {
     if (run.timeIsUp()) {
       total.finished = false;
@@ -192,17 +197,14 @@ async function fireShard(run: Run, shard: number, sending: Promise<void>[]): Pro
     total.batches += 1;
     total.jobs += batch.jobs;
     total.parcels += batch.parcels.length;
-    // Caught here: what fails while other batches are fired must not stay a rejection that nobody awaits yet.
-    sending.push(
-      handOver(
-        sql,
-        queue,
-        batch.parcels.filter(({ rated }) => rated === null),
-      ).catch(run.note),
-    );
+    sending.add(batch.parcels.filter(({ rated }) => rated === null));
     run.rated.push(...batch.parcels.filter(({ rated }) => rated !== null));
     done = batch.done;
   }
+}
+
+async function makePulses(run: Run): Promise<void> {
+  run.total.parcels += await makePulseParcels(run, run.settings.share);
 }
 
 /** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */

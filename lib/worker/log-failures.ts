@@ -30,7 +30,7 @@ const plainClass = /^[\w.$-]{1,100}$/;
  * Never the message of a target, which may repeat the payload or a credential; the ledger has that. Of an error its class, of an
  * answer what Carillon itself says of it: the part before the colon.
  */
-function loggableFailure({ error, errorClass }: KeptError): string {
+export function loggableFailure({ error, errorClass }: KeptError): string {
   if (errorClass !== undefined) return plainClass.test(errorClass) ? errorClass : "Error";
   return error.split(":", 1)[0] ?? "";
 }

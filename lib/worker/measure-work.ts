@@ -1,6 +1,7 @@
 import type { Measured } from "../log/metrics.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { Settlement } from "../parcel/settle.ts";
+import type { PulsesWorked } from "../pulse/settle-pulses.ts";
 
 /** What the parcels of one invocation came to. */
 export interface MeasuredWork {
@@ -8,6 +9,8 @@ export interface MeasuredWork {
     parcel: Pick<ClaimedParcel, "claimedAt" | "jobs">,
     settlements: readonly (Settlement | null)[],
   ): void;
+  /** Taken by their targets, and how late; of the others so many may be taken yet, so many are given up. */
+  pulses(sent: { taken: PulsesWorked["taken"]; failed: number; lost: number }): void;
   /** Nothing where nothing was claimed. */
   measured(): Measured;
 }
@@ -15,6 +18,8 @@ export interface MeasuredWork {
 export function measuredWork(): MeasuredWork {
   const count = { Claimed: 0, Succeeded: 0, Failed: 0, Dead: 0 };
   const LatenessMs: number[] = [];
+  const pulses = { Pulses: 0, PulsesFailed: 0, PulsesLost: 0 };
+  const PulseLatenessMs: number[] = [];
   return {
     settled: ({ claimedAt, jobs }, settlements) => {
       count.Claimed += jobs.length;
@@ -28,6 +33,17 @@ export function measuredWork(): MeasuredWork {
           LatenessMs.push(Math.max(0, claimedAt.getTime() - job.dueAt.getTime()));
       }
     },
-    measured: () => (count.Claimed === 0 ? {} : { ...count, LatenessMs }),
+    pulses: ({ taken, failed, lost }) => {
+      for (const each of taken) {
+        pulses.Pulses += each.pulses;
+        PulseLatenessMs.push(each.lateMs);
+      }
+      pulses.PulsesFailed += failed;
+      pulses.PulsesLost += lost;
+    },
+    measured: () => ({
+      ...(count.Claimed === 0 ? {} : { ...count, LatenessMs }),
+      ...(Object.values(pulses).every((many) => many === 0) ? {} : { ...pulses, PulseLatenessMs }),
+    }),
   };
 }

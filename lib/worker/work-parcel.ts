@@ -1,20 +1,21 @@
 import type { Clock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
-import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../parcel/claim.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../parcel/claim.ts";
 import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
-import { type Notify, type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
 import type { Deliver } from "../target/delivery.ts";
 import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import { settlement } from "./retry.ts";
+import { settleSurely } from "./settle-surely.ts";
 import { signsOfLife } from "./signs-of-life.ts";
+import { type PulseSending, workPulses } from "./work-pulses.ts";
 
 export interface WorkerDeps {
   sql: Sql;
@@ -29,6 +30,8 @@ export interface WorkerDeps {
   events?: ParcelEvents | undefined;
   /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
   holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
+  /** Hands over pulses; without, a worker takes none. */
+  pulses?: PulseSending | undefined;
   /** Adds up what an invocation does; without, nobody does. */
   measure?: MeasuredWork | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
@@ -64,6 +67,7 @@ export async function workParcel(
         ? handBack(deps, claimed)
         : deliverAndSettle(deps, claimed, queueClass, timeLeftMs);
     }
+    if (claimed.outcome === "pulses") return workPulses(deps, claimed, timeLeftMs);
     if (claimed.outcome === "ended") return takeOver(deps, parcelId);
     if (claimed.outcome !== "early") return;
     if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
@@ -77,7 +81,7 @@ async function claim(
   parcelId: string,
   queueClass: QueueClass,
   timeLeftMs: number,
-): Promise<ClaimedParcel | NotClaimed> {
+): Promise<Claimed> {
   const claimed =
     queueClass === "slow"
       ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
@@ -146,7 +150,9 @@ async function settle(
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
 ): Promise<void> {
-  const { held, outgoing } = await settleSurely(deps, parcel, settlements);
+  const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
+    settleParcel(deps.sql, parcel, settlements, deps.notify),
+  );
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
     return;
@@ -154,30 +160,6 @@ async function settle(
   logFailures(deps.log, parcel, settlements);
   deps.measure?.settled(parcel, settlements);
   await handOver(deps.sql, deps.queue, outgoing);
-}
-
-/** What another try may be spared; of the one before nothing was written. */
-const mayPass: ReadonlySet<SqlState | undefined> = new Set([
-  "deadlock",
-  "lock_timeout",
-  "serialization_failure",
-]);
-const settlesMax = 3;
-
-/** What was delivered would be delivered again, did its settle give way to somebody else's. */
-async function settleSurely(
-  { sql, notify, log }: WorkerDeps,
-  parcel: ClaimedParcel,
-  settlements: readonly (Settlement | null)[],
-): Promise<Settled> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await settleParcel(sql, parcel, settlements, notify);
-    } catch (error) {
-      if (!mayPass.has(sqlState(error)) || attempt === settlesMax) throw error;
-      log.warn("worker.settle-again", { parcel: parcel.id, error: errorText(error) });
-    }
-  }
 }
 
 /** Puts the parcel's message back on its queue, one for one. */

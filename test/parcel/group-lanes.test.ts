@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
@@ -38,7 +38,7 @@ async function parcelOf(key: string): Promise<string> {
   return found?.parcelId ?? "0";
 }
 
-async function claim(key: string, leaseMs = lease): Promise<ClaimedParcel | NotClaimed> {
+async function claim(key: string, leaseMs = lease): Promise<Claimed> {
   return claimParcel(world.sql, await parcelOf(key), leaseMs);
 }
 

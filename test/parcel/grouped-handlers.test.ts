@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
@@ -33,7 +33,7 @@ async function dueJobs(keys: readonly string[], body: object = digest): Promise<
   await world.clock.setNow(at(minute));
 }
 
-async function claim(key: string, leaseMs = lease): Promise<ClaimedParcel | NotClaimed> {
+async function claim(key: string, leaseMs = lease): Promise<Claimed> {
   const found = (await world.jobs(key)).find(({ state }) => state === "waiting");
   return claimParcel(world.sql, found?.parcelId ?? "0", leaseMs);
 }

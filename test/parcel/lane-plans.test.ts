@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { type Claimed, claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -47,7 +47,7 @@ describe.each([
     ["alone in its lane", 5_000],
   ])("a claim and a settle of a job %s look at a few entries", async (_name, schedule) => {
     const id = await parcelOf(schedule);
-    let claim: ClaimedParcel | NotClaimed | undefined;
+    let claim: Claimed | undefined;
     const claiming = await touched(sql, async () => {
       claim = await claimParcel(sql, id, minute);
     });

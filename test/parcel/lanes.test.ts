@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lockLane } from "../../lib/db/locks.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
@@ -39,7 +39,7 @@ async function job(n: number, key = "s") {
   return found;
 }
 
-async function claim(n: number): Promise<ClaimedParcel | NotClaimed> {
+async function claim(n: number): Promise<Claimed> {
   return claimParcel(world.sql, (await job(n)).parcelId ?? "0", lease);
 }
 

@@ -1,4 +1,4 @@
-import { type ClaimedParcel, claimParcel, type NotClaimed } from "../../lib/parcel/claim.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
@@ -66,7 +66,7 @@ export async function ids(world: Carillon, target?: string): Promise<string[]> {
 }
 
 export interface Worker {
-  claim(id: string): Promise<ClaimedParcel | NotClaimed>;
+  claim(id: string): Promise<Claimed>;
   claimed(id: string): Promise<ClaimedParcel>;
   settle(parcel: ClaimedParcel, settlement?: Settlement): Promise<string[]>;
 }

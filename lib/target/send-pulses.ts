@@ -1,0 +1,128 @@
+import type { EventTarget, QueueTarget } from "../schedule/target-shape.ts";
+import type { Failure, Sent } from "./delivery.ts";
+import type { PutEvents } from "./put-events.ts";
+import type { QueueMessage, SendMessages } from "./send-messages.ts";
+
+/** Envelopes that go to one target. */
+export interface PulsesToSend {
+  target: QueueTarget | EventTarget;
+  envelopes: readonly string[];
+}
+
+/** What became of those of one target. */
+export interface PulsesSent {
+  taken: number;
+  /** May be tried again. */
+  failed: string[];
+  /** Trying again cannot mend it. */
+  refused: number;
+  /** Why the last of those that were not taken was not. */
+  failure: Failure | null;
+}
+
+/** Hands over pulses that are due together, and says of each target how it went, in the same order. */
+export type SendPulses = (pulses: readonly PulsesToSend[], due: Date) => Promise<PulsesSent[]>;
+
+/** One message, and what is in it. */
+interface Packed<Message> {
+  /** Whose: the place among the targets. */
+  own: number;
+  envelopes: readonly string[];
+  message: Message;
+}
+
+export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents }): SendPulses {
+  return async (pulses, due) => {
+    const queued = pulses.flatMap(({ target, envelopes }, own) =>
+      "queue" in target ? packed(target, envelopes).map((each) => ({ own, ...each })) : [],
+    );
+    const events = pulses.flatMap(({ target, envelopes }, own) =>
+      "event" in target
+        ? envelopes.map((envelope) => ({
+            own,
+            envelopes: [envelope],
+            message: { detail: envelope, time: due, target },
+          }))
+        : [],
+    );
+    const [messagesSent, eventsSent] = await Promise.all([
+      send(queued.map(({ message }) => message)),
+      put(events.map(({ message }) => message)),
+    ]);
+    const outcomes = pulses.map((): PulsesSent => ({ taken: 0, failed: [], refused: 0, failure: null }));
+    note(outcomes, queued, messagesSent);
+    note(outcomes, events, eventsSent);
+    return outcomes;
+  };
+}
+
+function note(outcomes: PulsesSent[], packs: readonly Packed<unknown>[], sent: readonly Sent[]): void {
+  for (const [index, { own, envelopes }] of packs.entries()) {
+    const [outcome, each] = [outcomes[own], sent[index]];
+    if (outcome === undefined || each === undefined) throw new Error("There is no outcome for a pulse.");
+    if (each.kind === "done") outcome.taken += envelopes.length;
+    else if (each.giveUp) outcome.refused += envelopes.length;
+    else outcome.failed.push(...envelopes);
+    if (each.kind === "failed") outcome.failure = each;
+  }
+}
+
+type PackedMessage = Omit<Packed<QueueMessage>, "own">;
+
+function packed(target: QueueTarget, envelopes: readonly string[]): PackedMessage[] {
+  if (target.batch === undefined) {
+    const isFifo = target.queue.endsWith(".fifo");
+    return envelopes.map((body) => ({
+      envelopes: [body],
+      message: { body, target, id: idOf(body), orderedBy: isFifo ? keyOf(body) : "" },
+    }));
+  }
+  const batchTarget = asBatches(target);
+  // Not for FIFO queues, so that nobody asks for an id and an order of what belongs to many schedules.
+  return batches(envelopes, target.batch).map((batch) => ({
+    envelopes: batch,
+    message: { body: `[${batch.join(",")}]`, target: batchTarget, id: "", orderedBy: "" },
+  }));
+}
+
+/** An envelope begins with its id, and no id has a character that JSON escapes. */
+const idAt = '{"id":"'.length;
+
+function idOf(envelope: string): string {
+  return envelope.slice(idAt, envelope.indexOf('"', idAt));
+}
+
+function keyOf(envelope: string): string {
+  const { subject }: { subject: string } = JSON.parse(envelope);
+  return subject;
+}
+
+const messageBytesMax = 240_000;
+
+function batches(envelopes: readonly string[], size: number): string[][] {
+  const all: string[][] = [];
+  let batch: string[] = [];
+  let bytes = 0;
+  for (const envelope of envelopes) {
+    const own = Buffer.byteLength(envelope) + 1;
+    if (batch.length === size || (batch.length > 0 && bytes + own > messageBytesMax)) {
+      all.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(envelope);
+    bytes += own;
+  }
+  if (batch.length > 0) all.push(batch);
+  return all;
+}
+
+const contentType = "application/cloudevents-batch+json";
+/** SQS takes no more; where the target has as many of its own, theirs go. */
+const attributesMax = 10;
+
+function asBatches(target: QueueTarget): QueueTarget {
+  const { attributes = {} } = target;
+  if (Object.keys(attributes).length >= attributesMax) return target;
+  return { ...target, attributes: { ...attributes, "content-type": contentType } };
+}

@@ -1,0 +1,195 @@
+import type { Clock } from "../clock.ts";
+import type { Sql } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
+import type { ClaimedPulses, PulsePlace } from "../parcel/claim.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import type { PulseTarget } from "../pulse/pulse-targets.ts";
+import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-pulses.ts";
+import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
+import type { Failure } from "../target/delivery.ts";
+import type { SendPulses } from "../target/send-pulses.ts";
+import { loggableFailure } from "./log-failures.ts";
+import type { MeasuredWork } from "./measure-work.ts";
+import { settleSurely } from "./settle-surely.ts";
+
+/** How pulses are handed over. */
+export interface PulseSending {
+  send: SendPulses;
+  /** Their targets by number; may know more than it was asked for. */
+  targets: (ids: readonly number[]) => Promise<ReadonlyMap<number, PulseTarget>>;
+}
+
+export interface PulseDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+  pulses?: PulseSending | undefined;
+  measure?: MeasuredWork | undefined;
+}
+
+/** With less time left than this no more are read: those that are must be sent and settled. */
+const pageMinMs = 10_000;
+/** What a target does not take is tried again so often, after up to so many milliseconds and twice as many. */
+const triesMax = 3;
+const pauseMs = 200;
+
+/**
+ * Sends the pulses of a claimed parcel to their targets, page by page, and settles it. No transaction is open meanwhile: whoever is
+ * edited, held or deleted before its page is read, beats as the edit says.
+ */
+export async function workPulses(
+  deps: PulseDeps,
+  parcel: ClaimedPulses,
+  timeLeftMs: () => number,
+): Promise<void> {
+  if (deps.pulses === undefined) throw new Error("This worker has no way to send pulses.");
+  const work = new Work(deps, deps.pulses, parcel, timeLeftMs);
+  await work.run();
+  const { worked } = work;
+  const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
+    settlePulses(deps.sql, parcel, worked),
+  );
+  if (!held) {
+    deps.log.warn("worker.lease-lost", { parcel: parcel.id });
+    return;
+  }
+  const [failed, refused] = [sum(worked.failed), sum(worked.refused)];
+  const lost = refused + (parcel.lastTry ? failed : 0);
+  deps.measure?.pulses({ taken: worked.taken, failed: failed + refused, lost });
+  work.logFailures();
+  await handOver(deps.sql, deps.queue, outgoing);
+}
+
+class Work {
+  readonly #deps: PulseDeps;
+  readonly #sending: PulseSending;
+  readonly #parcel: ClaimedPulses;
+  readonly #timeLeftMs: () => number;
+  readonly #startedAt: number;
+  readonly #due: Date;
+  readonly #taken = new Map<number, number>();
+  readonly #failed = new Map<number, number>();
+  readonly #refused = new Map<number, number>();
+  /** Of each target that did not take all of its pulses, why not the last of them. */
+  readonly #failures = new Map<number, Failure>();
+  #failedAfter: PulsePlace | null = null;
+  #rest: PulsePlace | null = null;
+
+  constructor(deps: PulseDeps, sending: PulseSending, parcel: ClaimedPulses, timeLeftMs: () => number) {
+    this.#deps = deps;
+    this.#sending = sending;
+    this.#parcel = parcel;
+    this.#timeLeftMs = timeLeftMs;
+    this.#startedAt = deps.clock.now().getTime();
+    this.#due = new Date(parcel.second * 1_000);
+  }
+
+  get worked(): PulsesWorked {
+    return {
+      taken: [...this.#taken].map(([lateMs, pulses]) => ({ lateMs, pulses })),
+      failed: this.#failed,
+      failedAfter: this.#failedAfter,
+      refused: this.#refused,
+      rest: this.#rest,
+    };
+  }
+
+  /** The next page is read while one is sent. */
+  async run(): Promise<void> {
+    let after = this.#parcel.after;
+    let reading: Promise<PulsePage> | undefined = this.#read(after);
+    while (reading !== undefined) {
+      const page: PulsePage = await reading;
+      const { pulses, next } = page;
+      const goesOn: boolean = next !== null && this.#timeLeftMs() >= pageMinMs;
+      reading = goesOn ? this.#read(next) : undefined;
+      // Awaited in its turn; until then a failure is nobody's.
+      reading?.catch(() => {});
+      await this.#sendPage(pulses, after);
+      if (!goesOn) this.#rest = next;
+      after = next;
+    }
+  }
+
+  logFailures(): void {
+    const { log } = this.#deps;
+    const { id, second, lastTry } = this.#parcel;
+    for (const [target, failure] of this.#failures) {
+      const pulses = (this.#failed.get(target) ?? 0) + (this.#refused.get(target) ?? 0);
+      // Taken at another attempt.
+      if (pulses === 0) continue;
+      const fields = { parcel: id, at: new Date(second * 1_000).toISOString(), target, pulses };
+      const error = loggableFailure(failure);
+      if (lastTry || !this.#failed.has(target)) log.error("pulse.given-up", { ...fields, error });
+      else log.warn("pulse.failed", { ...fields, error });
+    }
+  }
+
+  #read(after: PulsePlace | null): Promise<PulsePage> {
+    return readPulses(this.#deps.sql, this.#parcel, after, this.#deps.clock.now());
+  }
+
+  async #sendPage(page: readonly PulsesOfTarget[], after: PulsePlace | null): Promise<void> {
+    let pending = page.filter((pulses) => !this.#isDown(pulses, after));
+    for (let attempt = 1; pending.length > 0; attempt++) {
+      pending = await this.#send(pending);
+      if (pending.length === 0) return;
+      if (attempt === triesMax || this.#timeLeftMs() < pageMinMs) break;
+      await this.#deps.clock.sleep(pauseMs * 2 ** (attempt - 1) * (0.5 + this.#deps.random() / 2));
+    }
+    for (const pulses of pending) this.#fail(pulses, after);
+  }
+
+  /** Whoever has refused a page, or taken nothing for so long, is not asked again for the next one. */
+  #isDown(pulses: PulsesOfTarget, after: PulsePlace | null): boolean {
+    if (this.#refused.has(pulses.target)) add(this.#refused, pulses.target, pulses.envelopes.length);
+    else if (this.#failed.has(pulses.target)) this.#fail(pulses, after);
+    else return false;
+    return true;
+  }
+
+  #fail({ target, envelopes }: PulsesOfTarget, after: PulsePlace | null): void {
+    if (this.#failed.size === 0) this.#failedAfter = after;
+    add(this.#failed, target, envelopes.length);
+  }
+
+  /** Returns those that may be tried again. */
+  async #send(pulses: readonly PulsesOfTarget[]): Promise<PulsesOfTarget[]> {
+    const known = await this.#sending.targets(pulses.map(({ target }) => target));
+    const sent = await this.#sending.send(
+      pulses.map(({ target, envelopes }) => {
+        const where = known.get(target);
+        if (where === undefined) throw new Error(`There is no target of pulses with the number ${target}.`);
+        return { target: where, envelopes };
+      }),
+      this.#due,
+    );
+    const lateMs = this.#lateMs();
+    return pulses.flatMap(({ target }, index) => {
+      const outcome = sent[index];
+      if (outcome === undefined) throw new Error(`There is no outcome for the pulses of target ${target}.`);
+      const { taken, failed, refused, failure } = outcome;
+      if (taken > 0) add(this.#taken, lateMs, taken);
+      if (refused > 0) add(this.#refused, target, refused);
+      if (failure !== null) this.#failures.set(target, failure);
+      return failed.length > 0 ? [{ target, envelopes: failed }] : [];
+    });
+  }
+
+  /** By the database's clock when it was claimed, and by this one since. */
+  #lateMs(): number {
+    const sinceMs = this.#deps.clock.now().getTime() - this.#startedAt;
+    return Math.max(0, this.#parcel.claimedAt.getTime() - this.#due.getTime() + sinceMs);
+  }
+}
+
+function add(counts: Map<number, number>, of: number, many: number): void {
+  counts.set(of, (counts.get(of) ?? 0) + many);
+}
+
+function sum(counts: ReadonlyMap<number, number>): number {
+  return [...counts.values()].reduce((all, many) => all + many, 0);
+}

@@ -1,0 +1,133 @@
+import { pulseTargets } from "../../lib/pulse/pulse-targets.ts";
+import { done, type Failure } from "../../lib/target/delivery.ts";
+import { pulseSender } from "../../lib/target/send-pulses.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+interface Stored {
+  id: number;
+  every: number;
+  offset?: number;
+  lag?: number;
+  /** In seconds after the beginning; null while it is held. */
+  starts?: number | null;
+  ends?: number;
+  queue?: string;
+}
+
+export interface SentPulse {
+  id: string;
+  due: string;
+  sentAt: string;
+  data: unknown;
+}
+
+/** A Carillon whose pulses are stored as rows and go to queues in memory. */
+export interface BeatWorld extends Carillon {
+  store(pulses: readonly Stored[]): Promise<void>;
+  /** So many that are due together, in shard 0. */
+  storeMany(count: number, pulse: Omit<Stored, "id"> & { first?: number; text?: string }): Promise<void>;
+  /** Whatever was taken, in order. */
+  sent: SentPulse[];
+  /** How many messages were asked to be sent at once. */
+  calls: number[];
+  /** What becomes of a message to a queue; a test replaces it. */
+  fate: (queue: string, id: string) => "taken" | "dies" | Failure;
+  /** Lets so many seconds go by, with a tick each minute and a worker whenever there is something to do. */
+  runSeconds(count: number): Promise<void>;
+  /** When a pulse went, and when it has to, in seconds after the beginning. */
+  secondsOf(id: number): number[];
+  dueOf(id: number, until: number): number[];
+  onlyParcel(): Promise<string>;
+}
+
+const start = at(0).getTime() / second;
+const shards = 16;
+
+export async function beatWorld(): Promise<BeatWorld> {
+  const plain = await carillon();
+  const stored = new Map<number, Stored>();
+  let tickAt = at(0).getTime();
+  const insert = async (pulse: Stored, rest: string, ids: readonly number[]) => {
+    const { every, offset = 0, lag = 0, starts = 1, ends, queue = "demo" } = pulse;
+    const target = JSON.stringify({ queue });
+    await plain.sql`insert into carillon.pulse_targets (target) values (${target}::text::jsonb) on conflict do nothing`;
+    await plain.sql`
+      insert into carillon.pulses (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest)
+      select i.id, ${starts === null ? null : start + starts}::bigint, ${ends === undefined ? null : start + ends}::bigint, ${every}, ${offset}, ${lag},
+        (select id from carillon.pulse_targets where target = ${target}::text::jsonb), i.id % ${shards}, ${rest}
+      from unnest(${ids.map(String)}::bigint[]) i (id)`;
+  };
+  const world: BeatWorld = Object.assign(plain, {
+    sent: [],
+    calls: [],
+    fate: (): "taken" => "taken",
+    store: async (pulses: readonly Stored[]) => {
+      for (const pulse of pulses) {
+        stored.set(pulse.id, pulse);
+        await insert(pulse, '"data":"a"}', [pulse.id]);
+      }
+    },
+    storeMany: (
+      count: number,
+      { first = 1, text = "a", ...pulse }: { first?: number; text?: string } & Omit<Stored, "id">,
+    ) =>
+      insert(
+        { id: 0, ...pulse },
+        `"data":${JSON.stringify(text)}}`,
+        Array.from({ length: count }, (_, n) => (first + n) * shards),
+      ),
+    runSeconds: async (count: number) => {
+      const end = world.clock.now().getTime() + count * second;
+      for (;;) {
+        const now = world.clock.now().getTime();
+        if (now >= tickAt) {
+          await world.tick();
+          tickAt += minute;
+        }
+        // A message comes a second ahead of what is due.
+        const dues = world.queue.messages.map(({ visibleAt }) => visibleAt + second);
+        const next = Math.min(tickAt, end, ...dues.filter((each) => each > now));
+        if (next > now) await world.clock.setNow(new Date(next));
+        await world.work();
+        if (next === end) return;
+      }
+    },
+    secondsOf: (id: number) =>
+      world.sent
+        .filter((each) => each.id.startsWith(`${id}-`))
+        .map(({ due }) => Date.parse(due) / second - start)
+        .sort((a, b) => a - b),
+    dueOf: (id: number, until: number) => {
+      const { every, offset = 0 } = stored.get(id) ?? { every: 1 };
+      return Array.from({ length: until }, (_, n) => n + 1).filter((s) => (start + s) % every === offset);
+    },
+    onlyParcel: async () => {
+      const [parcel, ...more] = await world.sql<
+        { id: string }[]
+      >`select id from carillon.parcels where pulse_at <= carillon.clock()`;
+      if (parcel === undefined || more.length > 0) throw new Error("There is not one parcel.");
+      return parcel.id;
+    },
+  });
+  world.more.worker = {
+    pulses: {
+      targets: pulseTargets(world.sql),
+      send: pulseSender({
+        put: async () => [],
+        send: async (messages) => {
+          if (messages.length > 0) world.calls.push(messages.length);
+          return messages.map(({ body, id, target: { queue } }) => {
+            const fate = world.fate(queue, id);
+            if (fate === "dies") throw new Error("This process is out of order.");
+            if (fate !== "taken") return fate;
+            const { time, data }: { time: string; data: unknown } = JSON.parse(body);
+            world.sent.push({ id, due: time, sentAt: world.clock.now().toISOString(), data });
+            return done;
+          });
+        },
+      }),
+    },
+  };
+  return world;
+}

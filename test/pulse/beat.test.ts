@@ -1,0 +1,323 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { type BeatWorld, beatWorld } from "./beat-world.ts";
+
+let world: BeatWorld;
+
+beforeEach(async () => {
+  world = await beatWorld();
+});
+
+afterEach(() => world.stop());
+
+const iso = (ms: number) => at(ms).toISOString();
+
+describe("a pulse", () => {
+  test("goes at each of its seconds, whatever its interval, and at no other", async () => {
+    await world.store([
+      { id: 1, every: 10 },
+      { id: 2, every: 17, offset: 3 },
+      { id: 3, every: 60, offset: 59, lag: 40 },
+      { id: 4, every: 3_600, offset: 30 },
+      { id: 5, every: 86_400, offset: 86_399 },
+      { id: 20, every: 17, offset: 3 },
+    ]);
+    await world.runSeconds(180);
+    for (const id of [1, 2, 3, 4, 5, 20])
+      expect(world.secondsOf(id), `pulse ${id}`).toEqual(world.dueOf(id, 180));
+    expect(world.sent.filter(({ sentAt, due }) => sentAt < due)).toEqual([]);
+    // Nothing is left, and nothing was kept of any.
+    expect(await world.sql`select from carillon.parcels where pulse_at <= carillon.clock()`).toEqual([]);
+    expect(await world.sql`select from carillon.pulses_passed`).toEqual([]);
+  });
+
+  test("carries the id of its occurrence, which its spread does not move", async () => {
+    await world.store([{ id: 3, every: 60, offset: 50, lag: 40 }]);
+    await world.runSeconds(60);
+    expect(world.sent).toMatchObject([{ id: `3-${at(10 * second).getTime()}-c0`, due: iso(50 * second) }]);
+  });
+
+  test("that is held, over or not begun does not go", async () => {
+    await world.store([
+      { id: 1, every: 1, starts: null },
+      { id: 2, every: 1, ends: 3 },
+      { id: 3, every: 1, starts: 4, ends: 6 },
+    ]);
+    await world.runSeconds(5);
+    expect(world.secondsOf(1)).toEqual([]);
+    expect(world.secondsOf(2)).toEqual([1, 2]);
+    expect(world.secondsOf(3)).toEqual([4, 5]);
+  });
+
+  test("goes as it stands at its second, and not at all when it is gone by then", async () => {
+    await world.store([
+      { id: 1, every: 10 },
+      { id: 2, every: 10 },
+    ]);
+    await world.runSeconds(15);
+    await world.sql`update carillon.pulses set rest = replace(rest, '"a"', '"b"') where schedule_id = 1`;
+    await world.sql`delete from carillon.pulses where schedule_id = 2`;
+    await world.runSeconds(10);
+    expect(world.sent.map(({ id, data }) => [id.split("-")[0], data])).toEqual(
+      expect.arrayContaining([
+        ["1", "a"],
+        ["2", "a"],
+        ["1", "b"],
+      ]),
+    );
+    expect(world.sent).toHaveLength(3);
+  });
+});
+
+describe("the tick", () => {
+  test("makes one parcel for each second of a shard that has a pulse, whoever ticks beside it", async () => {
+    await world.store([
+      { id: 1, every: 60, offset: 20 },
+      { id: 17, every: 60, offset: 20 },
+      { id: 2, every: 90 },
+    ]);
+    await Promise.all([world.tick(), world.tick(), world.tick()]);
+    await world.tick();
+    const parcels = await world.sql`
+      select shard, pulse_at as at, ready_at = pulse_at as ready from carillon.parcels order by shard, pulse_at`;
+    expect(parcels).toEqual([
+      { shard: 1, at: at(20 * second), ready: true },
+      { shard: 1, at: at(80 * second), ready: true },
+      { shard: 1, at: at(140 * second), ready: true },
+      { shard: 2, at: at(90 * second), ready: true },
+      { shard: 2, at: at(180 * second), ready: true },
+    ]);
+  });
+
+  test("that comes late makes up two minutes, and tells what it passes over", async () => {
+    await world.store([{ id: 1, every: 10 }]);
+    await world.tick();
+    await world.sql`delete from carillon.parcels`;
+    await world.clock.setNow(at(20 * minute));
+    await world.tick();
+    await world.work();
+    expect(world.secondsOf(1)).toEqual(Array.from({ length: 13 }, (_, n) => 18 * 60 + n * 10));
+    expect(
+      await world.sql`select from_at, to_at, shard, reason, target_id, count from carillon.pulses_passed`,
+    ).toEqual([
+      {
+        from_at: at(181 * second),
+        to_at: at(18 * minute - second),
+        shard: 1,
+        reason: "missed",
+        target_id: null,
+        count: null,
+      },
+    ]);
+    expect(world.log.lines).toMatchObject([
+      { event: "pulse.passed-over", fields: { shard: 1, seconds: 899 } },
+    ]);
+  });
+
+  test("tells nothing of shards that have no pulse, and leaves no second for the first one to fall into", async () => {
+    await world.clock.setNow(at(60 * minute));
+    await world.tick();
+    const reached = await world.sql`select distinct pulsed_to as at from carillon.shards`;
+    expect(reached).toEqual([{ at: at(63 * minute) }]);
+    await world.store([{ id: 1, every: 30 }]);
+    await world.clock.setNow(at(61 * minute));
+    await world.tick();
+    expect(await world.sql`select from carillon.pulses_passed`).toEqual([]);
+    expect(await world.sql`select pulse_at as at from carillon.parcels order by 1`).toEqual([
+      { at: at(63 * minute + 30 * second) },
+      { at: at(64 * minute) },
+    ]);
+  });
+
+  test("finds the seconds of thousands of intervals, and where that would take long makes a parcel for each", async () => {
+    const many = Array.from({ length: 500 }, (_, n) => ({
+      id: 16 * n + 16,
+      every: 3_600 + n,
+      offset: (n * 37) % 3_600,
+    }));
+    await world.store(many);
+    await world.tick();
+    const made = await world.sql<{ second: number }[]>`
+      select extract(epoch from pulse_at - ${at(0)})::int as second from carillon.parcels order by 1`;
+    const due = new Set(many.flatMap(({ id }) => world.dueOf(id, 180)));
+    expect(made.map((each) => each.second)).toEqual([...due].sort((a, b) => a - b));
+    const [all] = await world.sql`
+      select count(*)::int as seconds from carillon.pulse_seconds(0, ${at(0).getTime() / 1000}, ${at(179 * second).getTime() / 1000}, 100)`;
+    expect(all).toEqual({ seconds: 180 });
+  });
+});
+
+describe("a worker", () => {
+  test("waits out the last second and starts nothing early", async () => {
+    await world.store([{ id: 1, every: 60, offset: 20 }]);
+    await world.tick();
+    await world.clock.setNow(at(19 * second));
+    await world.work();
+    expect(world.sent).toMatchObject([{ id: `1-${at(20 * second).getTime()}-c0`, sentAt: iso(20 * second) }]);
+  });
+
+  test("that dies is followed by another, which sends the same once more", async () => {
+    await world.store([{ id: 1, every: 600, offset: 20 }]);
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    world.fate = () => "dies";
+    expect(await world.work()).toHaveLength(1);
+    world.fate = () => "taken";
+    await world.clock.advance(70 * second);
+    await world.tick();
+    await world.work();
+    expect(world.sent.map(({ id }) => id)).toEqual([`1-${at(20 * second).getTime()}-c0`]);
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("is not followed for ever: a second at which each dies is given up and told", async () => {
+    await world.store([{ id: 1, every: 600, offset: 20 }]);
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    world.fate = () => "dies";
+    let deaths = 0;
+    for (; deaths < 20; deaths++) {
+      if ((await world.work()).length === 0) break;
+      await world.clock.advance(70 * second);
+      await world.tick();
+    }
+    expect(deaths).toBe(6);
+    expect(
+      await world.sql`select reason from carillon.pulses_passed where from_at = ${at(20 * second)}`,
+    ).toEqual([{ reason: "crashed" }]);
+  });
+
+  test("does not settle what another has taken over", async () => {
+    await world.store([{ id: 1, every: 600, offset: 20 }]);
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    const first = await claimParcel(world.sql, await world.onlyParcel(), 1_000);
+    expect(first).toMatchObject({ outcome: "pulses", shard: 1, targets: null, after: null, lastTry: false });
+    expect(await claimParcel(world.sql, await world.onlyParcel(), 1_000)).toMatchObject({
+      outcome: "leased",
+    });
+    await world.clock.advance(2_000);
+    expect(await claimParcel(world.sql, await world.onlyParcel(), 1_000)).toMatchObject({ outcome: "ended" });
+    await world.clock.advance(70 * second);
+    await world.tick();
+    await world.work();
+    if (first.outcome !== "pulses") throw new Error(first.outcome);
+    const settled = await world.sql`
+      select settled from carillon.settle_pulses(${first.id}, ${first.fence}, 1, '{}', '{}', null, null, '{}', '{}', null, null, '{}', '{}')`;
+    expect(settled).toEqual([{ settled: false }]);
+    expect(world.sent).toHaveLength(1);
+  });
+
+  test("sends nothing of a second for which nobody came within two minutes, and that is told", async () => {
+    await world.store([{ id: 1, every: 600, offset: 20 }]);
+    await world.tick();
+    await world.clock.setNow(at(20 * second + 2 * minute + 1));
+    await world.work();
+    expect(world.sent).toEqual([]);
+    expect(await world.sql`select from_at, to_at, reason from carillon.pulses_passed`).toEqual([
+      { from_at: at(20 * second), to_at: at(20 * second), reason: "late" },
+    ]);
+    expect(await world.sql`select from carillon.parcels where pulse_at < carillon.clock()`).toEqual([]);
+  });
+
+  test("reads who beats page by page, by number and by what they say", async () => {
+    await world.storeMany(5_000, { every: 60, offset: 20 });
+    await world.storeMany(300, { every: 30, offset: 20, first: 100_001, text: "x".repeat(20_000) });
+    await world.runSeconds(20);
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(5_300);
+    expect(world.sent).toHaveLength(5_300);
+    expect(world.calls.length).toBeGreaterThanOrEqual(6);
+    expect(Math.max(...world.calls)).toBeLessThanOrEqual(2_000);
+  });
+
+  test("hands on what it has no time for", async () => {
+    await world.storeMany(5_000, { every: 60, offset: 20 });
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    await world.work(9_000);
+    expect(world.sent.length).toBe(5_000);
+    expect(new Set(world.sent.map(({ id }) => id)).size).toBe(5_000);
+    expect(world.calls).toEqual([2_000, 2_000, 1_000]);
+  });
+});
+
+describe("a target that does not take pulses", () => {
+  test("keeps none from going to the others, and gets its own later, by themselves", async () => {
+    await world.store([
+      { id: 1, every: 600, offset: 20, queue: "gone" },
+      { id: 17, every: 600, offset: 20, queue: "there" },
+    ]);
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    world.fate = (queue) => (queue === "gone" ? failed("not now") : "taken");
+    await world.work();
+    expect(world.sent.map(({ id }) => id.split("-")[0])).toEqual(["17"]);
+    expect(world.log.lines.map(({ event }) => event)).toEqual(["pulse.failed"]);
+    world.fate = () => "taken";
+    await world.clock.advance(6 * second);
+    await world.work();
+    expect(world.sent.map(({ id }) => id.split("-")[0])).toEqual(["17", "1"]);
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("is asked again within the work, and then six times, later and later; then they are given up, told and counted", async () => {
+    await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    world.fate = () => failed("never");
+    const asked: number[] = [];
+    for (let step = 0; step < 300 && asked.length < 6; step++) {
+      const before = world.calls.length;
+      await world.work();
+      if (world.calls.length > before) {
+        asked.push(Math.floor((world.clock.now().getTime() - at(0).getTime()) / second));
+        expect(world.calls.length - before).toBe(3);
+      }
+      await world.clock.advance(second);
+    }
+    // And what it waits within the work.
+    const pauses = asked.slice(1).map((each, index) => each - (asked[index] ?? 0));
+    expect(pauses.map((each, index) => each - 5 * 2 ** index)).toEqual(
+      pauses.map(() => expect.toBeOneOf([0, 1])),
+    );
+    expect(asked).toHaveLength(6);
+    expect(
+      await world.sql`select from_at, reason, count, target_id is not null as named from carillon.pulses_passed`,
+    ).toEqual([{ from_at: at(20 * second), reason: "failed", count: "3", named: true }]);
+    expect(world.log.lines.at(-1)).toMatchObject({ event: "pulse.given-up", fields: { pulses: 3 } });
+    await world.tick();
+    expect(
+      await world.sql`select sum(pulses)::int as pulses, sum(pulses_lost)::int as lost from carillon.minutes`,
+    ).toEqual([{ pulses: 0, lost: 3 }]);
+  });
+
+  test("and never will is not asked again", async () => {
+    await world.storeMany(3, { every: 600, offset: 20 });
+    await world.tick();
+    await world.clock.setNow(at(20 * second));
+    world.fate = () => failed("one of our own", true);
+    await world.work();
+    expect(world.calls).toEqual([3]);
+    expect(await world.sql`select reason, count from carillon.pulses_passed`).toEqual([
+      { reason: "refused", count: "3" },
+    ]);
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+    expect(world.log.lines).toMatchObject([{ event: "pulse.given-up", fields: { error: "one of our own" } }]);
+  });
+});
+
+test("what was sent is counted, with how late it was", async () => {
+  await world.storeMany(40, { every: 60, offset: 20 });
+  await world.tick();
+  await world.clock.setNow(at(20 * second + 500));
+  await world.work();
+  await world.tick();
+  expect(await world.sql`select pulses, pulses_lost from carillon.minutes where pulses > 0`).toEqual([
+    { pulses: "40", pulses_lost: "0" },
+  ]);
+  expect(await world.sql`select bucket, pulses from carillon.minute_pulse_lateness`).toEqual([
+    { bucket: 1 + Math.floor(Math.log(500) / Math.log(1.1)), pulses: "40" },
+  ]);
+});
