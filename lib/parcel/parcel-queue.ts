@@ -4,8 +4,14 @@ import type { Log } from "../log/log.ts";
 
 export type QueueClass = "fast" | "slow";
 
-/** Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. */
+/**
+ * Jobs of so many together travel in one parcel: many cheap deliveries, few that may take long. What a tick packs for a slow target whose
+ * jobs are known to be quick is larger: `carillon.parcel_jobs`.
+ */
 export const parcelMax: Readonly<Record<QueueClass, number>> = { fast: 250, slow: 10 };
+
+/** Of a slow parcel so many jobs are under way at once at most, however many it holds: `carillon.side_by_side()`. */
+export const sideBySideMax = 10;
 
 /** A parcel to be handed to its queue so that it arrives when it is ready. */
 export interface OutgoingParcel {

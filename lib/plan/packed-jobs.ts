@@ -17,14 +17,17 @@ const sentAtOnce = 4;
  */
 export function packedJobs(tx: Tx, shard: number, now: Date): postgres.PendingQuery<postgres.Row[]> {
   return tx`
+    sizes as materialized (
+      select t.id, carillon.parcel_jobs(o.queue, t.concurrency, t.rate_count, t.rate_ms, t.cost_ms) as jobs, t.rate_count is not null as rated
+      from (select distinct queue, target_id from occurrences where target_id is not null) o join carillon.targets t on t.id = o.target_id
+    ),
     numbered as (
       select o.*, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
         (row_number() over (partition by o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch')
             order by o.occurrence, o.schedule_id) - 1)
-          / case when l.id is not null then carillon.parcel_jobs(o.queue, l.concurrency, l.rate_count, l.rate_ms)
-            when o.queue = 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as seat,
-        case when l.rate_count is not null then o.target_id end as rated
-      from occurrences o left join limits l on l.id = o.target_id where not o.passed
+          / coalesce(z.jobs, case o.queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end) as seat,
+        case when z.rated then o.target_id end as rated
+      from occurrences o left join sizes z on z.id = o.target_id where not o.passed
     ),
     packed as materialized (
       select nextval('carillon.parcels_id_seq') as id, g.* from (

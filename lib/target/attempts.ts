@@ -2,6 +2,7 @@ import { durationMs } from "../cadence/duration.ts";
 import type { Clock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { type Delivery, type DeliveryContext, failed } from "./delivery.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 /** Why the signal of an attempt aborts. */
 export class AttemptStopped extends Error {
@@ -14,11 +15,14 @@ export class AttemptStopped extends Error {
   }
 }
 
+/** Without a reason of ours each abort makes an error, with its stack. */
+const attemptOver = "The attempt is over.";
+
 /** What is left of an attempt's time before the invocation ends: to settle what it did. */
 export const settleMs = 3_000;
 
 /**
- * Runs the attempts of jobs side by side, at most `slots` at once, each within its schedule's timeout. Nobody waits for one that
+ * Runs the attempts of jobs side by side, `slots` at most at once, each within its schedule's timeout. Nobody waits for one that
  * goes on after its signal has aborted. What did not come to start in time is handed back.
  */
 export async function eachAttempt<Job extends ClaimedJob>(
@@ -28,12 +32,9 @@ export async function eachAttempt<Job extends ClaimedJob>(
   attempt: (job: Job, signal: AbortSignal) => Promise<Delivery>,
 ): Promise<Delivery[]> {
   const deliveries: Delivery[] = jobs.map(() => ({ kind: "back" }));
-  const waiting = jobs.entries();
-  const runNext = async () => {
-    for (const [index, job] of waiting)
-      deliveries[index] = await boundedAttempt(job, context, clock, attempt);
-  };
-  await Promise.all(Array.from({ length: Math.min(context.slots, jobs.length) }, runNext));
+  await sideBySide([...jobs.entries()], context.slots, clock, async ([index, job]) => {
+    deliveries[index] = await boundedAttempt(job, context, clock, attempt);
+  });
   return deliveries;
 }
 
@@ -59,13 +60,14 @@ export async function boundedAttempt<Job extends ClaimedJob>(
   };
   const onOutside = () => stopFor(outside.reason);
   outside.addEventListener("abort", onOutside, { once: true });
-  void clock
-    .sleep(Math.min(timeoutMs, roomMs), over.signal)
-    .then(() => stopFor(timeUp(job, timeoutMs, roomMs)));
+  void clock.sleep(Math.min(timeoutMs, roomMs), over.signal).then(() => {
+    // Nearly every attempt is over before its time: an error that nobody sees costs more than all else here.
+    if (!over.signal.aborted) stopFor(timeUp(job, timeoutMs, roomMs));
+  });
   try {
     return await Promise.race([attempt(job, stop.signal).catch(failed), stopped.promise]);
   } finally {
-    over.abort();
+    over.abort(attemptOver);
     outside.removeEventListener("abort", onOutside);
   }
 }

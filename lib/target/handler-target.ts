@@ -9,6 +9,7 @@ import type { HandlerTarget } from "../schedule/target-shape.ts";
 import { AttemptStopped, boundedAttempt } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, failed } from "./delivery.ts";
 import { attemptRun, type HandlerAttemptDeps, type HandlerRun } from "./handler-attempt.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 export interface HandlerTargetDeps extends HandlerAttemptDeps {
   handlers: readonly JobHandler[];
@@ -39,14 +40,10 @@ export function handlerTarget(
   return async (jobs, context) => {
     const deliveries = jobs.map((job) => refusal(byName.get(job.target.handler), job));
     const runs = runsOf(jobs, byName, (index) => deliveries[index] === undefined);
-    const waiting = runs.values();
-    const runNext = async () => {
-      for (const run of waiting) {
-        const ended = await boundedRun(deps, run, context, accept);
-        for (const [position, index] of run.indexes.entries()) deliveries[index] = ended[position];
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(context.slots, runs.length) }, runNext));
+    await sideBySide(runs, context.slots, deps.clock, async (run) => {
+      const ended = await boundedRun(deps, run, context, accept);
+      for (const [position, index] of run.indexes.entries()) deliveries[index] = ended[position];
+    });
     return deliveries.map((delivery) => delivery ?? { kind: "back" });
   };
 }
@@ -93,7 +90,8 @@ async function boundedRun(
   const longest = jobs.reduce((a, b) =>
     (durationMs(b.timeout) ?? 0) > (durationMs(a.timeout) ?? 0) ? b : a,
   );
-  const stops = AbortSignal.any(jobs.map((job) => context.signalOf(job)));
+  const signals = jobs.map((job) => context.signalOf(job));
+  const [stops = AbortSignal.any([])] = signals.length === 1 ? signals : [AbortSignal.any(signals)];
   const answered: Delivery = { kind: "done" };
   let ended: Delivery[] = [];
   const delivery = await boundedAttempt(

@@ -25,8 +25,17 @@ export async function rollUp(sql: Sql, timeIsUp: () => boolean): Promise<RolledU
     sum.missed += row?.missed ?? 0;
     sum.cancelled += row?.cancelled ?? 0;
   }
+  await rollUpWork(sql, timeIsUp);
   await forgetMinutes(sql);
   return sum;
+}
+
+/** What jobs have cost their targets: what is packed from now on follows it. */
+async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
+  for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
+    const [row] = await sql<{ taken: number }[]>`select carillon.roll_up_work(${rowsMax}) as taken`;
+    taken = row?.taken ?? 0;
+  }
 }
 
 async function forgetMinutes(sql: Sql): Promise<void> {

@@ -27,6 +27,7 @@ export function signsOfLife(
 ): Life {
   // Made when somebody asks: a parcel of 250 quick deliveries asks for none.
   const stops = new Map<string, AbortController>();
+  let own: ReadonlySet<string> | undefined;
   const reasons = new Map<string, AttemptStopped>();
   let lost: AttemptStopped | undefined;
   const over = new AbortController();
@@ -59,7 +60,8 @@ export function signsOfLife(
       const id = jobId(job);
       const known = stops.get(id);
       if (known !== undefined) return known.signal;
-      if (!parcel.jobs.some((own) => jobId(own) === id)) throw new Error(`Job ${id} is not of this parcel.`);
+      own ??= new Set(parcel.jobs.map(jobId));
+      if (!own.has(id)) throw new Error(`Job ${id} is not of this parcel.`);
       const stop = new AbortController();
       stops.set(id, stop);
       const reason = reasons.get(id) ?? lost;

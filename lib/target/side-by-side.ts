@@ -1,0 +1,30 @@
+import type { Clock } from "../clock.ts";
+import { sideBySideMax } from "../parcel/parcel-queue.ts";
+
+/**
+ * A parcel is packed to be through in a small part of this. Where its jobs take longer than they did, what has not started by then goes
+ * back: others take it on, and what is done is written down.
+ */
+export const turnMs = 5_000;
+
+/** Works items a few at a time, at most `slots`; once the turn is over, no more of them start. */
+export async function sideBySide<Item>(
+  items: readonly Item[],
+  slots: number,
+  clock: Clock,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const places = Math.min(slots, sideBySideMax, items.length);
+  const until = clock.now().getTime() + turnMs;
+  const waiting = items.values();
+  let begun = 0;
+  const lane = async () => {
+    for (const item of waiting) {
+      // The first ones always start: else a parcel could go back and forth for ever.
+      if (begun >= places && clock.now().getTime() >= until) return;
+      begun += 1;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: places }, lane));
+}

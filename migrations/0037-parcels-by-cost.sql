@@ -1,0 +1,282 @@
+-- carillon: back to 33
+-- How many jobs of a slow target travel together follows what its jobs have cost lately: many quick ones, few that take long.
+
+alter table carillon.targets
+  -- So many milliseconds a job has kept one of a worker's places lately; null where none has yet. Whatever else one does besides its
+  -- jobs, and the wait for its slowest, is shared out among them.
+  add column cost_ms real;
+
+-- What that is made from: one row for each settled parcel of the slow queue, only inserted, until a tick rolls them up.
+create table carillon.target_work (
+  target_id int not null,
+  jobs int not null,
+  -- The time from claim to settle, times the places that it took.
+  ms float8 not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1);
+
+-- Of a slow parcel so many jobs are under way at once at most, as the worker has it (sideBySide in lib/parcel/parcel-queue.ts).
+create function carillon.side_by_side() returns int language sql immutable parallel safe as $$ select 10 $$;
+
+-- So many jobs of a target travel together: of a slow one as many as take half a second in the places that they may have. Fewer than
+-- there are places would be done no sooner. What nobody knows the cost of fills the places once.
+create function carillon.parcel_jobs(p_queue carillon.queue_class, p_concurrency int, p_rate_count int, p_rate_ms int, p_cost_ms real) returns int
+  language sql immutable parallel safe
+  as $$
+    select greatest(1, least(250, case
+        when p_queue = 'fast' then p_concurrency
+        when p_cost_ms is null then carillon.side_by_side()
+        else greatest(p.places, floor(least(p.places * 500 / greatest(p_cost_ms, 0.001), 250))) end,
+      p_rate_count::bigint * 1000 / p_rate_ms))::int
+    from (select least(carillon.side_by_side(), p_concurrency) as places) p
+  $$;
+
+-- Moves the cost of targets on by what was worked since, at most p_max rows of it; a hundred jobs weigh as much as all before them.
+-- Who is locked is left: others come. Returns how many rows it took.
+create function carillon.roll_up_work(p_max int) returns int
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_taken int;
+begin
+  with taken as materialized (
+    delete from carillon.target_work w
+    where w.ctid = any (array(select p.ctid from carillon.target_work p limit p_max for update skip locked))
+    returning w.target_id, w.jobs, w.ms
+  ), worked as materialized (
+    select t.target_id, sum(t.jobs) as jobs, sum(t.ms) / sum(t.jobs) as cost_ms from taken t group by t.target_id
+  ), free as materialized (
+    select t.id from carillon.targets t where t.id in (select w.target_id from worked w) order by t.id for update skip locked
+  ), moved as (
+    update carillon.targets t set cost_ms = coalesce(t.cost_ms + (w.cost_ms - t.cost_ms) * w.jobs / (w.jobs + 100), w.cost_ms)
+    from worked w join free f on f.id = w.target_id where t.id = w.target_id
+  )
+  select count(*) into v_taken from taken;
+  return v_taken;
+end $$;
+
+-- As in 0020; of a slow parcel a few jobs are under way at once, however many it holds.
+create or replace function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
+  returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_target carillon.targets;
+  v_parcels bigint;
+  v_slots bigint;
+  v_from timestamptz;
+  v_job_ms float8;
+begin
+  select t.* into v_target from carillon.targets t where t.id = p_target;
+  select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
+  v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
+  v_slots := v_target.concurrency - v_slots;
+  v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
+  v_from := greatest(p_now, v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
+  if v_parcels <= 0 or v_slots <= 0 then return; end if;
+
+  return query
+    with first as materialized (
+      select d.* from carillon.due_turns(p_target, p_now, v_parcels) d
+    ), placed as materialized (
+      -- Of a slow one a few are under way at once, of a fast one all.
+      select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
+      from first f join carillon.parcels p on p.id = f.id
+      cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
+      window place as (order by f.turn_at, f.id)
+    ), starting as materialized (
+      select l.id, l.jobs, least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
+        case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at
+      from placed l where coalesce(l.slots_ahead < v_slots, true)
+    ), granted as materialized (
+      select s.* from starting s where s.start_at <= p_now + interval '2 minutes'
+    ), moved_on as (
+      update carillon.targets t set next_at = v_from - v_target.slipped_ms * interval '1 millisecond' + g.jobs * v_job_ms * interval '1 millisecond'
+      from (select sum(jobs) as jobs from granted) g where t.id = p_target and v_job_ms is not null and g.jobs > 0
+    )
+    update carillon.parcels p set turn = 'granted', slots = g.slots, ready_at = g.start_at, offers = 0,
+      slot_at = case when v_job_ms is not null then g.start_at - v_target.slipped_ms * interval '1 millisecond' end,
+      offer_at = greatest(p_now + interval '20 seconds', g.start_at - interval '150 seconds')
+    from granted g where p.id = g.id
+    returning p.id, p.queue, p.ready_at;
+end $$;
+
+-- As in 0020; a slow parcel that is much larger than the cost of its jobs allows by now is split, and takes places for a few.
+create or replace function carillon.enter_target(p_parcel carillon.parcels, p_window int, p_now timestamptz)
+  returns table (outcome text, wait_ms int, slots int, freed bigint, freed_queue carillon.queue_class)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_target carillon.targets;
+  v_now timestamptz;
+  v_size int;
+  v_most int;
+  v_at_once int;
+  v_jobs int := cardinality(p_parcel.occurrences);
+  v_start_at timestamptz;
+  v_took interval;
+  v_slots int;
+  v_turn record;
+begin
+  select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
+  if p_window is null and v_target.concurrency is null and v_target.rate_count is null and p_parcel.turn is null then
+    return query select 'enter', 0, null::int, null::bigint, null::carillon.queue_class;
+    return;
+  end if;
+  perform carillon.lock_target(p_parcel.target_id);
+  v_now := carillon.clock();
+  update carillon.targets t set share = p_window where t.id = p_parcel.target_id and t.share is distinct from p_window and p_window is not null;
+  select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
+  v_size := carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, v_target.cost_ms);
+  -- A cost that has risen a little splits nothing that was packed by the one before; a limit always does.
+  v_most := least(case when v_target.cost_ms is null then 1 else 2 end * v_size,
+    carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, 0));
+  v_at_once := case p_parcel.queue when 'fast' then v_most else carillon.side_by_side() end;
+
+  if p_parcel.turn = 'granted' then
+    v_slots := p_parcel.slots;
+    v_start_at := p_parcel.slot_at + v_target.slipped_ms * interval '1 millisecond';
+    v_took := carillon.rate_time(v_target, case when v_jobs > v_most then v_size else v_jobs end);
+    -- Whoever comes late to a start takes the next there is, and all behind are later by that: else they would overtake, or be too many at
+    -- once.
+    if v_start_at <= v_now and v_target.busy_until > v_now + carillon.rate_slack(v_took) then
+      update carillon.targets t set slipped_ms = t.slipped_ms + (extract(epoch from t.busy_until - v_start_at) * 1000)::bigint
+      where t.id = p_parcel.target_id;
+      v_start_at := v_target.busy_until;
+    elsif v_start_at < v_now - carillon.rate_slack(v_took) then
+      update carillon.targets t set slipped_ms = t.slipped_ms + (extract(epoch from v_now - v_start_at) * 1000)::bigint
+      where t.id = p_parcel.target_id;
+    end if;
+  else
+    if v_jobs > v_most then
+      perform carillon.split_parcel(p_parcel, v_size, v_size);
+      v_jobs := v_size;
+    end if;
+    v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
+    if v_slots > v_at_once then v_slots := v_at_once; end if;
+    if v_slots is null then
+      update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
+        offer_at = 'infinity', lease_until = null, claimed_at = null
+      where p.id = p_parcel.id;
+      for v_turn in select g.* from carillon.grant_turns(p_parcel.target_id, v_now, 200) g loop
+        if v_turn.id = p_parcel.id then
+          v_start_at := v_turn.ready_at;
+        else
+          return query select 'freed', (extract(epoch from v_turn.ready_at - v_now) * 1000)::int, null::int, v_turn.id, v_turn.queue;
+        end if;
+      end loop;
+      select p.slots::int into v_slots from carillon.parcels p where p.id = p_parcel.id;
+      if v_slots is null then
+        return query select 'held', 0, null::int, null::bigint, null::carillon.queue_class;
+        return;
+      end if;
+    end if;
+  end if;
+  if v_start_at > v_now then
+    update carillon.parcels p set ready_at = v_start_at, offer_at = greatest(v_now + interval '20 seconds', v_start_at - interval '150 seconds'),
+      lease_until = null, claimed_at = null
+    where p.id = p_parcel.id;
+    return query select 'early', ceil(extract(epoch from v_start_at - v_now) * 1000)::int, null::int, null::bigint, null::carillon.queue_class;
+    return;
+  end if;
+  -- Slow ones are begun one after the other, so many at once; fast ones leave together.
+  if v_jobs > least(v_most, case p_parcel.queue when 'fast' then v_slots end) then
+    v_jobs := least(v_size, case p_parcel.queue when 'fast' then v_slots end);
+    perform carillon.split_parcel(p_parcel, v_jobs, v_size);
+  end if;
+  update carillon.targets t set busy_until = greatest(t.busy_until, v_now) + carillon.rate_time(t, v_jobs)
+  where t.id = p_parcel.target_id and t.rate_count is not null;
+  update carillon.parcels p set turn = null, slots = v_slots, slot_at = null, claimed_at = v_now,
+    turn_at = coalesce(p.turn_at, carillon.turn_place(p_parcel.ready_at, p.priority)),
+    lease_until = p_parcel.lease_until + (v_now - p_parcel.claimed_at), offer_at = p_parcel.lease_until + (v_now - p_parcel.claimed_at)
+  where p.id = p_parcel.id;
+  return query select 'enter', 0, v_slots, null::bigint, null::carillon.queue_class;
+end $$;
+
+-- As in 0030; what a slow parcel has taken is noted for its target.
+create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, p_notify text[] default null, p_occurrences timestamptz[] default null,
+    p_schedule_ids bigint[] default null, p_kinds carillon.job_kind[] default null, p_ns int[] default null, p_outcomes text[] default null,
+    p_at timestamptz[] default null, p_retry_ms bigint[] default null, p_errors text[] default null, p_classes text[] default null,
+    p_stacks text[] default null, p_reasons text[] default null, p_holds text[] default null, p_versions int[] default null)
+  returns table (settled boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_parcel carillon.parcels;
+begin
+  if 'again' = any(p_outcomes) then perform carillon.share_gates(p_schedule_ids); end if;
+  v_now := carillon.clock();
+  delete from carillon.parcels p where p.id = p_parcel and p.fence = p_fence returning p.* into v_parcel;
+  return query select v_parcel.id is not null, null::bigint, null::carillon.queue_class, null::timestamptz;
+  if v_parcel.id is null then return; end if;
+
+  if p_outcomes is null then
+    with updated as (
+      update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, parcel_id = null, ready_at = null, error = null,
+        started_at = coalesce(j.started_at, v_parcel.claimed_at), finished_at = v_now
+      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+        and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
+      returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at
+    ), tallied as (
+      -- Most jobs of a parcel are due at the same instant: by those first, and their few buckets then.
+      insert into carillon.tallies (at, succeeded, late_buckets, late_jobs)
+      select v_now, sum(t.jobs), array_agg(t.bucket) filter (where t.bucket is not null), array_agg(t.jobs) filter (where t.bucket is not null)
+      from (
+        select case when d.first and v_parcel.owed is not true then carillon.lateness_bucket(v_parcel.claimed_at - d.due_at) end as bucket,
+          sum(d.jobs)::int as jobs
+        from (select u.due_at, u.attempt = 1 as first, count(*) as jobs from updated u group by 1, 2) d group by 1
+      ) t having count(*) > 0
+    )
+    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome)
+    select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, v_parcel.claimed_at, v_now, 'succeeded'
+    from updated u where u.attempt > 1;
+    if 'succeeded' = any(p_notify) then
+      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+      select 'succeeded', j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, v_now, v_now + interval '30 seconds'
+      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
+      join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+        and j.n = coalesce(k.n, 0) and j.state = 'succeeded' and j.finished_at = v_now;
+    end if;
+    -- Nearly always there is none at all.
+    if exists (select from carillon.failure_runs) then
+      delete from carillon.failure_runs f using unnest(v_parcel.schedule_ids) k (schedule_id) where f.schedule_id = k.schedule_id;
+    end if;
+  else
+    return query select true, w.id, w.queue, w.ready_at
+      from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,
+        p_classes, p_stacks, p_reasons, p_holds, p_versions, p_notify, false) w;
+  end if;
+
+  if v_parcel.target_id is not null then
+    if v_parcel.queue = 'slow' then
+      insert into carillon.target_work (target_id, jobs, ms)
+      select v_parcel.target_id, w.jobs,
+        extract(epoch from v_now - v_parcel.claimed_at) * 1000 * least(w.jobs, coalesce(v_parcel.slots, carillon.side_by_side()))
+      from (select cardinality(v_parcel.occurrences) - cardinality(array_positions(coalesce(p_outcomes, '{}'), 'back')) as jobs) w
+      where w.jobs > 0;
+    end if;
+    return query select true, f.id, f.queue, f.ready_at from carillon.leave_target(v_parcel, v_now) f;
+  end if;
+  if v_parcel.laned then
+    return query select true, f.id, f.queue, v_now
+      from carillon.leave_lanes(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns, v_now) f;
+  end if;
+end $$;
+
+revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int)
+  from public;
+grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
+grant execute on function carillon.roll_up_work(int) to carillon_tick;
