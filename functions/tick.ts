@@ -35,7 +35,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     retentionDays: integer(env, "RETENTION_DAYS", tickDefaults.retentionDays, jobRetention),
     archives: flag(env, "ARCHIVES"),
     // Nought is for ever.
-    auditRetentionDays: integer(env, "AUDIT_RETENTION_DAYS", auditRetention.byDefault, auditRetention) || null,
+    auditRetentionDays:
+      integer(env, "AUDIT_RETENTION_DAYS", auditRetention.byDefault, auditRetention) || null,
   };
   const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });
@@ -51,7 +52,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
       const { rolledUp, ...done } = ticked;
       log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...done, ms });
       // What stands is measured by one of a minute's ticks, how long they take by each.
-      if (share.share === 0) await measureTick({ sql, log, metrics }, { rolledUp, ms });
+      const archive = settings.archives ? settings : null;
+      if (share.share === 0) await measureTick({ sql, log, metrics }, { rolledUp, ms, archive });
       else metrics.write({ TickMs: ms });
       return ticked;
     },

@@ -10,7 +10,15 @@ import { bundledInstead, requireForModules } from "./function-format.ts";
 
 const root = path.join(import.meta.dirname, "..");
 const dist = path.join(root, "dist");
-const entries: readonly FunctionEntry[] = ["tick", "worker", "api", "ingest", "migrate", "webhook"];
+const entries: readonly FunctionEntry[] = [
+  "tick",
+  "worker",
+  "api",
+  "ingest",
+  "migrate",
+  "webhook",
+  "archive",
+];
 const source = (entry: FunctionEntry) => path.join(root, "functions", `${entry}.ts`);
 
 /** As they are deployed: what the construct asks of the bundles that are made at synth. */

@@ -4,6 +4,7 @@ import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
+import { Archive } from "./archive.ts";
 import { checkConnectionBudget, maxConnections } from "./connection-budget.ts";
 import { Database } from "./database.ts";
 import { checkDatabaseSettings } from "./database-settings.ts";
@@ -59,7 +60,11 @@ export class Carillon extends Construct {
     });
     const metrics = new Metrics(settings.metricsNamespace);
 
-    const network = new Network(this, "Network", { ...settings, vpc, subnets });
+    const archive =
+      settings.archiveBucket === undefined
+        ? undefined
+        : { bucket: settings.archiveBucket, prefix: settings.archivePrefix };
+    const network = new Network(this, "Network", { ...settings, vpc, subnets, archive });
     const database = new Database(this, "Database", {
       network,
       settings,
@@ -108,6 +113,17 @@ export class Carillon extends Construct {
     for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
     const working = { api, ingest, tick, fast, slow, fastWorker, slowWorker };
     watchOver(this, { settings, alarms, metrics, database, ...working });
+    if (archive !== undefined) {
+      const archiving = new Archive(this, "Archive", {
+        ...settings,
+        ...shared,
+        place: archive,
+        tick,
+        alarms,
+        metrics,
+      });
+      archiving.node.addDependency(migration);
+    }
     if (settings.tracing) traceAll(this);
 
     // A release's code meets a database of that release; when the stack goes, whatever queries goes first.

@@ -3,7 +3,7 @@ import type { Settings } from "./settings.ts";
 
 type Concurrency = Pick<
   Settings,
-  "ticks" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst"
+  "ticks" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst" | "archiveBucket"
 >;
 export type BudgetSettings = Concurrency &
   Pick<
@@ -44,13 +44,14 @@ export function maxConnections(settings: BudgetSettings): number {
 
 /** How many connections there may be when every function runs as often at once as the settings allow. */
 export function connectionsAtMost(settings: Concurrency): number {
-  const { api, tick, worker, handlers, ingest, migration } = functionConnections;
+  const { api, tick, worker, handlers, ingest, archive, migration } = functionConnections;
   return (
     settings.apiRequestBurst * api +
     MINUTES_AT_ONCE * settings.ticks * tick +
     settings.fastConcurrency * worker +
     settings.slowConcurrency * (worker + handlers) +
     settings.ingestConcurrency * ingest +
+    (settings.archiveBucket === undefined ? 0 : archive) +
     migration
   );
 }

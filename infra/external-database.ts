@@ -34,6 +34,7 @@ export function externalDatabase(scope: Construct, settings: Settings): Database
     carillon_handler: secret("carillon_handler"),
     carillon_ingest: secret("carillon_ingest"),
     carillon_api: secret("carillon_api"),
+    carillon_archive: secret("carillon_archive"),
   };
   return {
     host: known.databaseHost,

@@ -3,7 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundledInstead } from "./function-format.ts";
 
-export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook";
+export type FunctionEntry = "tick" | "worker" | "api" | "ingest" | "migrate" | "webhook" | "archive";
 
 /** The repository; in the package, its folder `dist`, in which things have the same places. */
 const root = fileURLToPath(new URL("..", import.meta.url));

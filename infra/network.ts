@@ -2,6 +2,7 @@ import { Annotations } from "aws-cdk-lib";
 import {
   CfnSecurityGroup,
   CfnSecurityGroupEgress,
+  GatewayVpcEndpointAwsService,
   InterfaceVpcEndpoint,
   type ISubnet,
   type IVpc,
@@ -11,8 +12,10 @@ import {
   SubnetType,
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
+import { AnyPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
+import { type ArchivePlace, archiveStatement } from "./archive-place.ts";
 import { chosenEndpoints, type EndpointsWanted, endpoints } from "./endpoints.ts";
 import { type EndpointName, endpointNames } from "./settings/network.ts";
 
@@ -40,6 +43,8 @@ export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
   readonly vpcSubnetIds: readonly string[];
   /** The zones of these subnets, in the same order. */
   readonly vpcAvailabilityZones: readonly string[];
+  /** Where in S3 old days go. Default: nowhere. */
+  readonly archive?: ArchivePlace | undefined;
 }
 
 /** Where in a VPC functions and the database stand. */
@@ -99,8 +104,11 @@ export class Network extends Construct {
     this.place = place;
 
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
-    // What has no endpoint of ours is reached by those that the VPC has, or by its NAT gateway: we know the address of neither.
-    if (brought !== undefined && chosen.length < endpointNames.length) {
+    if (brought === undefined && props.archive !== undefined) this.makeWayToArchive(vpc, props.archive);
+    // What has no endpoint of ours is reached by those that the VPC has, or by its NAT gateway: we know the address of neither. Nor those of
+    // S3, to which a gateway leads.
+    const elsewhere = brought !== undefined && chosen.length < endpointNames.length;
+    if (elsewhere || props.archive !== undefined) {
       // Apart from the group, whose own rule lets nothing out.
       new CfnSecurityGroupEgress(this, "FunctionsToAws", {
         groupId: place.functions.securityGroupId,
@@ -152,6 +160,13 @@ export class Network extends Construct {
     );
     // The class and its interface differ in whether an absent property may be undefined, which nothing but the compiler sees.
     return vpc as IVpc;
+  }
+
+  /** A gateway is a route and costs nothing; through this one, whoever asks, S3 takes the archive's objects and does nothing else. */
+  private makeWayToArchive(vpc: IVpc, archive: ArchivePlace): void {
+    vpc
+      .addGatewayEndpoint("S3", { service: GatewayVpcEndpointAwsService.S3 })
+      .addToPolicy(archiveStatement(this, archive).copy({ principals: [new AnyPrincipal()] }));
   }
 
   private makeEndpoints(place: Place, chosen: readonly EndpointName[], subnets: ISubnet[]): void {

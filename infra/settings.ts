@@ -4,6 +4,7 @@ import { apiSettings } from "./settings/api.ts";
 import { databaseSettings } from "./settings/database.ts";
 import { networkSettings } from "./settings/network.ts";
 import { operationsSettings } from "./settings/operations.ts";
+import { retentionSettings } from "./settings/retention.ts";
 import { stackSettings } from "./settings/stack.ts";
 import { fitTogether, targetsSettings } from "./settings/targets.ts";
 import { workSettings } from "./settings/work.ts";
@@ -14,6 +15,7 @@ export const settingsShape = z
     ...databaseSettings,
     ...networkSettings,
     ...workSettings,
+    ...retentionSettings,
     ...apiSettings,
     ...targetsSettings,
     ...operationsSettings,

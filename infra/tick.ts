@@ -38,6 +38,8 @@ export interface TickProps {
   readonly ticks: number;
   /** How many days of jobs it keeps. */
   readonly jobRetentionDays: number;
+  /** How many days of the audit it keeps; 0 for all. */
+  readonly auditRetentionDays: number;
   readonly metrics: Metrics;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
@@ -76,6 +78,7 @@ export class Tick extends Construct {
     props.targets.tell(fn);
     props.webhooks.tell(fn);
     fn.addEnvironment("RETENTION_DAYS", String(props.jobRetentionDays));
+    fn.addEnvironment("AUDIT_RETENTION_DAYS", String(props.auditRetentionDays));
 
     // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
     fn.configureAsyncInvoke(asEventsGo);

@@ -333,7 +333,8 @@ begin
   return next;
 end $$;
 
--- Forgets the oldest of the audit, up to p_max entries. They lie in the order in which they were written, so that only the first are looked at.
+-- Forgets the oldest of the audit, up to p_max entries, and none of the last thirty days whatever it is asked: who did what is not the tick's to hide.
+-- They lie in the order in which they were written, so that only the first are looked at.
 create function carillon.purge_audit(p_before timestamptz, p_max int) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -342,7 +343,7 @@ declare
   v_gone int;
 begin
   delete from carillon.audit a
-  where a.id = any (array(select o.id from carillon.audit o order by o.id limit p_max)) and a.at < p_before;
+  where a.id = any (array(select o.id from carillon.audit o order by o.id limit p_max)) and a.at < least(p_before, carillon.clock() - interval '30 days');
   get diagnostics v_gone = row_count;
   return v_gone;
 end $$;

@@ -18,7 +18,7 @@ const order = [
   ["plan"],
   ["target"],
   ["lifecycle"],
-  ["audit", "canary", "client", "command", "stats"],
+  ["archive", "audit", "canary", "client", "command", "retention", "stats"],
   ["ingest"],
   ["inbox"],
   ["tick", "worker", "api"],

@@ -16,7 +16,7 @@ describe("the runbook", () => {
   beforeAll(() => {
     const runbookUrl = "https://wiki.example.com/runbook";
     // Each kind of database has alarms of its own.
-    linked = [{}, { database: "aurora", databaseProxy: true }]
+    linked = [{}, { database: "aurora", databaseProxy: true, archiveBucket: "ledger" }]
       .flatMap((settings) => synthesised({ ...settings, runbookUrl }).ofType("AWS::CloudWatch::Alarm"))
       .map(([, { Properties }]) => String(Properties["AlarmDescription"]))
       .map((description) => / https:\/\/wiki\.example\.com\/runbook#([a-z-]+)$/.exec(description)?.[1] ?? "");

@@ -10,7 +10,8 @@ const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z
 const template = z.object({ Resources: z.record(z.string(), resource) });
 type Resource = z.infer<typeof resource>;
 
-const endpoint = z.object({ SubnetIds: z.array(z.unknown()) });
+/** A gateway stands in no subnet, and costs nothing. */
+const endpoint = z.object({ SubnetIds: z.array(z.unknown()).default([]) });
 const webAcl = z.object({ Rules: z.array(z.unknown()).default([]) });
 
 const hours = 730;

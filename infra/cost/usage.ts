@@ -5,6 +5,7 @@ const target = z.object({ Arn: z.unknown() });
 const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
 const template = z.object({ Resources: z.record(z.string(), resource) });
 const rule = z.object({ ScheduleExpression: z.unknown(), Targets: z.array(target).default([]) });
+const eachMinute = "cron(* * * * ? *)";
 const fn = z.object({
   TracingConfig: z.object({ Mode: z.string() }).optional(),
   Environment: z
@@ -37,7 +38,7 @@ export function usageOf(synthesised: unknown): Usage {
   const rules = ofType("AWS::Events::Rule").map(({ Properties }) => rule.parse(Properties));
   const functions = ofType("AWS::Lambda::Function").map(({ Properties }) => fn.parse(Properties));
   const byRule = rules
-    .filter(({ ScheduleExpression }) => ScheduleExpression !== undefined)
+    .filter(({ ScheduleExpression }) => ScheduleExpression === eachMinute)
     .reduce((sum, { Targets }) => sum + Targets.length, 0);
   const told = (name: "CANARY_MINUTES" | "RETENTION_DAYS") =>
     functions.map(({ Environment }) => Environment.Variables[name]).find((value) => value !== undefined);

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { jobRetention } from "../../lib/config/function-limits.ts";
 import { textList, textOrToken, wholeNumber } from "./shapes.ts";
 
 /** How much is done at once. */
@@ -23,6 +22,4 @@ export const workSettings = {
     ),
     "name many at once by ending them with *",
   ),
-  /** How many days of jobs are kept once all of a day's jobs have come to their ends; what is older is asked for in vain. */
-  jobRetentionDays: wholeNumber(jobRetention.min, jobRetention.max).default(jobRetention.byDefault),
 };

@@ -94,7 +94,7 @@ export function auditRoutes(operations: Pick<Operations, "readAudit">): Route[] 
       doc: {
         summary: "Read who did what",
         description:
-          "Newest first, kept for good. A page may be short of its limit and still have a cursor. A token with a prefix sees what concerns its keys alone.",
+          "Newest first. A page may be short of its limit and still have a cursor. A token with a prefix sees what concerns its keys alone.",
         tag: "Tokens and audit",
         answers: {
           200: { what: "A page of entries.", schema: pageSchema(entrySchema), example: { items: [example] } },

@@ -13,7 +13,7 @@ export interface AwsClientSettings {
  */
 export function awsClientSettings(
   env: Environment,
-  service: "SQS" | "EVENTBRIDGE" | "LAMBDA" | "SECRETS_MANAGER",
+  service: "SQS" | "EVENTBRIDGE" | "LAMBDA" | "SECRETS_MANAGER" | "S3",
 ): AwsClientSettings {
   const region = required(env, "AWS_REGION");
   const endpoint = env[`AWS_ENDPOINT_URL_${service}`];

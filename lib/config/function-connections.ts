@@ -9,5 +9,6 @@ export const functionConnections = {
   /** So many handlers may have their transaction open at once; the others wait for one of these connections. */
   handlers: 2,
   ingest: 2,
+  archive: 1,
   migration: 1,
 } as const;

@@ -21,8 +21,8 @@ export const ticksMax = 16;
 /** How many days of jobs are kept. */
 export const jobRetention = { min: 1, max: 3_650, byDefault: 30 } as const;
 
-/** How many days of the audit are kept; 0 is for ever. */
-export const auditRetention = { min: 0, max: 36_500, byDefault: 365 } as const;
+/** How many days of the audit are kept, at least; 0 is for ever. Of the last thirty nothing goes, whatever is set. */
+export const auditRetention = { min: 0, least: 30, max: 36_500, byDefault: 365 } as const;
 
 /** How rarely the canary may be due. */
 export const canaryMinutesMax = 60;

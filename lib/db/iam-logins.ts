@@ -8,6 +8,7 @@ export const functionRoles = [
   "carillon_handler",
   "carillon_ingest",
   "carillon_api",
+  "carillon_archive",
 ] as const;
 
 export type FunctionRole = (typeof functionRoles)[number];

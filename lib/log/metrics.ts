@@ -13,6 +13,8 @@ export const metricUnits = {
   DeadStanding: "Count",
   PlanLagMs: "Milliseconds",
   OldestTransactionMs: "Milliseconds",
+  // Where days go into an archive.
+  ArchiveLagMs: "Milliseconds",
   TickMs: "Milliseconds",
   // Workers, by queue.
   Claimed: "Count",

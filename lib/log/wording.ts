@@ -5,6 +5,7 @@
 export const wording = {
   "api.failed": "{method} {path} failed: {error}",
   "api.request": "{method} {path} → {status} in {ms} ms",
+  "archive.day": "day {day} is in the archive: {jobs} jobs with {attempts} attempts in {parts} parts",
   "events.failed": "the event bus could not answer: {error}",
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
   "handler.greeted": "hello, {name} (job {job})",

@@ -8,7 +8,7 @@ const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });
 
 let stack: Synthesised;
 beforeAll(() => {
-  stack = synthesised({ database: "aurora", databaseProxy: true });
+  stack = synthesised({ database: "aurora", databaseProxy: true, archiveBucket: "ledger" });
 });
 
 function only(from: Synthesised, type: string): { id: string; properties: Record<string, unknown> } {
@@ -153,7 +153,7 @@ describe("RDS Proxy", () => {
   test("functions are told the proxy, and the migration the database and that there is a proxy before it", () => {
     const proxy = only(stack, "AWS::RDS::DBProxy").id;
     const users = toldOf(stack, "DATABASE_USER");
-    expect(users).toHaveLength(5);
+    expect(users).toHaveLength(6);
     for (const told of users)
       expect(told).toMatchObject({
         DATABASE_HOST: { "Fn::GetAtt": [proxy, "Endpoint"] },

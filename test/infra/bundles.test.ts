@@ -18,7 +18,8 @@ beforeAll(() => {
   outdir = mkdtempSync(path.join(tmpdir(), "carillon synth "));
   const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
   // In one app, where the code of one could be taken for that of the other.
-  ({ Plain: plain, Own: own } = bundled(outdir, { Plain: {}, Own: { handlersEntry } }));
+  const archiveBucket = "ledger";
+  ({ Plain: plain, Own: own } = bundled(outdir, { Plain: { archiveBucket }, Own: { archiveBucket, handlersEntry } }));
 }, 120_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
@@ -27,7 +28,7 @@ test("every function becomes one bundle, and each loads by itself, without this 
   expect(plain["FastWorker"]).toBe(plain["SlowWorker"]);
   const folders = new Set([...Object.values(plain), ...Object.values(own)]);
   // What knows no handlers is the same in both stacks.
-  expect(folders.size).toBe(6 + 4);
+  expect(folders.size).toBe(7 + 4);
   for (const folder of folders) {
     const module = `
       process.chdir(${JSON.stringify(folder)});
@@ -80,7 +81,7 @@ describe("handlers", () => {
     },
   );
 
-  test.each(["Migration", "WebhookSender"])("%s knows none", (construct) => {
+  test.each(["Archive", "Migration", "WebhookSender"])("%s knows none", (construct) => {
     expect(namedIn(plain[construct])).toEqual([]);
     expect(namedIn(own[construct])).toEqual([]);
   });

@@ -33,7 +33,7 @@ function querying(stack: Synthesised): { id: string; told: Record<string, unknow
 
 let stack: Synthesised;
 beforeAll(() => {
-  stack = synthesised(outside);
+  stack = synthesised({ ...outside, archiveBucket: "ledger" });
 });
 
 test("an external database outside of any VPC: neither is made, nor anything that stands in one", () => {
@@ -52,7 +52,7 @@ test("each function is told a secret of its own role and may read it alone; the 
       .filter(([id]) => id.startsWith(fn))
       .flatMap(([, text]) => [...text.matchAll(/"Ref":"(DatabaseLogin\w+)"/g)].map(([, id]) => id));
   const functions = querying(stack).filter(({ told }) => "DATABASE_USER" in told);
-  expect(functions).toHaveLength(5);
+  expect(functions).toHaveLength(6);
   const own = functions.map(({ id, told }) => {
     expect(told).toMatchObject({
       DATABASE_AUTH: "secret",
@@ -65,7 +65,7 @@ test("each function is told a secret of its own role and may read it alone; the 
     expect(JSON.stringify(generated)).toContain(String(told["DATABASE_USER"]));
     return secret;
   });
-  expect(new Set(own).size).toBe(5);
+  expect(new Set(own).size).toBe(6);
   expect(new Set(secretsReadBy("Migration"))).toEqual(new Set(own));
   expect(policies.filter(([, text]) => text.includes(secretArn)).map(([id]) => id.slice(0, 9))).toEqual([
     "Migration",

@@ -53,6 +53,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     database: "aurora",
     databaseProxy: "true",
     databaseProtected: false,
+    archiveBucket: "ledger",
   },
 
   "RDS behind RDS Proxy": { databaseProxy: true },
@@ -105,6 +106,9 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     lifecycleBus: "orders",
     ingestPrefix: "orders:",
     jobRetentionDays: 365,
+    auditRetentionDays: 0,
+    archiveBucket: "orders-ledger",
+    archivePrefix: "carillon/orders/",
     watchRuleArns: `arn:aws:events:${account}:rule/shop-*,arn:aws:events:${account}:rule/orders/placed`,
   },
 

@@ -171,7 +171,7 @@ describe("the ledger and the audit", () => {
 
   test("the audit has a retention of its own, and none where it is kept for ever", async () => {
     await world.put("one", { when: "every 1d" });
-    await world.clock.advance(3 * day);
+    await world.clock.advance(33 * day);
     await world.put("two", { when: "every 1d" });
     const subjects = async () =>
       (await world.sql<{ subject: string }[]>`select subject from carillon.audit order by id`).map(
@@ -180,9 +180,12 @@ describe("the ledger and the audit", () => {
     const purged = (auditRetentionDays: number | null) =>
       purge(world.as.tick, { retentionDays, auditRetentionDays }, () => false);
     await purged(null);
-    await purged(4);
+    await purged(34);
     expect(await subjects()).toEqual(["one", "two"]);
-    expect(await purged(2)).toMatchObject({ auditEntries: 1 });
+    expect(await purged(32)).toMatchObject({ auditEntries: 1 });
+    await world.clock.advance(29 * day);
+    // Whoever has got hold of the tick hides nothing of the last thirty days.
+    expect(await purged(0)).toMatchObject({ auditEntries: 0 });
     expect(await subjects()).toEqual(["two"]);
   });
 });

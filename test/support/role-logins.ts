@@ -6,7 +6,8 @@ export type FunctionRole =
   | "carillon_worker"
   | "carillon_handler"
   | "carillon_ingest"
-  | "carillon_api";
+  | "carillon_api"
+  | "carillon_archive";
 
 /** Roles belong to the whole server, so whoever logs in for a test is a member of a function's role, under a name of its own. */
 export async function connectAsMember(

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { stackSettings } from "../../infra/settings/stack.ts";
 import { settingsShape } from "../../infra/settings.ts";
 
-const areas = ["stack", "database", "network", "work", "api", "targets", "operations"] as const;
+const areas = ["stack", "database", "network", "work", "retention", "api", "targets", "operations"] as const;
 const shape: Readonly<Record<string, z.ZodType>> = { ...stackSettings, ...settingsShape.shape };
 
 const head = `# Settings

@@ -1,0 +1,91 @@
+import { gzipSync } from "node:zlib";
+import type { Sql } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
+import type { ArchiveStore } from "./archive-store.ts";
+import { type DayProgress, dayToArchive, finishDay, leaveDay, savePart, takeDay } from "./archived-day.ts";
+import { type PartBounds, partOf } from "./part.ts";
+
+export interface ArchiveDeps {
+  sql: Sql;
+  store: ArchiveStore;
+  log: Log;
+}
+
+export interface ArchiveWish {
+  retentionDays: number;
+  part: PartBounds;
+}
+
+/**
+ * Brings days whose time has come into the archive, the oldest first, part after part. Each part is there before its place is written down,
+ * under a name that is the same for whoever writes it: one that is stopped anywhere is gone on with, and two at once do no harm. The
+ * manifest comes last: what has none is not whole. Returns the days that are there now.
+ */
+export async function archiveDays(
+  deps: ArchiveDeps,
+  wish: ArchiveWish,
+  timeIsUp: () => boolean,
+): Promise<string[]> {
+  const archived: string[] = [];
+  while (!timeIsUp()) {
+    const day = await dayToArchive(deps.sql, wish.retentionDays);
+    const taken = day === null ? null : await takeDay(deps.sql, day);
+    if (taken === null) break;
+    const whole = await archiveDay(deps, taken, wish.part, timeIsUp);
+    if (whole === null) break;
+    archived.push(whole.day);
+    const { parts, jobs, attempts } = whole;
+    deps.log.info("archive.day", { day: whole.day, parts, jobs, attempts });
+  }
+  return archived;
+}
+
+/** Null where time is up, or somebody else has the day. */
+async function archiveDay(
+  deps: ArchiveDeps,
+  begun: DayProgress,
+  bounds: PartBounds,
+  timeIsUp: () => boolean,
+): Promise<DayProgress | null> {
+  const { sql, store } = deps;
+  let progress = begun;
+  for (;;) {
+    if (timeIsUp()) {
+      await leaveDay(sql, progress);
+      return null;
+    }
+    const part = await partOf(sql, progress.day, progress.place, bounds);
+    if (part === null) break;
+    const parts = progress.parts + 1;
+    await store.put(partName(progress.day, parts), part.body, "application/gzip");
+    progress = {
+      ...progress,
+      place: part.last,
+      parts,
+      jobs: progress.jobs + part.jobs,
+      attempts: progress.attempts + part.attempts,
+    };
+    if (!(await savePart(sql, progress))) return null;
+  }
+  await emptyOthers(store, progress);
+  await store.put(`${folderOf(progress.day)}manifest.json`, manifestOf(progress), "application/json");
+  return (await finishDay(sql, progress)) ? progress : null;
+}
+
+/** What an earlier archive of this day wrote beyond the last part would be read as jobs of it, and nothing here may delete. */
+async function emptyOthers(store: ArchiveStore, { day, parts, partsMax }: DayProgress): Promise<void> {
+  for (let part = parts + 1; part <= partsMax; part++)
+    await store.put(partName(day, part), gzipSync(""), "application/gzip");
+}
+
+const folderOf = (day: string) => `jobs/day=${day}/`;
+const partName = (day: string, part: number) =>
+  `${folderOf(day)}part-${String(part).padStart(5, "0")}.jsonl.gz`;
+
+/** Which parts are the day's, and how much is in them all. */
+function manifestOf({ day, parts, jobs, attempts }: DayProgress): Uint8Array {
+  const names = Array.from({ length: parts }, (_, index) =>
+    partName(day, index + 1).slice(folderOf(day).length),
+  );
+  return Buffer.from(`${JSON.stringify({ format: 1, day, jobs, attempts, parts: names })}\n`);
+}

@@ -1,0 +1,19 @@
+import { PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+
+/** Where archives go; an object that is put again is another, whole. */
+export interface ArchiveStore {
+  put(name: string, body: Uint8Array, type: ArchivedType): Promise<void>;
+}
+
+/** By what it is for whoever reads it: parts are compressed, and say so by their names. */
+export type ArchivedType = "application/gzip" | "application/json";
+
+export function s3Store(s3: S3Client, { bucket, prefix }: { bucket: string; prefix: string }): ArchiveStore {
+  return {
+    put: async (name, body, type) => {
+      await s3.send(
+        new PutObjectCommand({ Bucket: bucket, Key: `${prefix}${name}`, Body: body, ContentType: type }),
+      );
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { Sql } from "../db/connect.ts";
+import type { JobKey } from "../job/job-id.ts";
+
+/** How far a day's way into the archive has come. */
+export interface DayProgress {
+  day: string;
+  fence: number;
+  /** The last job that is there; null before the first. */
+  place: JobKey | null;
+  parts: number;
+  jobs: number;
+  attempts: number;
+  /** So many parts an earlier archive of this day may have had. */
+  partsMax: number;
+}
+
+interface ProgressRow extends Omit<DayProgress, "place"> {
+  occurrence: Date | null;
+  scheduleId: string | null;
+  kind: JobKey["kind"] | null;
+  n: number | null;
+}
+
+/** Longer than an invocation may take: who has it is alive, or is not. Renewed with each part. */
+const leaseMinutes = 16;
+
+/** The oldest day that is past the retention, in which nothing is open, and that the archive does not have; null where there is none. */
+export async function dayToArchive(sql: Sql, retentionDays: number): Promise<string | null> {
+  const [row] = await sql<{ day: string }[]>`
+    select d::text as day from carillon.settled_days(${retentionDays} * interval '1 day') d
+    where not carillon.is_archived(d) order by d limit 1`;
+  return row?.day ?? null;
+}
+
+/**
+ * Takes a day on, where nobody has it; null where somebody does. It goes on where the one before has stopped, but from the beginning where
+ * somebody has written to the day since: what has been archived of it is no longer what it is.
+ */
+export async function takeDay(sql: Sql, day: string): Promise<DayProgress | null> {
+  await sql`insert into carillon.archived_days (day) values (${day}::text::date) on conflict do nothing`;
+  const [row] = await sql<ProgressRow[]>`
+    with begun as (
+      select a.day, a.begun_at is null or a.archived_at is not null or exists (
+        select from carillon.stirred_days s where s.day = a.day and s.on_day >= (a.begun_at at time zone 'UTC')::date) as anew
+      from carillon.archived_days a
+      where a.day = ${day}::text::date and (a.lease_until is null or a.lease_until <= carillon.clock())
+      for update
+    )
+    update carillon.archived_days a set fence = a.fence + 1, lease_until = carillon.clock() + ${leaseMinutes} * interval '1 minute', archived_at = null,
+      parts_max = greatest(a.parts_max, a.parts), begun_at = case when b.anew then carillon.clock() else a.begun_at end,
+      occurrence = case when not b.anew then a.occurrence end, schedule_id = case when not b.anew then a.schedule_id end,
+      kind = case when not b.anew then a.kind end, n = case when not b.anew then a.n end,
+      parts = case when b.anew then 0 else a.parts end, jobs = case when b.anew then 0 else a.jobs end,
+      attempts = case when b.anew then 0 else a.attempts end
+    from begun b where a.day = b.day
+    returning a.day::text, a.fence, a.occurrence, a.schedule_id as "scheduleId", a.kind, a.n, a.parts, a.jobs::float8, a.attempts::float8,
+      a.parts_max as "partsMax"`;
+  if (row === undefined) return null;
+  const { occurrence, scheduleId, kind, n, ...counts } = row;
+  const isBegun = occurrence !== null && scheduleId !== null && kind !== null && n !== null;
+  return { ...counts, place: isBegun ? { occurrence, scheduleId, kind, n } : null };
+}
+
+/** Writes down what is in the archive by now; false where somebody else has the day. */
+export async function savePart(
+  sql: Sql,
+  { day, fence, place, parts, jobs, attempts }: DayProgress,
+): Promise<boolean> {
+  const { count } = await sql`
+    update carillon.archived_days set occurrence = ${place?.occurrence ?? null}, schedule_id = ${place?.scheduleId ?? null},
+      kind = ${place?.kind ?? null}, n = ${place?.n ?? null}, parts = ${parts}, jobs = ${jobs}, attempts = ${attempts},
+      lease_until = carillon.clock() + ${leaseMinutes} * interval '1 minute'
+    where day = ${day}::text::date and fence = ${fence}`;
+  return count === 1;
+}
+
+/** The day is whole in the archive; false where somebody else has it. */
+export async function finishDay(sql: Sql, { day, fence }: DayProgress): Promise<boolean> {
+  const { count } = await sql`
+    update carillon.archived_days set archived_at = carillon.clock(), lease_until = null
+    where day = ${day}::text::date and fence = ${fence}`;
+  return count === 1;
+}
+
+/** Who stops in the middle of a day lets the next go on with it at once. */
+export async function leaveDay(sql: Sql, { day, fence }: DayProgress): Promise<void> {
+  await sql`
+    update carillon.archived_days set lease_until = null where day = ${day}::text::date and fence = ${fence} and archived_at is null`;
+}

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
+import { createGzip } from "node:zlib";
+import type { Sql } from "../db/connect.ts";
+import type { JobKey } from "../job/job-id.ts";
+import { lineOf, readDay } from "./read-day.ts";
+
+/** A part ends with whichever it reaches first. */
+export interface PartBounds {
+  jobs: number;
+  bytes: number;
+}
+
+export const partDefaults: PartBounds = { jobs: 50_000, bytes: 32 * 1_048_576 };
+
+export interface Part {
+  body: Uint8Array;
+  jobs: number;
+  attempts: number;
+  last: JobKey;
+}
+
+/** So many jobs are in memory at once: a job that brings its own payload may have 240 KB. */
+const pageMax = 500;
+
+/** The next jobs of a day as compressed lines; null where there are none. Only what is compressed is kept. */
+export async function partOf(
+  sql: Sql,
+  day: string,
+  after: JobKey | null,
+  bounds: PartBounds,
+): Promise<Part | null> {
+  const gzip = createGzip();
+  const compressed = buffer(gzip);
+  const part = { jobs: 0, attempts: 0, bytes: 0, last: after };
+  while (part.jobs < bounds.jobs && part.bytes < bounds.bytes) {
+    const page = await readDay(sql, day, part.last, Math.min(pageMax, bounds.jobs - part.jobs));
+    for (const job of page) {
+      const line = lineOf(job);
+      part.jobs += 1;
+      part.attempts += job.attempts.length;
+      part.bytes += Buffer.byteLength(line);
+      const { occurrence, scheduleId, kind, n } = job;
+      part.last = { occurrence, scheduleId, kind, n };
+      if (!gzip.write(line)) await once(gzip, "drain");
+      if (part.bytes >= bounds.bytes) break;
+    }
+    if (page.length === 0) break;
+  }
+  gzip.end();
+  const body = await compressed;
+  return part.jobs === 0 || part.last === null
+    ? null
+    : { body, jobs: part.jobs, attempts: part.attempts, last: part.last };
+}

@@ -1,0 +1,65 @@
+import type { Sql } from "../db/connect.ts";
+import { type JobKey, jobId } from "../job/job-id.ts";
+
+/** A job as a line of the archive has it, with its attempts; instants become ISO text in UTC. */
+export interface ArchivedJob extends JobKey {
+  key: string | null;
+  group: string | null;
+  target: string | null;
+  version: number;
+  state: string;
+  reason: string | null;
+  attempt: number;
+  dueAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  error: string | null;
+  /** A job's own, in place of its schedule's; nearly all have none. */
+  payload: unknown;
+  attempts: ArchivedAttempt[];
+}
+
+interface ArchivedAttempt {
+  attempt: number;
+  startedAt: string;
+  finishedAt: string;
+  outcome: string;
+  error: string | null;
+}
+
+/**
+ * The next jobs of a day in the order of their primary key, by which it goes on. Only a job that did not simply succeed has attempts to look
+ * for. Of a schedule that is gone its key is not known any more.
+ */
+export function readDay(
+  sql: Sql,
+  day: string,
+  after: JobKey | null,
+  limit: number,
+): PromiseLike<ArchivedJob[]> {
+  return sql<ArchivedJob[]>`
+    select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n, s.key, s.group_key as "group", t.name as target, j.version, j.state, j.reason,
+      j.attempt, j.due_at as "dueAt", j.started_at as "startedAt", j.finished_at as "finishedAt", j.error, j.payload,
+      case when j.state <> 'succeeded' or j.attempt > 1 then (
+        select coalesce(json_agg(json_build_object('attempt', a.attempt,
+          'startedAt', to_char(a.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'finishedAt', to_char(a.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'outcome', a.outcome, 'error', a.error) order by a.attempt), '[]')
+        from carillon.attempts a
+        where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n) else '[]'::json end as attempts
+    from (
+      select * from carillon.jobs
+      where occurrence >= ${day}::text::date::timestamp at time zone 'UTC'
+        and occurrence < (${day}::text::date + 1)::timestamp at time zone 'UTC'
+        and (${after === null} or (occurrence, schedule_id, kind, n) > (${after?.occurrence ?? null}::timestamptz, ${after?.scheduleId ?? null}::bigint,
+          ${after?.kind ?? null}::carillon.job_kind, ${after?.n ?? null}::int))
+      order by occurrence, schedule_id, kind, n limit ${limit}) j
+    left join carillon.schedules s on s.id = j.schedule_id
+    left join carillon.targets t on t.id = s.target_id
+    order by j.occurrence, j.schedule_id, j.kind, j.n`;
+}
+
+export function lineOf({ occurrence, scheduleId, kind, n, attempts, payload, ...rest }: ArchivedJob): string {
+  const id = jobId({ occurrence, scheduleId, kind, n });
+  return `${JSON.stringify({ id, scheduleId, occurrence, kind, n, ...rest, payload, attempts })}\n`;
+}

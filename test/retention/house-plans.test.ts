@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { archiveLagMs } from "../../lib/retention/archive-lag.ts";
+import { dropDays } from "../../lib/retention/drop-days.ts";
+import { purge } from "../../lib/retention/purge.ts";
+import { readStanding } from "../../lib/stats/standing.ts";
+import { oldestTransactionMs } from "../../lib/tick/oldest-transaction.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { touched } from "../support/touched.ts";
+
+// What each tick asks, whoever is late and however much there is: the alarms' figures, whether a day may go, and who is over.
+
+const parcels = 120_000;
+const jobs = 150_000;
+const schedules = 60_000;
+/** So many rows of a table of open work the figures of alarms look at; beyond, they say "more". */
+const lookedAtMax = 100_001;
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await testDatabase("still");
+  sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+  await sql`select carillon.attach_days('2026-02-20', '2026-02-21')`;
+  // A seed is neither counted nor noted.
+  await sql`set session_replication_role = 'replica'`;
+  await sql`
+    insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
+    select d, n, d, n, 1 from generate_series(1, ${jobs}::int) n,
+      lateral (select '2026-02-20T00:00:00Z'::timestamptz + (n % 80000) * interval '1 second' as d) d`;
+  await sql`
+    insert into carillon.parcels (id, ready_at, offer_at, shard, queue, occurrences, schedule_ids)
+    select n, d, d, n % 16, 'fast', array[d], array[n] from generate_series(1, ${parcels}::int) n,
+      lateral (select '2026-02-20T00:00:00Z'::timestamptz + (n % 80000) * interval '1 second' as d) d`;
+  await sql`
+    insert into carillon.schedules (id, key, shard, queue, target_kind, created_at, created_by, updated_at, updated_by)
+    select n, 'key:' || n, n % 16, 'fast', 'queue', '2026-01-01', 'a', '2026-01-01', 'a' from generate_series(1, ${schedules}::int) n`;
+  await sql`
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target)
+    select n, 1, 'created', '2026-01-01', 'a', 1, false, '2026-01-01', 60000, '{}', '{}' from generate_series(1, ${schedules}::int) n`;
+  await sql`set session_replication_role = 'origin'`;
+  await sql`analyze`;
+}, 120_000);
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+test("the alarms' figures look at so much of what is open, and at no job that nobody waits for", async () => {
+  const { scanned, index } = await touched(sql, async () => {
+    const standing = await readStanding(sql);
+    expect(standing.parcels).toEqual({ count: 100_000, more: true });
+    await oldestTransactionMs(sql);
+  });
+  // A scan that stops has read its page to the end.
+  expect(scanned["parcels"]).toBeLessThanOrEqual(2 * lookedAtMax + 1_000);
+  expect(Object.keys(scanned).filter((table) => /^(jobs|attempts|schedules|plan)/.test(table))).toEqual([]);
+  expect(Object.values(index).filter((read) => read > 20_000)).toEqual([]);
+});
+
+test("that a day waits is looked for once, and from then on at the one parcel that says so", async () => {
+  const drop = () => dropDays(sql, { retentionDays: 3, archived: true }, () => false);
+  const first = await touched(sql, drop);
+  // Of two days, one has jobs that wait, and of the other no parcel does.
+  expect(first.scanned["parcels"]).toBeGreaterThanOrEqual(parcels);
+  await sql`drop table carillon.jobs_20260221`;
+  const again = await touched(sql, drop);
+  expect(again.scanned["parcels"]).toBeUndefined();
+  expect(again.index["parcels_pkey"]).toBe(1);
+  const lag = await touched(sql, async () => expect(await archiveLagMs(sql, 3)).toBe(0));
+  expect(lag.scanned["parcels"]).toBeUndefined();
+});
+
+test("the hand that goes round schedules looks at thirty thousand, by their ids, and each once a round", async () => {
+  await sql`update carillon.shards set watermark_at = carillon.clock()`;
+  const { scanned, index } = await touched(sql, () =>
+    purge(sql, { retentionDays: 3, auditRetentionDays: 365 }, () => false),
+  );
+  expect(await sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);
+  expect(scanned["schedules"]).toBeUndefined();
+  expect(scanned["schedule_versions"]).toBeUndefined();
+  // To count them, to look at them, and for those that have fired as often as they may and those of which only their cadence tells.
+  expect(index["schedules_pkey"]).toBeLessThanOrEqual(4 * 30_000 + 100);
+  expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(2 * 30_000 + 100);
+});
