@@ -73,27 +73,27 @@ alter table carillon.parcels
 -- safe: the same
 create unique index parcels_pulse on carillon.parcels (shard, pulse_at) where pulse_at is not null and pulse_targets is null;
 
--- Writes the rows of these schedules anew. Late beats of a cadence that goes on still go; another one, or one that was held, begins after
--- the change, with which nothing of the old one starts any more.
-create function carillon.write_pulses(p_ids bigint[]) returns void
-  language plpgsql
+-- Whatever changes a schedule writes a version, so that no way of changing one can forget its row here, those of an older release neither: what
+-- such a one writes asks for no pulse, and has jobs. Of schedules that are none, it is a look into this index for each that is edited. Late beats
+-- of a cadence that goes on still go; another one, or one that was held, begins after the change, with which nothing of the old one starts any more.
+create function carillon.follow_pulses() returns trigger
+  language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 begin
-  delete from carillon.pulses p
-  where p.schedule_id = any(p_ids) and not exists (
-    select from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-    where s.id = p.schedule_id and s.deleted_at is null and v.pulse_lag_s is not null);
+  if not exists (
+    select from written w where w.pulse_lag_s is not null or exists (select from carillon.pulses p where p.schedule_id = w.schedule_id)) then
+    return null;
+  end if;
+
+  delete from carillon.pulses p using written w
+  where p.schedule_id = w.schedule_id and (w.change = 'deleted' or (w.spec_version = w.version and w.pulse_lag_s is null));
 
   -- In one order, whoever makes them: two that make the same wait for each other at the first.
   insert into carillon.pulse_targets (target, batch)
   select t.target, (t.target ->> 'batch')::int
-  from (
-    select distinct v.target from unnest(p_ids) i (id)
-    join carillon.schedules s on s.id = i.id and s.deleted_at is null
-    join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version and v.pulse_lag_s is not null
-  ) t
+  from (select distinct w.target from written w where w.pulse_lag_s is not null) t
   where not exists (select from carillon.pulse_targets k where md5(k.target::text) = md5(t.target::text))
   order by md5(t.target::text)
   on conflict do nothing;
@@ -113,39 +113,28 @@ begin
       || ',"datacontenttype":"application/json","data":' || f.data || ',"schedulekey":' || f.key
       || ',"scheduleid":"' || f.id || '","attempt":1}', chr(65534), '\ufffe'), chr(65535), '\uffff')
   from (
-    select s.id, s.shard, h.held, h.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
-      floor(extract(epoch from h.changed_at))::bigint as cut_s,
+    select w.schedule_id as id, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
+      floor(extract(epoch from w.changed_at))::bigint as cut_s,
       ceil(extract(epoch from v.first_at))::bigint + v.pulse_lag_s as first_at_s,
       ceil(extract(epoch from greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
       ceil(extract(epoch from v.ends_at))::bigint + v.pulse_lag_s as ends_s,
       to_json(s.key)::text as key, coalesce(v.payload, 'null')::text as data
-    from unnest(p_ids) i (id)
-    join carillon.schedules s on s.id = i.id and s.deleted_at is null
-    join carillon.schedule_versions h on h.schedule_id = s.id and h.version = s.version
-    join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version and v.pulse_lag_s is not null
+    from written w
+    -- By its id alone (`offset 0`): without statistics the index of all keys that live would seem worth reading.
+    cross join lateral (select key, shard, version, deleted_at from carillon.schedules where id = w.schedule_id offset 0) s
+    cross join lateral (
+      select w.target, w.payload, w.pulse_lag_s, w.every_ms, w.first_at, w.starts_at, w.ends_at where w.spec_version = w.version
+      union all
+      select target, payload, pulse_lag_s, every_ms, first_at, starts_at, ends_at from carillon.schedule_versions
+      where schedule_id = w.schedule_id and version = w.spec_version and w.spec_version < w.version
+    ) v
+    where w.version = s.version and s.deleted_at is null and v.pulse_lag_s is not null
   ) f
   join carillon.pulse_targets k on md5(k.target::text) = md5(f.target::text)
   left join carillon.pulses o on o.schedule_id = f.id
   on conflict (schedule_id) do update
   set starts_s = excluded.starts_s, ends_s = excluded.ends_s, every_s = excluded.every_s, offset_s = excluded.offset_s,
     lag_s = excluded.lag_s, target_id = excluded.target_id, rest = excluded.rest;
-end $$;
-
--- Whatever changes a schedule writes a version, so that no way of changing one can forget its row here, those of an older release neither: what
--- such a one writes asks for no pulse, and has jobs. Of schedules that are none, it is a look into this index for each that is edited.
-create function carillon.follow_pulses() returns trigger
-  language plpgsql security definer
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  as $$
-declare
-  v_ids bigint[];
-begin
-  select array_agg(distinct w.schedule_id) into v_ids
-  from written w where w.pulse_lag_s is not null or exists (select from carillon.pulses p where p.schedule_id = w.schedule_id);
-  if v_ids is not null then
-    perform carillon.write_pulses(v_ids);
-  end if;
   return null;
 end $$;
 
@@ -166,7 +155,7 @@ end $$;
 create trigger schedules_pulse_gone after delete on carillon.schedules referencing old table as gone
   for each statement execute function carillon.forget_pulses();
 
-revoke execute on function carillon.write_pulses(bigint[]), carillon.follow_pulses(), carillon.forget_pulses() from public;
+revoke execute on function carillon.follow_pulses(), carillon.forget_pulses() from public;
 grant select on carillon.pulses, carillon.pulse_targets, carillon.pulses_passed
   to carillon_tick, carillon_worker, carillon_handler, carillon_ingest, carillon_api;
 grant insert on carillon.pulses_passed to carillon_tick, carillon_worker;

@@ -164,10 +164,17 @@ function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence, now: Date): void
   ]);
 }
 
+/** Of an interval that can be told without looking, as a batch of a thousand has to. */
+function isSparse(cadence: Cadence, lag: number): boolean {
+  if (cadence.kind === "window") return isSparse(cadence.of, lag);
+  return cadence.kind === "interval" && cadence.everyMs * pendingMax > lag;
+}
+
 /** So many of the coming occurrences are looked at: a day of the week or a month may be much denser than the others. */
 const lookedAtMax = 5_000;
 
 function isCrowded(cadence: Cadence, now: number, lag: number): boolean {
+  if (isSparse(cadence, lag)) return false;
   const window: number[] = [];
   let at = nextRunAfter(cadence, now);
   for (let looked = 0; at !== null && looked < lookedAtMax; looked += 1) {
