@@ -9,10 +9,6 @@ import { missedAfterMs } from "./shard.ts";
 import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 
 export interface Fired {
-  /** Plan rows taken, and the last of them in (due, schedule) order. */
-  taken: number;
-  lastDueAt: Date | null;
-  lastSchedule: string | null;
   jobs: number;
   /** To be sent; those that wait at their target from the beginning are not among them. */
   parcels: MadeParcel[];
@@ -28,6 +24,9 @@ export interface FireParams {
   now: Date;
   nearUntil: Date;
   unfolded: readonly UnfoldedRow[];
+  /** What the rows themselves cannot tell: whoever has looked leaves out of the statement what is not there. */
+  somePassed?: boolean;
+  someExist?: boolean;
 }
 
 /**
@@ -35,15 +34,20 @@ export interface FireParams {
  * the schedule it changed. A row counts only while its version is the schedule's and no hold stands. `offset 0` keeps
  * the planner from turning the look-up by id into a join over all schedules.
  */
-export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: FireParams): Promise<Fired> {
+export async function fire(
+  tx: Tx,
+  { source, shard, now, nearUntil, unfolded, somePassed = true, someExist = true }: FireParams,
+): Promise<Fired> {
   const missedBefore = new Date(now.getTime() - missedAfterMs);
-  // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it.
-  const planning = tx`set local jit = off`.execute();
+  // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it; and
+  // high enough for it to remember schedules that it will not meet again.
+  const planning =
+    tx`select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true)`.execute();
   // What concerns rows with rules of their own stands in the statement only where there are some.
   const own = unfolded.some(({ key }) => "scheduleId" in key);
   const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);
   const firing = tx<FiredRow[]>`
-    with batch as materialized (${source}),
+    with batch as (${source}),
     ${targetLimits(tx)},
     live as materialized (
       select b.*, s.queue, s.overlap, s.lane, s.target_id, s.priority
@@ -79,42 +83,16 @@ export async function fire(tx: Tx, { source, shard, now, nearUntil, unfolded }: 
         where l.own and i.role in ('run', 'passed')`)}
     ),
     ${laneEntries(tx)},
-    ${packedJobs(tx, shard, now)},
-    ${plannedNext(tx, shard, nearUntil, ofOwn)},
+    ${packedJobs(tx, { shard, now, someExist, somePassed })},
+    ${plannedNext(tx, shard, nearUntil, ofOwn)}
     ${owedLater(tx, shard, now, unfolded)}
-    ranges_noted as (
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, 'missed', ${now}
-      from stepped where missed - 1 > ${passedSinglyMax}
-      union all
-      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
-      from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence and r.planned_due = l.due_at
-      where not l.own
-      ${ofOwn(tx`
-        union all
-        select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
-        from live l join ranges r on r.schedule_id = l.schedule_id and r.planned = l.occurrence and r.planned_due = l.due_at
-        where l.own`)}
-      returning schedule_id, from_at, to_at, count, more, reason
-    ),
-    ${passedTold(
-      tx,
-      tx`
-        select schedule_id, reason, occurrence as from_at, occurrence as to_at, 1 as count, false as more from skipped_jobs
-        union all
-        select schedule_id, reason, from_at, to_at, count, more from ranges_noted`,
-    )},
-    last_taken as (select due_at, schedule_id from batch order by due_at desc, schedule_id desc limit 1)
-    select (select count(*)::int from batch) as taken, (select count(*)::int from inserted_jobs) as jobs,
-      (select due_at from last_taken) as "lastDueAt", (select schedule_id from last_taken) as "lastSchedule",
+    ${somePassed ? passedNoted(tx, now, ofOwn) : tx``}
+    select (select count(*)::int from inserted_jobs) as jobs,
       p.id, p.queue, p.rated, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
     from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`;
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {
-    taken: first?.taken ?? 0,
-    lastDueAt: first?.lastDueAt ?? null,
-    lastSchedule: first?.lastSchedule ?? null,
     jobs: first?.jobs ?? 0,
     parcels: rows.flatMap(({ id, queue, waitMs, rated }) =>
       id === null ? [] : [{ id, queue, waitMs, rated }],
@@ -163,7 +141,7 @@ function plannedNext(tx: Tx, shard: number, nearUntil: Date, ofOwn: Fragment) {
     ),
     near_planned as (
       insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
-      select f.*, ${shard}::smallint from following f where f.due_at < ${nearUntil}
+      select f.*, ${shard}::smallint from following f where f.due_at < ${nearUntil} order by f.due_at
     ),
     far_planned as (
       insert into carillon.plan_far (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
@@ -178,7 +156,7 @@ function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly Unfolded
   const limited = own.some((row) => row.limited);
   if (!owing && !limited) return tx``;
   return tx`
-    owed as (
+    , owed as (
       insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, taken, turn_at, noted_at)
       select l.schedule_id, ${shard}::smallint, 'cadence', l.version, array_agg(i.at order by i.at), array_agg(i.due_at order by i.at), 0, ${now}, ${now}
       from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
@@ -190,5 +168,32 @@ function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly Unfolded
       from (select schedule_id, sum(jobs)::int as jobs from (
         select schedule_id, 1 as jobs from inserted_jobs union all select schedule_id, jobs from owed) made group by 1) c
       where s.id = c.schedule_id and s.max_fires is not null
-    ),`;
+    )`;
+}
+
+/** What is passed over as ranges, and what the bus is told of it. */
+function passedNoted(tx: Tx, now: Date, ofOwn: Fragment) {
+  return tx`
+    , ranges_noted as (
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
+      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, 'missed', ${now}
+      from stepped where missed - 1 > ${passedSinglyMax}
+      union all
+      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+      from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence and r.planned_due = l.due_at
+      where not l.own
+      ${ofOwn(tx`
+        union all
+        select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+        from live l join ranges r on r.schedule_id = l.schedule_id and r.planned = l.occurrence and r.planned_due = l.due_at
+        where l.own`)}
+      returning schedule_id, from_at, to_at, count, more, reason
+    ),
+    ${passedTold(
+      tx,
+      tx`
+        select schedule_id, reason, occurrence as from_at, occurrence as to_at, 1 as count, false as more from skipped_jobs
+        union all
+        select schedule_id, reason, from_at, to_at, count, more from ranges_noted`,
+    )}`;
 }

@@ -11,50 +11,59 @@ const parcelSpan = "250 milliseconds";
  */
 const sentAtOnce = 4;
 
+export interface Packing {
+  shard: number;
+  now: Date;
+  /** Where a job may exist already it is left as it is; elsewhere one that does fails the statement, and the others cost half as much. */
+  someExist: boolean;
+  /** Where occurrences may be passed over, they are written down as skipped. */
+  somePassed: boolean;
+}
+
+type Query = postgres.PendingQuery<postgres.Row[]>;
+
 /**
- * Jobs, numbered into parcels of one queue whose jobs are due together, and taken out of the parcels' lists again: a join of
- * the two costs more than all the rest of packing. The job's primary key makes a repetition harmless.
+ * Jobs, sorted once into what one queue gets together, cut into parcels, and taken out of the parcels' lists again: a join of the two
+ * costs more than all the rest of packing, and so does numbering each job. The job's primary key makes a repetition harmless.
  */
-export function packedJobs(tx: Tx, shard: number, now: Date): postgres.PendingQuery<postgres.Row[]> {
+export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packing): Query {
+  const unlessThere = someExist ? tx`on conflict do nothing` : tx``;
   return tx`
-    sizes as materialized (
-      select t.id, carillon.parcel_jobs(o.queue, t.concurrency, t.rate_count, t.rate_ms, t.cost_ms) as jobs, t.rate_count is not null as rated
-      from (select distinct queue, target_id from occurrences where target_id is not null) o join carillon.targets t on t.id = o.target_id
-    ),
-    numbered as (
-      select o.*, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
-        (row_number() over (partition by o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch')
-            order by o.occurrence, o.schedule_id) - 1)
-          / coalesce(z.jobs, case o.queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end) as seat,
-        case when z.rated then o.target_id end as rated
-      from occurrences o left join sizes z on z.id = o.target_id where not o.passed
-    ),
-    packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, g.* from (
-      select queue, target_id, priority, rated, max(due_at) as ready_at,
-        seat >= ${sentAtOnce} and target_id is not null and rated is null as waits,
+    together as (
+      select queue, target_id, priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span,
         array_agg(occurrence order by occurrence, schedule_id) as occurrences,
         array_agg(schedule_id order by occurrence, schedule_id) as schedule_ids,
         array_agg(due_at order by occurrence, schedule_id) as dues,
         array_agg(version order by occurrence, schedule_id) as versions
-      from numbered group by queue, target_id, priority, rated, span, seat order by span, seat) g
+      from occurrences where not passed group by 1, 2, 3, 4
+    ),
+    sized as (
+      select t.*, case when g.rate_count is not null then t.target_id end as rated,
+        case when g.id is not null then carillon.parcel_jobs(t.queue, g.concurrency, g.rate_count, g.rate_ms, g.cost_ms)
+          when t.queue = 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as size
+      from together t left join carillon.targets g on g.id = t.target_id
+    ),
+    packed as materialized (
+      select nextval('carillon.parcels_id_seq') as id, p.*, (select max(due) from unnest(p.dues) due) as ready_at from (
+        select queue, target_id, priority, rated, seat >= ${sentAtOnce} and target_id is not null and rated is null as waits,
+          occurrences[seat * size + 1 : (seat + 1) * size] as occurrences,
+          schedule_ids[seat * size + 1 : (seat + 1) * size] as schedule_ids,
+          dues[seat * size + 1 : (seat + 1) * size] as dues,
+          versions[seat * size + 1 : (seat + 1) * size] as versions
+        from sized cross join lateral generate_series(0, (cardinality(occurrences) - 1) / size) seat
+        order by span, seat) p
     ),
     inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
       select j.occurrence, j.schedule_id, j.due_at, p.id, j.version
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.dues, p.versions) j (occurrence, schedule_id, due_at, version)
-      on conflict do nothing
+      ${unlessThere}
       returning schedule_id
     ),
     fired_tallied as (
       insert into carillon.tallies (at, fired) select ${now}, count(*) from inserted_jobs having count(*) > 0
     ),
-    skipped_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
-      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
-      on conflict do nothing
-      returning schedule_id, occurrence, reason
-    ),
+    ${somePassed ? skippedJobs(tx, now) : tx``}
     inserted_parcels as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, occurrences, schedule_ids)
       select id, ${shard}::smallint, queue, case when waits then 'infinity' else ready_at end,
@@ -64,4 +73,14 @@ export function packedJobs(tx: Tx, shard: number, now: Date): postgres.PendingQu
       from packed
       returning id
     )`;
+}
+
+function skippedJobs(tx: Tx, now: Date): Query {
+  return tx`
+    skipped_jobs as (
+      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
+      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
+      on conflict do nothing
+      returning schedule_id, occurrence, reason
+    ),`;
 }

@@ -1,0 +1,173 @@
+import type { Tx } from "../db/connect.ts";
+import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
+import { momentOf, unfold } from "../plan/instants.ts";
+import { missedAfterMs, type ShardState } from "../plan/shard.ts";
+import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
+import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { plainCatchUp } from "../schedule/timetable.ts";
+
+export const greatestSchedule = "9223372036854775807";
+
+const longLagMs = 3_600_000;
+const laggingRowsMax = 500;
+
+/** After hours without a tick each cron has thousands of missed occurrences to be counted, and its shard is locked meanwhile. */
+function rowsMax({ now, watermarkAt }: ShardState, batchMax: number): number {
+  return now.getTime() - watermarkAt.getTime() > longLagMs ? Math.min(batchMax, laggingRowsMax) : batchMax;
+}
+
+/** The last row of a batch, or the horizon behind all rows. */
+export interface Place {
+  dueAt: Date;
+  schedule: string;
+}
+
+export function beyondWatermark(tx: Tx, { shard, watermarkAt, watermarkSchedule }: ShardState, last: Place) {
+  return tx`
+    shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint) and due_at >= ${watermarkAt}
+      and (due_at, schedule_id) <= (${last.dueAt}, ${last.schedule}::bigint) and due_at <= ${last.dueAt}`;
+}
+
+/**
+ * The rows beyond the watermark up to the horizon, in order. `with ties`: two rows may share due and schedule (an edit's
+ * old and new version), and a limit between them would let the watermark pass over the second.
+ */
+function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
+  return tx`
+    select * from carillon.plan where ${beyondWatermark(tx, state, { dueAt: horizon, schedule: greatestSchedule })}
+    order by due_at, schedule_id
+    fetch first ${batchMax} rows with ties`;
+}
+
+/** One statement makes about so many jobs at most: a short interval has many within the horizon, and the shard's edits wait. */
+const jobsMax = 25_000;
+
+interface Look extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
+  rows: number;
+  governed: number;
+  /** Jobs of intervals and one-offs, as far as arithmetic tells. */
+  jobs: number;
+  cadenceId: number | null;
+  planned: Date | null;
+  plannedDue: Date | null;
+  earliest: Date;
+  lastDueAt: Date;
+  lastSchedule: string;
+}
+
+export interface LookedAhead {
+  rows: number;
+  unfolded: UnfoldedRow[];
+  releases: StoredSchedule[];
+  /** Whether some occurrences are not to run. */
+  somePassed: boolean;
+  /** True when nothing is left up to the horizon. */
+  done: boolean;
+  /** Where the batch ends. */
+  last: Place;
+}
+
+/**
+ * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence, due) once, and each row with
+ * rules of its own by itself; and makes the batch smaller where its rows would become too many jobs.
+ */
+export async function lookAhead(
+  tx: Tx,
+  state: ShardState,
+  horizon: Date,
+  rowsWanted: number,
+): Promise<LookedAhead> {
+  const batchMax = rowsMax(state, rowsWanted);
+  const missedBefore = new Date(state.now.getTime() - missedAfterMs);
+  const looks = await tx<Look[]>`
+    with rows as materialized (${nextRows(tx, state, horizon, batchMax)})
+    select d.rows, d.governed, d.jobs, d.earliest, d.planned, d.due as "plannedDue", l.due_at as "lastDueAt", l.schedule_id as "lastSchedule",
+      c.id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
+    from (
+      select case when governed is null then cadence_id end as cadence_id,
+        case when cadence_id is not null and governed is null then occurrence end as planned,
+        case when cadence_id is not null and governed is null then due_at end as due,
+        count(*)::int as rows, count(governed)::int as governed, min(due_at) as earliest,
+        sum(case when every_ms is null or due_at + every_ms * interval '1 millisecond' > ${horizon} then 1
+          else 1 + floor(extract(epoch from ${horizon}::timestamptz - greatest(due_at, ${missedBefore}::timestamptz)) * 1000 / every_ms) end)::float8 as jobs
+      from rows group by 1, 2, 3
+    ) d cross join (select due_at, schedule_id from rows order by due_at desc, schedule_id desc limit 1) l
+    left join carillon.cadences c on c.id = d.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
+  const shared = looks.flatMap((look) => unfoldShared(look, state, horizon));
+  const rows = looks.reduce((sum, look) => sum + look.rows, 0);
+  const all = jobsOf(looks, shared);
+  const size = all <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / all));
+  const governed = looks.some((look) => look.governed > 0)
+    ? await unfoldGoverned(tx, state, await governedRows(tx, state, horizon, size), horizon, jobsMax)
+    : { unfolded: [], releases: [], jobs: 0, last: null };
+  const taken = governed.jobs > jobsMax && governed.last !== null ? governed.last : size;
+  const unfolded = [...shared, ...governed.unfolded];
+  const [first] = looks;
+  const behindAll = { dueAt: horizon, schedule: greatestSchedule };
+  const done = first === undefined || rows < taken;
+  return {
+    rows,
+    unfolded,
+    releases: governed.releases,
+    somePassed:
+      looks.some(({ earliest }) => earliest < missedBefore) ||
+      unfolded.some(({ passed, ranges }) => passed.length > 0 || ranges.length > 0),
+    done,
+    last: done
+      ? behindAll
+      : taken === batchMax
+        ? { dueAt: first.lastDueAt, schedule: first.lastSchedule }
+        : await placeOf(tx, state, horizon, taken),
+  };
+}
+
+/** The last of so many rows, and of what ties with it. */
+async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place> {
+  const [place] = await tx<Place[]>`
+    select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows
+    order by due_at desc, schedule_id desc limit 1`;
+  if (place === undefined) throw new Error(`Shard ${state.shard} has no rows where it had some.`);
+  return place;
+}
+
+/** How many jobs the rows without rules of their own become: of intervals and one-offs as arithmetic tells, of the others as they unfolded. */
+function jobsOf(looks: readonly Look[], unfolded: readonly UnfoldedRow[]): number {
+  const shared = looks.filter(({ cadenceId }) => cadenceId !== null);
+  const jobs = looks.reduce((sum, look) => sum + (look.cadenceId === null ? look.jobs : 0), 0);
+  return shared.reduce((sum, { rows }, index) => sum + rows * instantsIn(unfolded[index]), jobs);
+}
+
+function governedRows(tx: Tx, state: ShardState, horizon: Date, size: number): PromiseLike<GovernedRow[]> {
+  return tx<GovernedRow[]>`
+    select place, schedule_id as "scheduleId", version, occurrence, due_at as "dueAt" from (
+      select row_number() over (order by due_at, schedule_id)::int as place, rows.* from (${nextRows(tx, state, horizon, size)}) rows
+    ) placed where governed order by place`;
+}
+
+function unfoldShared(look: Look, { now }: ShardState, horizon: Date): UnfoldedRow[] {
+  const { cadenceId, planned, plannedDue } = look;
+  if (cadenceId === null || planned === null || plannedDue === null) return [];
+  const lagMs = plannedDue.getTime() - planned.getTime();
+  const timetable = {
+    cadence: sharedCadence(look),
+    lagMs,
+    slotMs: null,
+    catchUp: plainCatchUp,
+    firesLeft: null,
+  };
+  const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
+  return [
+    {
+      ...unfold(timetable, planned.getTime(), moment),
+      key: { cadenceId },
+      planned,
+      plannedDue,
+      limited: false,
+    },
+  ];
+}
+
+function instantsIn(row: UnfoldedRow | undefined): number {
+  return row === undefined ? 0 : row.runs.length + row.passed.length;
+}
