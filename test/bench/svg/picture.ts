@@ -5,6 +5,8 @@ import { lines, text, textWidth } from "./text.ts";
  * Pictures of the benches, written by hand as SVG: no package, no script, nothing fetched, and the same figures are the same text.
  *
  * - `bars(…)` in bars.ts: groups of bars, ours in colour and others grey, with the range of their runs.
+ * - `timeSeries(…)` in time-series.ts: panels of lines over the same time.
+ * - `distribution(…)` in distribution.ts: how often, and how much is worse, over an axis of powers of ten.
  * - `writePicture(name, svg)` in write-picture.ts: into docs/benchmarks/, and the Markdown that shows it.
  *
  * Each takes `title` (read above the picture and by screen readers) and `desc` (what it shows, in a sentence, for who cannot see it).
