@@ -21,7 +21,7 @@ export async function attachDays(sql: Sql): Promise<void> {
  * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long.
  * Returns whether there is more to move.
  */
-export function bringNear(sql: Sql, shard: number): Promise<boolean> {
+export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): Promise<boolean> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     const target = new Date((Math.floor(state.now.getTime() / dayMs) + daysAhead) * dayMs);
@@ -30,7 +30,7 @@ export function bringNear(sql: Sql, shard: number): Promise<boolean> {
       with near as (
         select ctid, due_at from carillon.plan_far
         where shard = ${shard} and due_at < ${target}
-        order by due_at fetch first ${moveMax} rows with ties
+        order by due_at fetch first ${rowsMax} rows with ties
       ), taken as (
         delete from carillon.plan_far f using near where f.ctid = near.ctid
         returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.governed, f.shard
@@ -39,7 +39,7 @@ export function bringNear(sql: Sql, shard: number): Promise<boolean> {
         select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard from taken order by due_at
       )
       select count(*)::int as moved, max(due_at) as "lastDueAt" from taken`;
-    const more = (moved?.moved ?? 0) >= moveMax && moved?.lastDueAt != null;
+    const more = (moved?.moved ?? 0) >= rowsMax && moved?.lastDueAt != null;
     // All rows due at the last instant moved (with ties), so the line may stand just after it.
     const line = more && moved?.lastDueAt ? new Date(moved.lastDueAt.getTime() + 1) : target;
     await tx`update carillon.shards set near_until = greatest(near_until, ${line}) where id = ${shard}`;

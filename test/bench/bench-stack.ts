@@ -13,7 +13,7 @@ import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
 
 /** Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. */
-const settings = {
+const durable = {
   shared_buffers: "2GB",
   max_wal_size: "16GB",
   checkpoint_timeout: "30min",
@@ -35,8 +35,13 @@ export interface BenchStack extends AsyncDisposable {
   walBytes(): Promise<number>;
 }
 
-/** A Postgres and an SQS emulator of their own, on this machine. */
-export async function benchStack(dataDir: string | undefined, connections: number): Promise<BenchStack> {
+/** A Postgres and an SQS emulator of their own, on this machine; `others` are settings in which this one differs. */
+export async function benchStack(
+  dataDir: string | undefined,
+  connections: number,
+  others: Readonly<Record<string, string>> = {},
+): Promise<BenchStack> {
+  const settings = { ...durable, ...others };
   const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-bench-")));
   const postgresDir = path.join(directory, "postgres");
   const postgres = await startPostgres({ dataDir: postgresDir, settings });

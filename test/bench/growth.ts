@@ -1,33 +1,53 @@
-import { benchStack } from "./bench-stack.ts";
-import { fireRuns } from "./fire.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type FireParams, type FireRun, fireRuns } from "./fire.ts";
 import { type Figures, machine, median, number, numbers, type Options, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
+import { bars } from "./svg/bars.ts";
+import { writePicture } from "./svg/write-picture.ts";
 
-export const does = "fire with the same due set at several sizes of the table";
+export const does =
+  "fire with the same due set at several sizes of the table, warm and out of Postgres' cache";
 
-export const options = { schedules: "300000,3000000", due: "100000", runs: "3", lanes: "2", batch: "5000" };
+export const options = {
+  schedules: "300000,3000000",
+  due: "100000",
+  runs: "3",
+  lanes: "2",
+  batch: "5000",
+  cold: "yes",
+};
+
+interface Rate {
+  schedules: number;
+  perSecond: number;
+  walPerJob: number;
+  runs: FireRun[];
+  /** With nothing of the tables in Postgres' own memory; null where it was not asked for. */
+  cold: FireRun | null;
+}
+
+export interface GrowthFigures extends Figures {
+  ratio: number;
+  rates: Rate[];
+  due: number;
+}
 
 /** The same due set in a small and in a large table: what a tick costs must follow what is due, not what is stored. */
-export async function bench(options: Options, say: Say): Promise<Figures> {
-  const sizes = numbers(options, "schedules");
-  const due = number(options, "due");
-  const lanes = number(options, "lanes");
-  const batchMax = number(options, "batch");
+export async function bench(options: Options, say: Say): Promise<GrowthFigures> {
+  const sizes = numbers(options, "schedules").sort((a, b) => a - b);
+  const params = {
+    due: number(options, "due"),
+    lanes: number(options, "lanes"),
+    batchMax: number(options, "batch"),
+    runs: number(options, "runs"),
+  };
   say(machine());
-  await using stack = await benchStack(options["data-dir"], lanes + 1);
-  const rates: { schedules: number; perSecond: number; walPerJob: number }[] = [];
+  await using stack = await benchStack(options["data-dir"], params.lanes + 1);
+  const rates: Rate[] = [];
   for (const schedules of sizes) {
     await seedSchedules(stack.sql, schedules, say);
-    const runs = await fireRuns(
-      stack,
-      { schedules, due, lanes, batchMax, runs: number(options, "runs") },
-      say,
-    );
-    rates.push({
-      schedules,
-      perSecond: median(runs.map((run) => run.perSecond)),
-      walPerJob: median(runs.map((run) => run.walPerJob)),
-    });
+    rates.push(await rateAt(stack, { ...params, schedules }, options["cold"] === "yes", say));
   }
   const ratio = Number(((rates[0]?.perSecond ?? 0) / (rates.at(-1)?.perSecond ?? 1)).toFixed(2));
   for (const rate of rates)
@@ -35,5 +55,64 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       `${rate.schedules.toLocaleString("en")} schedules: ${rate.perSecond.toLocaleString("en")} jobs/s, ${rate.walPerJob} B WAL each`,
     );
   say(`growth: the smallest table is ${ratio} × as fast as the largest`);
-  return { ratio, rates, due, lanes, machine: machine(), settings: stack.settings };
+  return { ratio, rates, ...params, machine: machine(), settings: stack.settings };
+}
+
+async function rateAt(stack: BenchStack, params: FireParams, cold: boolean, say: Say): Promise<Rate> {
+  const runs = await fireRuns(stack, params, say);
+  if (cold) say("and once with nothing in Postgres' cache:");
+  const [coldRun = null] = cold
+    ? await fireRuns(stack, { ...params, runs: 1, before: forgetPages }, say)
+    : [];
+  return {
+    schedules: params.schedules,
+    perSecond: median(runs.map((run) => run.perSecond)),
+    walPerJob: median(runs.map((run) => run.walPerJob)),
+    runs,
+    cold: coldRun,
+  };
+}
+
+/** Storing the due set has read just what will be fired; the operating system's own cache is not touched. */
+async function forgetPages(sql: Sql): Promise<void> {
+  await sql`create extension if not exists pg_buffercache schema public`;
+  await sql`select public.pg_buffercache_evict_all()`;
+}
+
+export async function page({ ratio, rates, due }: GrowthFigures): Promise<string> {
+  const rows = rates.map(
+    ({ schedules, perSecond, walPerJob, cold }) =>
+      `| ${schedules.toLocaleString("en")} | ${perSecond.toLocaleString("en")} | ${walPerJob} | ${cold === null ? "–" : cold.perSecond.toLocaleString("en")} |`,
+  );
+  const picture = await writePicture(
+    "growth",
+    bars({
+      title: `Jobs fired a second, ${due.toLocaleString("en")} due at one instant`,
+      desc: `One group of bars for each number of schedules stored, from ${rates[0]?.schedules.toLocaleString("en")} to ${rates.at(-1)?.schedules.toLocaleString("en")}: as it is, and with nothing in Postgres' own cache.`,
+      unit: "jobs/s",
+      groups: rates.map(({ schedules, perSecond, runs, cold }) => {
+        const each = runs.map((run) => run.perSecond);
+        return {
+          label: `${schedules.toLocaleString("en")} schedules stored`,
+          bars: [
+            {
+              label: "as it is",
+              value: perSecond,
+              range: [Math.min(...each), Math.max(...each)],
+              ours: true,
+            },
+            ...(cold === null ? [] : [{ label: "cache empty", value: cold.perSecond }]),
+          ],
+        };
+      }),
+    }),
+  );
+  return `${picture}
+
+| schedules stored | jobs/s (median) | WAL, bytes a job | jobs/s, Postgres' cache emptied before |
+|---|---|---|---|
+${rows.join("\n")}
+
+The same number is due each time, scattered over all that is stored; among the fewest it is **${ratio} ×** as fast as among the most. What differs is the look at each due
+schedule's row, which says whether its version still stands: one page for each, somewhere in a larger table. In the last column Postgres has to fetch all of them anew, from the operating system's cache where they are there.`;
 }
