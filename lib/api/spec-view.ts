@@ -58,6 +58,6 @@ export const specFields = {
   }),
   timeout: duration,
   holdAfter: z.int().nullable(),
-  delivery: z.literal("ledger"),
+  delivery: z.enum(["ledger", "pulse"]),
   deleteOnEnd: z.boolean(),
 };

@@ -105,7 +105,7 @@ function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> &
  * A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one is allowed
  * in every deployment.
  */
-const noTarget = { webhook: { url: "https://example.com/" } };
+const noTarget = { queue: "none" };
 
 function readPreview(input: unknown): {
   key?: string | undefined;

@@ -47,6 +47,7 @@ export const scheduleOptions = {
   "catch-up": { value: "policy", about: "What becomes of missed runs: latest, all, skip" },
   overlap: { value: "policy", about: "While an earlier job is not done: allow, skip, queue" },
   "hold-after": { value: "n", about: "So many dead jobs in a row put it on hold" },
+  delivery: { value: "how", about: "ledger, or pulse: nothing is written when it fires, at least once" },
   "delete-on-end": { about: "It goes by itself when it has ended" },
   paused: { about: "With a hold of your own" },
 } as const satisfies Record<string, OptionSpec>;
@@ -112,6 +113,7 @@ export async function bodyFrom(call: Call<keyof typeof scheduleOptions>): Promis
       catchUp: policy === undefined ? undefined : { policy },
       overlap: given.text("overlap"),
       holdAfter: given.number("hold-after", { min: 1 }),
+      delivery: given.text("delivery"),
       deleteOnEnd: given.flag("delete-on-end") ? true : undefined,
       paused: given.flag("paused") ? true : undefined,
     }),

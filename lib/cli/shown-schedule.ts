@@ -81,6 +81,7 @@ function unusual(schedule: Schedule): Record<string, string> {
     retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },
     timeout: "30s",
     holdAfter: null,
+    delivery: "ledger",
     deleteOnEnd: false,
   };
   const found: Record<string, string> = {};

@@ -10,6 +10,7 @@ export const targetOptions = {
   webhook: { value: "url", about: "Target: an HTTPS request" },
   lambda: { value: "function", about: "Target: a function, by name or ARN" },
   "group-id": { value: "id", about: "Of a queue: the message group of a FIFO queue" },
+  batch: { value: "n", about: "Of a queue: up to so many pulses in one message" },
   source: { value: "source", about: "Of an event: its source" },
   "detail-type": { value: "type", about: "Of an event: its detail-type" },
   method: { value: "method", about: "Of a webhook: POST or PUT" },
@@ -26,6 +27,7 @@ type TargetCall = Call<keyof typeof targetOptions>;
 
 const belongsTo = {
   "group-id": "queue",
+  batch: "queue",
   source: "event",
   "detail-type": "event",
   method: "webhook",
@@ -61,7 +63,11 @@ async function written(
     case "handler":
       return { handler: named };
     case "queue":
-      return defined({ queue: named, groupId: given.text("group-id") });
+      return defined({
+        queue: named,
+        groupId: given.text("group-id"),
+        batch: given.number("batch", { min: 1 }),
+      });
     case "event":
       return {
         event: defined({ bus: named, source: given.text("source"), detailType: given.text("detail-type") }),

@@ -51,7 +51,7 @@ export interface Policies {
   holdAfter?: number | null | undefined;
   priority?: "high" | "normal" | "low" | undefined;
   serial?: boolean | undefined;
-  delivery?: "ledger" | undefined;
+  delivery?: "ledger" | "pulse" | undefined;
   deleteOnEnd?: boolean | undefined;
 }
 
@@ -117,7 +117,7 @@ export interface Spec {
   retry: Retry;
   timeout: DurationText;
   holdAfter: number | null;
-  delivery: "ledger";
+  delivery: "ledger" | "pulse";
   deleteOnEnd: boolean;
 }
 

@@ -8,6 +8,8 @@ export interface QueueTarget {
   queue: string;
   groupId?: string | undefined;
   attributes?: Record<string, string> | undefined;
+  /** Of pulses: up to so many travel in one message, as a CloudEvents batch. */
+  batch?: number | undefined;
 }
 
 /** An event bus. */

@@ -2,8 +2,9 @@ import { previousRunBefore } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
 import { readShard } from "./shard.ts";
@@ -50,7 +51,9 @@ async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
     readShard(tx, shard),
   ]);
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
-  const over = found.filter(({ id }) => read.get(id)?.state === "ended");
+  const over = found.filter(
+    (schedule) => read.get(schedule.id)?.state === "ended" && !mayStillBeat(schedule, state.now),
+  );
   const standing = await standings(tx, over, state.now);
   const settled = over.filter(({ id }) => standing.get(id) === "settled");
   const open = await withOpenJobs(tx, shard, settled);
@@ -65,6 +68,16 @@ async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
     })),
   );
   return gone.length;
+}
+
+/** For so long its last beat may be tried again. */
+const beatsLateMs = 15 * 60_000;
+
+function mayStillBeat(schedule: StoredSchedule, now: Date): boolean {
+  if (!isPulse(schedule)) return false;
+  const timetable = timetableOf(schedule);
+  const last = previousRunBefore(timetable.cadence, now.getTime());
+  return last !== null && dueAt(timetable, last) > now.getTime() - beatsLateMs;
 }
 
 type Standing = "unsettled" | "dead" | "settled";

@@ -4,6 +4,7 @@ import { dueAt } from "../schedule/timetable.ts";
 import { editOf, explainElsewhere } from "./explain-elsewhere.ts";
 import { heldAt, holdersText } from "./explain-holds.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./explain-place.ts";
+import { explainPulse } from "./explain-pulse.ts";
 import { explainRange } from "./explain-skipped.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
 
@@ -57,7 +58,7 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
       backlog: { before: owedBefore },
     };
   }
-  if (at < keptFrom) {
+  if (at < keptFrom && facts.pulse === null) {
     const sentence = `Was an occurrence, but jobs are kept from ${isoInstant(keptFrom)} on alone: what became of it can no longer be told.`;
     return { outcome: "too-old", sentence };
   }
@@ -66,6 +67,7 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
     const sentence = `Was due at ${isoInstant(due)}: before that, at ${isoInstant(deleted.at)}, ${deleted.by} deleted the schedule.`;
     return { outcome: "deleted", sentence, edit: editOf(deleted) };
   }
+  if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
   return explainHeld(facts, version, due) ?? explainLimit(facts, version, due) ?? explainPlan(facts, due);
 }
 

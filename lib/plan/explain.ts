@@ -4,6 +4,7 @@ import { wallText } from "../cadence/wall-text.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { explainAbsence } from "./explain-absence.ts";
 import {
@@ -29,6 +30,7 @@ import {
   timetableIn,
   versionBy,
 } from "./explain-place.ts";
+import { pulseFactOf } from "./explain-pulse.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./explain-recheck.ts";
 import { noWishes, wishesFor } from "./explain-wish.ts";
 import type { Facts, Verdict, VersionFact } from "./explained.ts";
@@ -99,6 +101,10 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
     chain: root === null ? [] : await rechecksOfRun(tx, root),
     wishes: subjectJob === null ? noWishes : await wishesFor(tx, subjectJob),
+    pulse:
+      version === undefined || !isPulse(version)
+        ? null
+        : await pulseFactOf(tx, subject, new Date(dueAt(timetableIn(key, version), at.getTime()))),
     passed,
     passedBefore,
     owedBefore: await owedBefore(tx, id, at),

@@ -4,6 +4,7 @@ import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { PulseFact } from "./explain-pulse.ts";
 import type { Wishes } from "./explain-wish.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */
@@ -55,6 +56,8 @@ export interface Facts {
   /** The rechecks of the same run, the first one first. */
   chain: readonly JobRead[];
   wishes: Wishes;
+  /** Of an occurrence of a version that is a pulse. */
+  pulse: PulseFact | null;
   passed: PassedFact | null;
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */

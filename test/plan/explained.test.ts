@@ -89,6 +89,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     plannedUpTo: at(hour + 3 * minute).getTime(),
     keptFrom: 0,
     firesLeft: null,
+    pulse: null,
     around: [],
     ...parts,
   };

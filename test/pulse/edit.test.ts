@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { explain } from "../../lib/plan/explain.ts";
 import type { Operation } from "../../lib/plan/operation.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { restoreVersion } from "../../lib/plan/restore.ts";
@@ -349,5 +350,79 @@ describe("up to where the ticks have made their parcels", () => {
     const made = await world.sql<{ place: string }[]>`
       select shard || ' ' || (extract(epoch from pulse_at) * 1000)::bigint as place from carillon.parcels`;
     expect(made.map(({ place }) => place).sort()).toEqual([...due].sort());
+  });
+});
+
+describe("of what became of a pulse", () => {
+  const told = async (due: number) => {
+    const { outcome, reason, sentence } = await explain(world.sql, { key: "a", at: at(due) });
+    return [outcome, reason, sentence];
+  };
+  const pass = (from: number, to: number, reason: string, more: object = {}) =>
+    world.sql`
+      insert into carillon.pulses_passed ${world.sql({
+        from_at: at(from),
+        to_at: at(to),
+        noted_at: at(to + minute),
+        shard: 1,
+        reason,
+        ...more,
+      })}`;
+
+  test("the arithmetic is told, and that nothing is written of it", async () => {
+    await world.put("a", { ...pulse, spread: "0s" });
+    expect(await told(10 * second)).toEqual(["planned", undefined, expect.stringContaining("Is planned")]);
+    expect((await told(12 * second))[0]).toBe("not-an-occurrence");
+    await world.clock.advance(30 * second);
+    expect((await told(20 * second))[0]).toBe("not-planned-yet");
+    await pulsedTo(at(30 * second));
+    expect(await told(20 * second)).toEqual([
+      "unrecorded",
+      undefined,
+      expect.stringContaining("nothing is written"),
+    ]);
+  });
+
+  test("holds and what was passed over are told", async () => {
+    await world.put("a", { ...pulse, spread: "0s" });
+    await pulsedTo(at(10 * minute));
+    await world.clock.advance(5 * second);
+    await world.pause("a");
+    await world.clock.advance(30 * second);
+    await world.resume("a");
+    await world.clock.advance(8 * minute);
+    expect(await told(20 * second)).toEqual([
+      "skipped",
+      "paused",
+      expect.stringContaining("was held by ann"),
+    ]);
+    const [row] = await world.sql<{ target: number; shard: number }[]>`
+      select target_id as target, shard from carillon.pulses`;
+    await pass(minute, 2 * minute, "missed", { shard: row?.shard });
+    await pass(3 * minute, 3 * minute, "failed", { shard: row?.shard, target_id: row?.target, count: 7 });
+    await pass(4 * minute, 4 * minute, "failed", {
+      shard: row?.shard,
+      target_id: (row?.target ?? 0) + 1,
+      count: 7,
+    });
+    expect(await told(70 * second)).toEqual(["skipped", "missed", expect.stringContaining("did not go")]);
+    expect(await told(3 * minute)).toEqual([
+      "skipped",
+      "failed",
+      expect.stringContaining("may not have gone: 7"),
+    ]);
+    expect((await told(4 * minute))[0]).toBe("unrecorded");
+  });
+
+  test("one that goes by itself stays until its last beat can be tried no more", async () => {
+    const endsAt = at(25 * second).toISOString();
+    await world.put("a", { ...pulse, spread: "0s", endsAt, deleteOnEnd: true });
+    await world.clock.advance(5 * minute);
+    await world.tick();
+    expect((await readSchedule(world.sql, "a"))?.state).toBe("ended");
+    await world.clock.advance(15 * minute);
+    await world.tick();
+    expect(await readSchedule(world.sql, "a")).toBeNull();
+    expect(await pulseRows(world.sql)).toEqual([]);
   });
 });
