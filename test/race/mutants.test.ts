@@ -184,8 +184,9 @@ const scenes: Scene[] = [
     safeguard: "`with ties`",
     without: ["lost"],
     play: async (mutated) => {
-      await world.put("in 10s");
-      await world.patch({});
+      await world.put("in 60s");
+      // Due at the same instant, and not to be fired before somebody has looked at its row: a cron's instants are unfolded first.
+      await world.patch({ when: "* * * * *" });
       await world.batch(mutated ? limitInsteadOfTies() : asItIs, 1);
     },
   },
