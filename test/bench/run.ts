@@ -17,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   search: () => import("./search.ts"),
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
+  peers: () => import("./peers.ts"),
 };
 
 const common = {

@@ -1,0 +1,95 @@
+import "./own-handlers.ts";
+import { connect, type Sql } from "../../../../lib/db/connect.ts";
+import { migrate } from "../../../../lib/db/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../../../lib/db/migration.ts";
+import { silentLog } from "../../../../lib/log/log.ts";
+import { ensureAdminToken } from "../../../../lib/token/token.ts";
+import { httpEvent, invocation } from "../../../api/http-event.ts";
+import { inPortions, serve } from "../npm/serve.ts";
+import { onRun } from "./noop-handlers.ts";
+import { startWorkers, withoutTarget } from "./workers.ts";
+
+const [{ assemble: assembleApi }, { assemble: assembleTick }, { assemble: assembleWorker }] =
+  await Promise.all([
+    import("../../../../functions/api.ts"),
+    import("../../../../functions/tick.ts"),
+    import("../../../../functions/worker.ts"),
+  ]);
+
+let watch: { url: string; sql: Sql } | undefined;
+
+const bearer = "bench-token";
+/** What one request of `POST /v1/schedules:batch` takes at most. */
+const portion = 1_000;
+
+/** `slow`: the worker that runs handlers, with one that does nothing. `fast`: the other one, with a target that does nothing. */
+const queueClass = process.env["PEERS_CLASS"] === "fast" ? "fast" : "slow";
+const target = queueClass === "fast" ? { queue: "bench" } : { handler: "noop" };
+
+const envOf = (url: string) => ({ ...process.env, DATABASE_URL: url });
+
+/** Carillon as it is deployed: its API, its tick and its workers, each assembled as Lambda would. */
+await serve({
+  install: async (url) => {
+    const sql = connect({ DATABASE_URL: url });
+    await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
+    await ensureAdminToken(sql, bearer);
+    await sql.end();
+  },
+
+  store: async ({ url, count, at }) => {
+    // As Lambda has one for each request that is under way, with a connection of its own.
+    const apis = [assembleApi(envOf(url)), assembleApi(envOf(url))];
+    const free = [...apis];
+    try {
+      await inPortions({ count, portion, callers: apis.length }, async (jobs) => {
+        const api = free.pop();
+        if (api === undefined) throw new Error("More callers than functions.");
+        const operations = jobs.map((n) =>
+          at === null
+            ? { job: { target, payload: { n } } }
+            : { put: { key: `due:${n}`, when: `at ${at.toISOString()}`, target, payload: { n } } },
+        );
+        const event = httpEvent("POST", "/v1/schedules:batch", {
+          headers: { authorization: `Bearer ${bearer}` },
+          body: { operations },
+        });
+        const { statusCode, body } = await api.handler(event, invocation);
+        if (statusCode !== 200 || body.includes('"error"'))
+          throw new Error(`A batch was answered ${statusCode}: ${body.slice(0, 500)}`);
+        free.push(api);
+      });
+    } finally {
+      for (const { close } of apis) await close();
+    }
+  },
+
+  work: async (url, ran) => {
+    onRun(ran);
+    const assemble = queueClass === "fast" ? withoutTarget(ran) : assembleWorker;
+    return startWorkers(envOf(url), queueClass, assemble);
+  },
+
+  isLeft: async (url) => {
+    const [row] = await watched(url)<{ left: boolean }[]>`
+      select exists (select from carillon.jobs where state = 'waiting') as left`;
+    return row?.left === true;
+  },
+
+  also: {
+    tick: async (url) => {
+      const { handler, close } = assembleTick(envOf(url));
+      const { finished } = await handler(
+        { ticks: 1, tick: 0, time: new Date().toISOString() },
+        { ...invocation, getRemainingTimeInMillis: () => 60_000 },
+      );
+      await close();
+      if (!finished) throw new Error("The tick has not come to its end.");
+    },
+  },
+});
+
+function watched(url: string): Sql {
+  if (watch?.url !== url) watch = { url, sql: connect({ DATABASE_URL: url }) };
+  return watch.sql;
+}

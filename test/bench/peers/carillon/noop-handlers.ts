@@ -1,0 +1,17 @@
+import * as z from "zod";
+import { defineJob } from "../../../../lib/job/define-job.ts";
+
+let ran = (_: number) => {};
+
+/** Who is told of the jobs that run in this process. */
+export function onRun(told: (job: number) => void): void {
+  ran = told;
+}
+
+export const handlers = [
+  defineJob({
+    name: "noop",
+    payload: z.strictObject({ n: z.int() }),
+    run: async (job) => ran(job.payload.n),
+  }),
+];

@@ -1,0 +1,107 @@
+import { SQSClient } from "@aws-sdk/client-sqs";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { systemClock } from "../../../../lib/clock.ts";
+import { awsClientSettings } from "../../../../lib/config/aws.ts";
+import { type Environment, required } from "../../../../lib/config/environment.ts";
+import type { Assemble } from "../../../../lib/config/function.ts";
+import { functionConnections } from "../../../../lib/config/function-connections.ts";
+import {
+  functionTimeoutSeconds,
+  targetWindow,
+  workerBatchSize,
+} from "../../../../lib/config/function-limits.ts";
+import { connect } from "../../../../lib/db/connect.ts";
+import { localFunction } from "../../../../lib/local/lambda/local-function.ts";
+import { startQueueSource } from "../../../../lib/local/lambda/queue-source.ts";
+import { silentLog } from "../../../../lib/log/log.ts";
+import type { QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
+import { parcelQueueFrom } from "../../../../lib/parcel/parcel-queue-from.ts";
+import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
+import { done } from "../../../../lib/target/delivery.ts";
+import { workMessages } from "../../../../lib/worker/worker.ts";
+import type { Working } from "../npm/serve.ts";
+
+/** Lambda begins with five pollers for a queue. */
+const pollers = 5;
+
+/** Environments of each worker in one process. */
+const concurrency: Readonly<Record<QueueClass, number>> = { fast: 4, slow: 10 };
+
+/**
+ * The workers of one process, as the local stack has them: the event source's polls, the function's environments, each with
+ * connections of its own.
+ */
+export function startWorkers(
+  env: Environment,
+  queueClass: QueueClass,
+  assemble: Assemble<SQSEvent, SQSBatchResponse>,
+): Working {
+  const parts = { clock: systemClock, log: silentLog };
+  const seconds = { fast: functionTimeoutSeconds.fastWorker, slow: functionTimeoutSeconds.slowWorker };
+  const consumer = localFunction(
+    {
+      name: queueClass,
+      assemble,
+      env:
+        queueClass === "slow" ? { ...env, TARGET_WINDOW: String(targetWindow(4 * concurrency.slow)) } : env,
+      timeoutMs: seconds[queueClass] * 1_000,
+      concurrency: concurrency[queueClass],
+    },
+    parts,
+  );
+  const sqs = new SQSClient(awsClientSettings(env, "SQS"));
+  const url = required(env, queueClass === "fast" ? "FAST_QUEUE_URL" : "SLOW_QUEUE_URL");
+  const name = url.split("/").at(-1) ?? "";
+  const sources = Array.from({ length: pollers }, () =>
+    startQueueSource({
+      sqs,
+      queue: { name, url },
+      batchSizeMax: workerBatchSize[queueClass],
+      consumer,
+      ...parts,
+    }),
+  );
+  return {
+    stop: async () => {
+      await Promise.all(sources.map((source) => source.stop()));
+      await consumer.close(30_000);
+      sqs.destroy();
+    },
+  };
+}
+
+/** The worker of the fast queue with everything but its target: what would go to SQS or EventBridge goes nowhere. */
+export function withoutTarget(ran: (job: number) => void): Assemble<SQSEvent, SQSBatchResponse> {
+  return (env) => {
+    const queue = parcelQueueFrom(env, silentLog);
+    const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });
+    const deps = {
+      sql,
+      queue,
+      clock: systemClock,
+      log: silentLog,
+      random: Math.random,
+      notify: notifyByDefault,
+      window: null,
+      deliver: async (jobs: readonly { payload: unknown }[]) =>
+        jobs.map(({ payload }) => {
+          ran(numberOf(payload));
+          return done;
+        }),
+    };
+    return {
+      handler: (event, invocation) =>
+        workMessages(deps, event.Records, () => invocation.getRemainingTimeInMillis()),
+      close: async () => {
+        queue.sqs.destroy();
+        await sql.end();
+      },
+    };
+  };
+}
+
+function numberOf(payload: unknown): number {
+  if (typeof payload === "object" && payload !== null && "n" in payload && typeof payload.n === "number")
+    return payload.n;
+  throw new Error("A job came without its payload.");
+}

@@ -1,0 +1,174 @@
+import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
+import { systemClock } from "../../../lib/clock.ts";
+import { errorText } from "../../../lib/log/error-text.ts";
+import type { BenchStack } from "../bench-stack.ts";
+import type { Say } from "../report.ts";
+import { type ContestantFigures, figuresOf, said } from "./figures.ts";
+import { DueTooSoon, type Field, type Run, runAdded, runDue, type Work } from "./measure.ts";
+import type { Peer, Place } from "./peer.ts";
+import { type Program, startProgram } from "./program.ts";
+
+/** A peer that takes part: installed, started, warm, and with the number of processes with which it is quickest here. */
+export interface Contestant {
+  peer: Peer;
+  count: number;
+  producer: Program;
+  workers: readonly Program[];
+  /** Of the empty database that each of its runs has a copy of; or where it keeps its jobs instead. */
+  template: string;
+  url: string | undefined;
+  storeMaxMs: number;
+  runs: Record<Work, Run[]>;
+  figures(): ContestantFigures;
+}
+
+const processesMax = 2;
+/** A trial is long enough to warm a runtime up and to tell one process from two. */
+const trialShare = 0.2;
+const storeMargin = 2;
+const storeLeastMs = 1_000;
+
+/** Makes a peer ready; or says why it cannot take part. */
+export async function enter(
+  peer: Peer,
+  place: Place,
+  { jobs, say }: { jobs: number; say: Say },
+): Promise<Contestant | string> {
+  const { stack, during } = place;
+  const count = Math.max(1, Math.round(jobs * (peer.share ?? 1)));
+  try {
+    const { command, url } = await peer.prepare(place);
+    const programs = Array.from({ length: 1 + processesMax }, () => startProgram(command));
+    for (const program of programs) during.defer(() => program.end());
+    const [producer, ...workers] = programs;
+    if (producer === undefined) return "it has no process";
+    const template = `peers_${peer.name.replaceAll("-", "_")}`;
+    if (url === undefined) await stack.sql`create database ${stack.sql(template)}`;
+    await producer.install(url ?? urlOf(stack, template));
+    const runs: Contestant["runs"] = { due: [], added: [] };
+    const begun = { peer, count, producer, template, url, runs, storeMaxMs: storeLeastMs };
+    const tried = await trial({ ...begun, workers }, stack, say);
+    const best = { ...begun, ...tried };
+    return { ...best, figures: () => figuresOf(best) };
+  } catch (error) {
+    return `it failed: ${errorText(error)}`;
+  }
+}
+
+type Entrant = Omit<Contestant, "figures">;
+
+/** With one process for its workers and with two; what is quicker is what it competes with. */
+async function trial(
+  entrant: Entrant,
+  stack: BenchStack,
+  say: Say,
+): Promise<Pick<Contestant, "workers" | "storeMaxMs">> {
+  const count = Math.max(1, Math.round(entrant.count * trialShare));
+  const tried: { workers: readonly Program[]; run: Run }[] = [];
+  for (let processes = processesMax; processes >= 1; processes--) {
+    const workers = entrant.workers.slice(0, processes);
+    const work = entrant.peer.works?.[0] ?? "added";
+    tried.push({
+      workers,
+      run: await measured({ ...entrant, count, workers, storeMaxMs: 10_000 }, stack, work),
+    });
+  }
+  const [first, ...others] = tried;
+  if (first === undefined) throw new Error("Nothing was tried.");
+  const best = others.reduce((a, b) => (b.run.doneMs < a.run.doneMs ? b : a), first);
+  say(
+    `${entrant.peer.name}: ${tried.map(({ workers, run }) => `${workers.length} processes ${Math.round((count / run.doneMs) * 1_000)}/s`).join(", ")}`,
+  );
+  const storeMs = Math.max(...tried.map(({ run }) => run.storeMs)) / trialShare;
+  return { workers: best.workers, storeMaxMs: Math.round(storeMs * storeMargin + storeLeastMs) };
+}
+
+/** One run of each work. */
+export async function compete(
+  contestant: Contestant,
+  stack: BenchStack,
+  { run, say }: { run: number; say: Say },
+): Promise<void> {
+  for (const work of contestant.peer.works ?? (["due", "added"] as const)) {
+    const done = await measured(contestant, stack, work);
+    contestant.runs[work].push(done);
+    say(`run ${run}, ${contestant.peer.name}, ${work}: ${said(done, contestant.count)}`);
+  }
+}
+
+const triesMax = 4;
+
+/** On a database of its own that nobody has used. Where storing took longer than until the instant, once more with a later one. */
+async function measured(entrant: Entrant, stack: BenchStack, work: Work): Promise<Run> {
+  for (let attempt = 1, { storeMaxMs } = entrant; ; attempt++, storeMaxMs *= 2) {
+    try {
+      return await onNewDatabase(entrant, stack, (url) => {
+        const field = fieldOf({ ...entrant, storeMaxMs }, stack, url);
+        return work === "due" ? runDue(field) : runAdded(field);
+      });
+    } catch (error) {
+      if (!(error instanceof DueTooSoon) || attempt === triesMax) throw error;
+    }
+  }
+}
+
+function fieldOf(entrant: Entrant, stack: BenchStack, url: string): Field {
+  const { count, producer, workers, storeMaxMs, peer } = entrant;
+  return {
+    url,
+    count,
+    producer,
+    workers,
+    words: peer.words ?? {},
+    storeMaxMs,
+    walBytes: entrant.url === undefined ? stack.walBytes : null,
+    checkpoint: async () => {
+      await stack.sql`checkpoint`;
+    },
+    postgresPid: stack.postgresPid,
+  };
+}
+
+let databases = 0;
+
+async function onNewDatabase(
+  { url, template, producer }: Entrant,
+  stack: BenchStack,
+  act: (url: string) => Promise<Run>,
+): Promise<Run> {
+  const { sql, queue } = stack;
+  for (const QueueUrl of Object.values(queue.urls)) await queue.sqs.send(new PurgeQueueCommand({ QueueUrl }));
+  if (url !== undefined) {
+    // What makes its tables empties it, too.
+    await producer.install(url);
+    return act(url);
+  }
+  const name = `peers_run_${++databases}`;
+  await sql`create database ${sql(name)} template ${sql(template)}`;
+  await sql`checkpoint`;
+  try {
+    return await act(urlOf(stack, name));
+  } finally {
+    await untilLeft(stack, name);
+    await sql`drop database ${sql(name)} with (force)`;
+  }
+}
+
+const leaveMs = 5_000;
+const pollMs = 20;
+
+/** Who has ended its pool is still logging out; only the connection that looks what is left stays, and expects to be ended. */
+async function untilLeft({ sql }: BenchStack, database: string): Promise<void> {
+  for (let waited = 0; waited < leaveMs; waited += pollMs) {
+    const [row] = await sql<{ connections: number }[]>`
+      select count(*)::int as connections from pg_stat_activity where datname = ${database}`;
+    if ((row?.connections ?? 0) <= 1) return;
+    await systemClock.sleep(pollMs);
+  }
+}
+
+function urlOf({ env }: BenchStack, database: string): string {
+  const url = new URL(env["DATABASE_URL"] ?? "");
+  url.pathname = `/${database}`;
+  return url.href;
+}

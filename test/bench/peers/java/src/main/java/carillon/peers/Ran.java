@@ -1,0 +1,32 @@
+package carillon.peers;
+
+import java.util.Base64;
+
+/** Which jobs ran, how often, and when the first and the last did. */
+final class Ran {
+  private final byte[] seen;
+  private int runs;
+  private long firstAt;
+  private long lastAt;
+
+  Ran(int count) {
+    seen = new byte[(count + 7) / 8];
+  }
+
+  synchronized void note(int job) {
+    if (job < 0 || job >> 3 >= seen.length) throw new IllegalArgumentException("Nobody has stored a job " + job + ".");
+    seen[job >> 3] |= (byte) (1 << (job & 7));
+    lastAt = System.currentTimeMillis();
+    if (runs == 0) firstAt = lastAt;
+    runs++;
+  }
+
+  synchronized int runs() {
+    return runs;
+  }
+
+  synchronized String told() {
+    return "{\"stopped\":{\"runs\":%d,\"firstAt\":%d,\"lastAt\":%d,\"seen\":\"%s\"}}"
+        .formatted(runs, firstAt, lastAt, Base64.getEncoder().encodeToString(seen));
+  }
+}

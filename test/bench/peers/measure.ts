@@ -1,0 +1,173 @@
+import { systemClock } from "../../../lib/clock.ts";
+import { type CpuShares, cpuSplit } from "../cpu-split.ts";
+import type { Program, Told } from "./program.ts";
+
+/** Due at one instant, or added one after the other and due at once. */
+export type Work = "due" | "added";
+
+export interface Run {
+  /** Until the last job was stored. */
+  storeMs: number;
+  /** From the instant at which all were due, or from the first add, until all were stored as done. */
+  doneMs: number;
+  firstMs: number;
+  lastMs: number;
+  /** More than once each. */
+  again: number;
+  /** Of Postgres, for each job; null of what keeps nothing there. */
+  walPerJob: { store: number; done: number } | null;
+  cpu: CpuShares | null;
+}
+
+export type Moment = "beforeAdding" | "stored" | "due";
+
+export interface Field {
+  /** A database (or the like) of this run alone, as it was installed. */
+  url: string;
+  count: number;
+  producer: Program;
+  workers: readonly Program[];
+  /** Words of its own that the producer is told: before anything is added, when all is stored, and when it is due. */
+  words: Readonly<Partial<Record<Moment, string>>>;
+  /** How long storing may take; due sets are due only then. */
+  storeMaxMs: number;
+  walBytes: (() => Promise<number>) | null;
+  checkpoint(): Promise<void>;
+  postgresPid: number;
+}
+
+const pollMs = 5;
+/** Workers have settled, and whoever looks ahead has looked, when the instant comes. */
+const readyMs = 2_000;
+const doneMaxMs = 600_000;
+
+/** Everything is stored and all workers are up and idle when the instant comes; from then on it counts. */
+export async function runDue(field: Field): Promise<Run> {
+  const { url, count, producer, workers } = field;
+  const wal = walMeter(field);
+  await wal();
+  await producer.isLeft(url);
+  const at = Date.now() + field.storeMaxMs + readyMs;
+  const storeMs = await producer.store(url, count, at);
+  const storeWal = await wal();
+  await field.checkpoint();
+  await tell(field, "stored");
+  const progress = watchProgress(field);
+  await Promise.all(workers.map((worker, index) => worker.work(url, count, progress.of(index))));
+  const left = at - Date.now();
+  if (left < 0) {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    throw new DueTooSoon(`All was stored and all workers were up ${-left} ms after the instant.`);
+  }
+  await systemClock.sleep(left);
+  const cpu = cpuSplit(field.postgresPid);
+  await Promise.all([progress.all(), tell(field, "due")]);
+  await untilNothingIsLeft(field);
+  const doneMs = Date.now() - at;
+  return {
+    storeMs,
+    doneMs,
+    cpu: cpu.end(),
+    ...(await stopped(field, at)),
+    walPerJob: perJob(field, storeWal, await wal()),
+  };
+}
+
+/** Workers are up and idle when the first job is added; from then on it counts. */
+export async function runAdded(field: Field): Promise<Run> {
+  const { url, count, producer, workers } = field;
+  await tell(field, "beforeAdding");
+  const progress = watchProgress(field);
+  await Promise.all(workers.map((worker, index) => worker.work(url, count, progress.of(index))));
+  const wal = walMeter(field);
+  await wal();
+  await producer.isLeft(url);
+  const cpu = cpuSplit(field.postgresPid);
+  const startedAt = Date.now();
+  const [storeMs] = await Promise.all([producer.store(url, count, 0), progress.all()]);
+  await untilNothingIsLeft(field);
+  const doneMs = Date.now() - startedAt;
+  const shares = cpu.end();
+  const told = await stopped(field, startedAt);
+  return { storeMs, doneMs, cpu: shares, ...told, walPerJob: perJob(field, 0, await wal()) };
+}
+
+async function tell({ words, producer, url }: Field, moment: Moment): Promise<void> {
+  const word = words[moment];
+  if (word !== undefined) await producer.tell(word, url);
+}
+
+/** Storing took longer than was foreseen, so that some were due before all were there. */
+export class DueTooSoon extends Error {
+  override readonly name = "DueTooSoon";
+}
+
+/** What was written since it was asked last. */
+function walMeter({ walBytes }: Field): () => Promise<number> {
+  let before: number | undefined;
+  return async () => {
+    if (walBytes === null) return 0;
+    const now = await walBytes();
+    const written = before === undefined ? 0 : now - before;
+    before = now;
+    return written;
+  };
+}
+
+function perJob({ walBytes, count }: Field, store: number, done: number): Run["walPerJob"] {
+  if (walBytes === null) return null;
+  return { store: Math.round(store / count), done: Math.round(done / count) };
+}
+
+/** `all` resolves when as many jobs have run as there are. */
+function watchProgress({ count, workers }: Field) {
+  const ran = workers.map(() => 0);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const of = (index: number) => (runs: number) => {
+    ran[index] = runs;
+    if (ran.reduce((sum, each) => sum + each) >= count) resolve();
+  };
+  const all = async () => {
+    const patience = setTimeout(
+      () => reject(new Error(`Only ${ran.join(" + ")} of ${count} jobs ran in ${doneMaxMs / 1_000} s.`)),
+      doneMaxMs,
+    );
+    await promise.finally(() => clearTimeout(patience));
+  };
+  return { all, of };
+}
+
+/** That it has run is not enough: it must be stored that it is done. */
+async function untilNothingIsLeft({ producer, url }: Field): Promise<void> {
+  const until = Date.now() + doneMaxMs;
+  while (await producer.isLeft(url)) {
+    if (Date.now() > until) throw new Error("Jobs that have run are not stored as done.");
+    await systemClock.sleep(pollMs);
+  }
+}
+
+async function stopped(
+  { workers, count }: Field,
+  from: number,
+): Promise<Pick<Run, "firstMs" | "lastMs" | "again">> {
+  const all = await Promise.all(workers.map((worker) => worker.stop()));
+  const busy = all.filter(({ runs }) => runs > 0);
+  const distinct = distinctJobs(all);
+  if (distinct !== count) throw new Error(`${distinct} of ${count} jobs ran.`);
+  return {
+    firstMs: Math.min(...busy.map(({ firstAt }) => firstAt)) - from,
+    lastMs: Math.max(...busy.map(({ lastAt }) => lastAt)) - from,
+    again: all.reduce((sum, { runs }) => sum + runs, 0) - count,
+  };
+}
+
+function distinctJobs(all: readonly Told[]): number {
+  const seen = all.map((told) => Buffer.from(told.seen, "base64"));
+  const [first = Buffer.alloc(0)] = seen;
+  let distinct = 0;
+  for (let index = 0; index < first.length; index++) {
+    let bits = seen.reduce((union, each) => union | (each[index] ?? 0), 0);
+    for (; bits !== 0; bits &= bits - 1) distinct++;
+  }
+  return distinct;
+}

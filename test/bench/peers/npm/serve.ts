@@ -1,0 +1,130 @@
+import { createInterface } from "node:readline";
+
+/** What a contender does, whatever its store. The bench says when, over standard input. */
+export interface Contender {
+  /** Makes its tables in an empty database. */
+  install(url: string): Promise<void>;
+  /** Stores jobs 0 to `count` − 1, in bulk, in the quickest way that it documents; due at `at`, or at once. */
+  store(work: { url: string; count: number; at: Date | null }): Promise<void>;
+  /** Begins to work; each job tells its number. Resolves when work can come. */
+  work(url: string, ran: (job: number) => void): Promise<Working>;
+  /** Whether anything is stored that is not stored as done. */
+  isLeft(url: string): Promise<boolean>;
+  /** Another word that one contender alone understands. */
+  also?: Readonly<Record<string, (url: string) => Promise<void>>>;
+}
+
+export interface Working {
+  stop(): Promise<void>;
+}
+
+const progressMs = 20;
+
+/** Which jobs ran, how often, and when the first and the last did. */
+class Ran {
+  #seen: Uint8Array;
+  #runs = 0;
+  #firstAt = 0;
+  #lastAt = 0;
+
+  constructor(count: number) {
+    this.#seen = new Uint8Array(Math.ceil(count / 8));
+  }
+
+  note(job: number): void {
+    if (!Number.isInteger(job) || job < 0 || job >> 3 >= this.#seen.length)
+      throw new Error(`Nobody has stored a job ${job}.`);
+    this.#seen[job >> 3] = (this.#seen[job >> 3] ?? 0) | (1 << (job & 7));
+    this.#lastAt = Date.now();
+    if (this.#runs === 0) this.#firstAt = this.#lastAt;
+    this.#runs++;
+  }
+
+  get runs(): number {
+    return this.#runs;
+  }
+
+  told() {
+    return {
+      runs: this.#runs,
+      firstAt: this.#firstAt,
+      lastAt: this.#lastAt,
+      seen: Buffer.from(this.#seen).toString("base64"),
+    };
+  }
+}
+
+/** Answers each line of standard input with one line of JSON, one after the other; in between it tells how many jobs have run. */
+export async function serve(contender: Contender): Promise<void> {
+  let current: { working: Working; ran: Ran; progress: NodeJS.Timeout } | undefined;
+
+  const acts: Record<string, (url: string, ...rest: string[]) => Promise<object>> = {
+    install: async (url) => {
+      await contender.install(url);
+      return { installed: true };
+    },
+    store: async (url, count, at) => {
+      const startedAt = performance.now();
+      await contender.store({ url, count: Number(count), at: at === "0" ? null : new Date(Number(at)) });
+      return { storedMs: performance.now() - startedAt };
+    },
+    work: async (url, count) => {
+      const ran = new Ran(Number(count));
+      const working = await contender.work(url, (job) => ran.note(job));
+      let told = 0;
+      const progress = setInterval(() => {
+        if (ran.runs === told) return;
+        told = ran.runs;
+        tell({ ran: told });
+      }, progressMs);
+      current = { working, ran, progress };
+      return { ready: true };
+    },
+    left: async (url) => ({ left: await contender.isLeft(url) }),
+    stop: async () => {
+      if (current === undefined) throw new Error("Nothing is being worked on.");
+      const { working, ran, progress } = current;
+      current = undefined;
+      clearInterval(progress);
+      await working.stop();
+      return { stopped: ran.told() };
+    },
+  };
+
+  for await (const line of createInterface({ input: process.stdin })) {
+    const [word = "", url = "", ...rest] = line.split(" ");
+    try {
+      const more = contender.also?.[word];
+      const act = acts[word];
+      if (more !== undefined) {
+        await more(url);
+        tell({ did: word });
+      } else if (act !== undefined) tell(await act(url, ...rest));
+      else throw new Error(`Nobody here knows what "${word}" asks for.`);
+    } catch (error) {
+      tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  }
+  // Whoever asks has gone, maybe in the middle of a run.
+  process.exit();
+}
+
+function tell(answer: object): void {
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+
+/** Splits 0 … count − 1 into portions and has so many of them under way at once. */
+export async function inPortions(
+  { count, portion, callers }: { count: number; portion: number; callers: number },
+  act: (jobs: number[]) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const call = async () => {
+    while (next < count) {
+      const from = next;
+      next = Math.min(count, from + portion);
+      await act(Array.from({ length: next - from }, (_, index) => from + index));
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+}

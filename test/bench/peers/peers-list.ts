@@ -1,0 +1,181 @@
+import path from "node:path";
+import { install, missingTool } from "./install.ts";
+import { versionIn } from "./manifest.ts";
+import type { Peer, Place, Ready } from "./peer.ts";
+import { startRedis } from "./redis.ts";
+
+const npmVersion = (name: string) => versionIn("npm/package.json", new RegExp(`"${name}": "([^"]+)"`));
+const mavenVersion = (artifact: string) =>
+  versionIn("java/pom.xml", new RegExp(`<artifactId>${artifact}</artifactId>\\s*<version>([^<]+)`));
+
+async function npmProgram({ directory }: Place, file: string): Promise<Ready> {
+  const cwd = await install({
+    source: "npm",
+    directory,
+    manifests: ["package.json", "package-lock.json"],
+    steps: [["npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]],
+  });
+  return { command: { file: process.execPath, args: [file], cwd } };
+}
+
+async function javaProgram({ directory }: Place, contender: string): Promise<Ready> {
+  const cwd = await install({
+    source: "java",
+    directory,
+    manifests: [
+      "pom.xml",
+      ...["Contender", "Database", "DbSchedulerContender", "QuartzContender", "Ran", "Serve"].map(
+        (name) => `src/main/java/carillon/peers/${name}.java`,
+      ),
+    ],
+    steps: [["mvn", "-q", "-B", "compile"]],
+  });
+  const classes = ["target/classes", "target/lib/*"].map((part) => path.join(cwd, part)).join(path.delimiter);
+  return {
+    command: { file: "java", args: ["-Xmx1g", "-cp", classes, "carillon.peers.Serve", contender], cwd },
+  };
+}
+
+const npmAvailable = () => missingTool("npm", ["--version"], "npm");
+const javaAvailable = async () =>
+  (await missingTool("java", ["-version"], "Java")) ?? (await missingTool("mvn", ["-v"], "Maven"));
+const redisAvailable = async () =>
+  (await npmAvailable()) ??
+  (await missingTool("redis-server", ["--version"], "redis-server (Debian's package of that name)"));
+
+function bullmq(sync: "everysec" | "always", promise: string): Peer {
+  return {
+    name: `bullmq-${sync}`,
+    version: npmVersion("bullmq"),
+    settings: `Redis with \`appendonly yes\`, \`appendfsync ${sync}\`; \`concurrency\` 300 a process, \`removeOnComplete\`; added by \`addBulk\` of 5,000, two at a time`,
+    promise,
+    available: redisAvailable,
+    prepare: async (place) => ({
+      ...(await npmProgram(place, "bullmq.ts")),
+      url: await startRedis(sync, place.during),
+    }),
+  };
+}
+
+/** With whom Carillon is compared, each as its own documentation sets it up for throughput. */
+export const peers: readonly Peer[] = [
+  {
+    name: "graphile-worker",
+    version: npmVersion("graphile-worker"),
+    settings:
+      "as its own performance test: `concurrentJobs` 24, `maxPoolSize` 25, `localQueue` of 500 with a `refetchDelay` of 10 ms, `completeJobBatchDelay` and `failJobBatchDelay` 0; `pollInterval` 100 ms instead of 2 s; added by `addJobs` of 10,000, two at a time",
+    promise:
+      "durable, at least once; a crashed worker's jobs are locked for four hours; a job that is done is deleted, and nothing says that it ran",
+    available: npmAvailable,
+    prepare: (place) => npmProgram(place, "graphile-worker.ts"),
+  },
+  {
+    name: "pg-boss",
+    version: npmVersion("pg-boss"),
+    settings:
+      "`batchSize` 1,000, `localConcurrency` 2, `burstWhenBatchFull`, polls each 0.5 s (its least) and LISTEN/NOTIFY, pool of 4; neither supervision nor cron beside it; added by `insert` of 5,000, two at a time",
+    promise: "durable, at least once; jobs that are done stay for a week",
+    available: npmAvailable,
+    prepare: (place) => npmProgram(place, "pg-boss.ts"),
+  },
+  bullmq(
+    "everysec",
+    "not durable: what the last second has brought is lost with the machine; at least once; done is deleted",
+  ),
+  bullmq("always", "durable: each answer waits for the file to be synced; at least once; done is deleted"),
+  {
+    name: "river",
+    version: versionIn("river/go.mod", /riverqueue\/river v(\S+)/),
+    settings:
+      "as its own benchmark: `MaxWorkers` 2,000, `FetchCooldown` 2 ms, `FetchPollInterval` 20 ms, its batch completer, pool of 12; added by `InsertManyFast` of 5,000, two at a time; what is due later is looked for each 5 s and 5 s ahead, which cannot be set",
+    promise: "durable, at least once; jobs that are done stay for a day",
+    available: () => missingTool("go", ["version"], "Go"),
+    prepare: async ({ directory }) => {
+      const cwd = await install({
+        source: "river",
+        directory,
+        manifests: ["go.mod", "go.sum", "main.go", "ran.go"],
+        steps: [["go", "build", "-o", "river-bench", "."]],
+      });
+      return { command: { file: path.join(cwd, "river-bench"), args: [], cwd } };
+    },
+  },
+  {
+    name: "db-scheduler",
+    version: mavenVersion("db-scheduler"),
+    settings:
+      "`pollUsingLockAndFetch(0.5, 4.0)`, 50 threads, `pollingInterval` 100 ms, HikariCP with 20 connections; added by `scheduleBatch` of 5,000 with the driver's `reWriteBatchedInserts`",
+    promise: "durable, at least once; a job that is done is deleted",
+    available: javaAvailable,
+    prepare: (place) => javaProgram(place, "db-scheduler"),
+  },
+  {
+    name: "quartz",
+    version: mavenVersion("quartz"),
+    share: 0.1,
+    settings:
+      "JDBC store, clustered; 20 threads, `batchTriggerAcquisitionMaxCount` 20, a window of 1 s ahead, `idleWaitTime` 1 s (its least), 25 connections (HikariCP); one trigger for each job to run, added by `scheduleJobs` of 1,000 triggers",
+    promise: "durable, at most once unless recovery is asked for; a trigger that has fired is deleted",
+    available: javaAvailable,
+    prepare: (place) => javaProgram(place, "quartz"),
+  },
+];
+
+function carillon(
+  name: string,
+  more: Pick<Peer, "settings" | "promise" | "words" | "works">,
+  queue: string,
+): Peer {
+  return {
+    name,
+    version: "this commit",
+    ...more,
+    available: async () => null,
+    prepare: async ({ stack }) => ({
+      command: {
+        file: process.execPath,
+        args: ["carillon.ts"],
+        cwd: path.join(import.meta.dirname, "carillon"),
+        env: { ...stack.env, PEERS_CLASS: queue },
+      },
+    }),
+  };
+}
+
+const ledger = "durable, at least once; one job for each occurrence for good; every job stays in the ledger";
+const asDeployed =
+  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+
+/** Carillon, in the same harness and by the same words. */
+export const own: readonly Peer[] = [
+  carillon(
+    "carillon",
+    {
+      settings: `${asDeployed}; handlers, 10 environments a process. The tick begins when all are due, though it would have been through minutes before`,
+      promise: ledger,
+      words: { beforeAdding: "tick", due: "tick" },
+    },
+    "slow",
+  ),
+  carillon(
+    "carillon-fast",
+    {
+      settings:
+        "the same with the worker for `queue` and `event` targets, 4 environments a process, and nothing in the place of the target's own call",
+      promise: ledger,
+      words: { beforeAdding: "tick", due: "tick" },
+    },
+    "fast",
+  ),
+  carillon(
+    "carillon-ahead",
+    {
+      settings:
+        "as `carillon`, and the tick has been through before all are due, as it has when it is deployed",
+      promise: ledger,
+      words: { stored: "tick" },
+      works: ["due"],
+    },
+    "slow",
+  ),
+];

@@ -1,0 +1,137 @@
+import * as z from "zod";
+import type { Figures } from "../report.ts";
+import { bars } from "../svg/bars.ts";
+import { writePicture } from "../svg/write-picture.ts";
+import type { Work } from "./measure.ts";
+
+const workShape = z.object({
+  storedPerSecond: z.number(),
+  donePerSecond: z.number(),
+  firstMs: z.number(),
+  lastMs: z.number(),
+  again: z.number(),
+  walPerJob: z.object({ store: z.number(), done: z.number() }).nullable(),
+  cpu: z.object({ postgresUs: z.number(), othersUs: z.number() }).nullable(),
+  runs: z.array(z.object({ doneMs: z.number() })),
+});
+
+const figuresShape = z.object({
+  jobs: z.number(),
+  contestants: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      settings: z.string(),
+      promise: z.string(),
+      count: z.number(),
+      processes: z.number(),
+      works: z.object({ due: workShape.optional(), added: workShape.optional() }),
+    }),
+  ),
+  skipped: z.array(z.object({ name: z.string(), why: z.string() })),
+  settings: z.string(),
+});
+
+type Read = z.output<typeof figuresShape>;
+type Contestant = Read["contestants"][number];
+
+const titles: Record<Work, string> = {
+  due: "Schedules due at one instant → done",
+  added: "Jobs added → done",
+};
+
+/** Whom the others are compared with: their handlers do nothing, and so does its. */
+const reference = "carillon";
+
+export async function page(figures: Figures): Promise<string> {
+  const read = figuresShape.parse(figures);
+  const { contestants, skipped, jobs, settings } = read;
+  const left = skipped.map(({ name, why }) => `${name} (${why})`).join("; ");
+  return `${how(jobs, settings)}
+
+${left === "" ? "" : `Left out: ${left}.\n\n`}${table(read, "due")}
+
+${table(read, "added")}
+
+${await picture(read)}
+
+What each is and was set to:
+
+${contestants.map(({ name, version, settings: set, promise }) => `- **${name}** ${version}: ${set}. Its promise: ${promise}.`).join("\n")}
+
+${unequal}`;
+}
+
+function how(jobs: number, settings: string): string {
+  return `All on the same Postgres (${settings}), each on a database of its own that is made anew for each run, with the same work: jobs that do nothing but note their number.
+${jobs.toLocaleString("en")} jobs a run, or as many as the table says. The contestants run in turns, and the middle of their runs is told. What adds is one process, what works is one process or two: whichever was quicker in a trial before, which also warmed the runtimes up.
+All processes and Postgres share this machine's cores. *Due*: everything is stored, the workers are up and idle when the instant comes, and the clock starts with the instant. *Added*: the workers are up and idle, and the clock starts with the first add.
+It stops when nothing is left in the store that is not stored as done. Each job was seen to run; more than once is told below.`;
+}
+
+function table({ contestants }: Read, work: Work): string {
+  const own = contestants.find(({ name }) => name === reference)?.works[work]?.donePerSecond;
+  const rows = contestants.flatMap((contestant) => {
+    const figures = contestant.works[work];
+    return figures === undefined ? [] : [row(contestant, figures, own)];
+  });
+  return `**${titles[work]}**
+
+| | jobs | processes | stored/s | done/s | first, last (ms) | WAL a job (B) | CPU a job: Postgres, all else (µs) | ran again | ${reference} : it |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+${rows.join("\n")}`;
+}
+
+function row(
+  { name, count, processes }: Contestant,
+  figures: z.output<typeof workShape>,
+  own: number | undefined,
+): string {
+  const { walPerJob: wal, cpu } = figures;
+  const cells = [
+    name,
+    text(count),
+    text(processes),
+    text(figures.storedPerSecond),
+    text(figures.donePerSecond),
+    `${text(figures.firstMs)}, ${text(figures.lastMs)}`,
+    wal === null ? "–" : text(wal.store + wal.done),
+    cpu === null ? "–" : `${text(cpu.postgresUs)}, ${text(cpu.othersUs)}`,
+    text(figures.again),
+    own === undefined ? "–" : (own / figures.donePerSecond).toFixed(2),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+const text = (value: number) => Math.round(value).toLocaleString("en");
+
+async function picture({ contestants }: Read): Promise<string> {
+  const groups = (["due", "added"] as const).map((work) => ({
+    label: titles[work],
+    bars: contestants.flatMap(({ name, count, works }) => {
+      const figures = works[work];
+      if (figures === undefined) return [];
+      const rates = figures.runs.map(({ doneMs }) => (count / doneMs) * 1_000);
+      return [
+        {
+          label: name,
+          value: figures.donePerSecond,
+          range: [Math.min(...rates), Math.max(...rates)] as const,
+          ours: name.startsWith(reference),
+        },
+      ];
+    }),
+  }));
+  const svg = bars({
+    title: "Jobs done a second, beside its peers",
+    desc: "For due sets and for added jobs, one bar for each contestant with the range of its runs.",
+    unit: "jobs/s",
+    groups,
+  });
+  return writePicture("peers", svg);
+}
+
+/** What no setting makes equal. */
+const unequal = `What is not equal: peers are libraries that write to their tables in the caller's process, by SQL of their own. Carillon is added to through its API (a token is checked, a body is validated, a version is kept), and its jobs travel through a queue, whose emulator takes CPU here.
+graphile-worker, BullMQ, db-scheduler and Quartz delete what is done; pg-boss, River and Carillon keep it. Carillon alone has an occurrence of a schedule at most once for good.
+BullMQ keeps nothing in Postgres: its WAL is its own file, and its CPU stands under all else, with Redis in it.`;
