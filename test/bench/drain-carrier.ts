@@ -1,0 +1,94 @@
+import {
+  DeleteMessageBatchCommand,
+  PurgeQueueCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { SQSRecord } from "aws-lambda";
+import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
+import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+
+/** What brings the parcels' messages to the workers. */
+export interface Carrier {
+  queue: ParcelQueue;
+  /** Nothing, after a moment, where nothing waits. */
+  receive(queue: QueueClass, max: number): Promise<SQSRecord[]>;
+  done(queue: QueueClass, records: readonly SQSRecord[]): Promise<void>;
+  /** Away with what a run has left. */
+  clear(): Promise<void>;
+}
+
+const arn = (queue: QueueClass) => `arn:aws:sqs:us-east-1:000000000000:bench-${queue}`;
+
+/** The emulator: every message is sent, received and deleted over HTTP. */
+export function sqsCarrier(queue: ParcelQueue): Carrier {
+  const { sqs, urls } = queue;
+  return {
+    queue,
+    receive: async (name, max) => {
+      const { Messages = [] } = await sqs.send(
+        new ReceiveMessageCommand({ QueueUrl: urls[name], MaxNumberOfMessages: max, WaitTimeSeconds: 1 }),
+      );
+      return sqsEvent(Messages, arn(name)).Records;
+    },
+    done: async (name, records) => {
+      const Entries = records.map(({ receiptHandle }, i) => ({
+        Id: String(i),
+        ReceiptHandle: receiptHandle,
+      }));
+      await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: urls[name], Entries }));
+    },
+    clear: async () => {
+      await Promise.all(Object.values(urls).map((QueueUrl) => sqs.send(new PurgeQueueCommand({ QueueUrl }))));
+    },
+  };
+}
+
+const momentMs = 2;
+
+/** A list in this process, for what it costs without SQS. Delays are none: all that is sent here is due. */
+export function directCarrier({ urls, log }: ParcelQueue): Carrier {
+  const waiting: Record<QueueClass, string[]> = { fast: [], slow: [] };
+  const sqs = answeringClient((url, bodies) => {
+    waiting[url === urls.fast ? "fast" : "slow"].push(...bodies);
+  });
+  return {
+    queue: { sqs, urls, log },
+    receive: async (name, max) => {
+      const bodies = waiting[name].splice(0, max);
+      if (bodies.length === 0) await new Promise((resolve) => setTimeout(resolve, momentMs));
+      const messages = bodies.map((Body, i) => ({ MessageId: String(i), ReceiptHandle: String(i), Body }));
+      return sqsEvent(messages, arn(name)).Records;
+    },
+    done: async () => {},
+    clear: async () => {
+      waiting.fast = [];
+      waiting.slow = [];
+    },
+  };
+}
+
+/** A client that takes every batch at once, and says so: the real one but for its way over the network. */
+export function answeringClient(take: (url: string, bodies: readonly string[]) => void): SQSClient {
+  const client = new SQSClient({
+    region: "us-east-1",
+    credentials: { accessKeyId: "a", secretAccessKey: "b" },
+  });
+  client.middlewareStack.add(
+    (_next, context) => async (args) => {
+      const { input } = args;
+      if (context["commandName"] !== SendMessageBatchCommand.name || !("Entries" in input))
+        throw new Error(`Only batches are sent here, not ${String(context["commandName"])}.`);
+      const entries = input.Entries ?? [];
+      take(
+        input.QueueUrl ?? "",
+        entries.map((entry) => ("MessageBody" in entry ? (entry.MessageBody ?? "") : "")),
+      );
+      const Successful = entries.map(({ Id }) => ({ Id, MessageId: "m", MD5OfMessageBody: "" }));
+      return { output: { Successful, Failed: [], $metadata: {} }, response: {} };
+    },
+    { step: "initialize" },
+  );
+  return client;
+}

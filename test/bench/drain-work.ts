@@ -1,0 +1,86 @@
+import * as z from "zod";
+import { systemClock } from "../../lib/clock.ts";
+import { targetWindow, workerBatchSize } from "../../lib/config/function-limits.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { defineJob } from "../../lib/job/define-job.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import type { Metrics } from "../../lib/log/metrics.ts";
+import type { QueueClass } from "../../lib/parcel/parcel-queue.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
+import { deliverTo, type Targets } from "../../lib/target/deliver.ts";
+import { type Deliver, done, failed } from "../../lib/target/delivery.ts";
+import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { queueTarget } from "../../lib/target/queue-target.ts";
+import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import { answeringClient, type Carrier } from "./drain-carrier.ts";
+import { benchHandler } from "./drain-fill.ts";
+
+const nothing = defineJob({
+  name: benchHandler,
+  payload: z.object({ n: z.int() }),
+  run: async () => {},
+});
+
+const none = () => Promise.reject(new Error("Nothing goes to this target here."));
+const noTargets: Targets = { queue: none, event: none, handler: none, webhook: none, lambda: none };
+
+/** No target at all: what claiming and settling alone cost. */
+export const toNothing: Deliver = async (jobs) => jobs.map(() => done);
+
+/** Every fifth job fails at its first attempt, and may be tried again at once. */
+export const failingOnce: Deliver = async (jobs) =>
+  jobs.map(({ attempt, scheduleId }) =>
+    attempt === 0 && Number(scheduleId) % 5 === 0
+      ? { ...failed(new Error("It fails once.")), retryAt: new Date() }
+      : done,
+  );
+
+/** A handler that does nothing, by the way of every handler: payload checked, attempt bounded by its timeout, transaction at hand. */
+export function toHandler(sql: Sql, transactions: Sql, { queue }: Carrier): Deliver {
+  const deps = { sql, transactions, queue, notify: notifyByDefault, log: silentLog, clock: systemClock };
+  return deliverTo({ ...noTargets, handler: handlerTarget({ ...deps, handlers: [nothing] }) });
+}
+
+/** The real sender of messages; without `sqs` its requests are answered before they leave the process. */
+export function toQueue(
+  { queue }: Carrier,
+  sqs = answeringClient(() => {}),
+  ownUrls = Object.values(queue.urls),
+): Deliver {
+  return deliverTo({ ...noTargets, queue: queueTarget({ sqs, ownUrls, clock: systemClock }) });
+}
+
+/** As many invocations side by side as a deployment has by default, each with as many messages as Lambda gives it. */
+export async function work(
+  { sql, carrier, deliver }: { sql: Sql; carrier: Carrier; deliver: Deliver },
+  { queueClass, jobs, workers }: { queueClass: QueueClass; jobs: number; workers: number },
+): Promise<void> {
+  let succeeded = 0;
+  const metrics: Metrics = {
+    write: ({ Succeeded }) => {
+      if (typeof Succeeded === "number") succeeded += Succeeded;
+    },
+  };
+  const deps: WorkerDeps & { metrics: Metrics } = {
+    sql,
+    queue: carrier.queue,
+    clock: systemClock,
+    log: silentLog,
+    random: Math.random,
+    notify: notifyByDefault,
+    window: queueClass === "slow" ? targetWindow(workers) : null,
+    deliver,
+    metrics,
+  };
+  const invocations = async () => {
+    while (succeeded < jobs) {
+      const records = await carrier.receive(queueClass, workerBatchSize[queueClass]);
+      if (records.length === 0) continue;
+      const { batchItemFailures } = await workMessages(deps, records, () => 60_000);
+      if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
+      await carrier.done(queueClass, records);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, invocations));
+}
