@@ -18,6 +18,12 @@ const lateness = z
     "How late jobs started at first, of those settled in this time; within 5 %. Jobs let in from the backlog are not among them.",
   );
 
+const pulses = z
+  .strictObject({ taken: number, lost: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
+  .describe(
+    "Pulses, which leave no jobs: taken by their targets, and how late; given up after six tries. Seconds for which nobody came are not among them.",
+  );
+
 const counts = z.strictObject({
   from: instant.describe("The full minute from which on is counted."),
   fired: number.describe(
@@ -32,6 +38,7 @@ const counts = z.strictObject({
   ),
   missed: number,
   lateness,
+  pulses,
 });
 
 export const statsAnswer = z.strictObject({
@@ -102,6 +109,7 @@ const exampleCounts = {
   skipped: 3,
   missed: 0,
   lateness: { jobs: 61_181, p50Ms: 97, p95Ms: 292, p99Ms: 518, maxMs: 1_211 },
+  pulses: { taken: 288_000, lost: 0, p50Ms: 37, p95Ms: 108, p99Ms: 212, maxMs: 640 },
 };
 
 export const statsExample: z.input<typeof statsAnswer> = {

@@ -27,6 +27,8 @@ export interface Counts {
   skipped: number;
   missed: number;
   lateness: Lateness;
+  /** Those that leave no jobs: taken by their targets, and how late; given up. */
+  pulses: Omit<Lateness, "jobs"> & { taken: number; lost: number };
 }
 
 /** How things stand, and what happened; `asOf` says when it was counted. */

@@ -114,7 +114,7 @@ const openMax = { jobs: 20_000, parcels: 5_000 };
 /** The parcels with everything that is open; null where that is a lot. */
 async function openFew(tx: Tx): Promise<string[] | null> {
   const parcels = await tx<{ id: string; jobs: number }[]>`
-    select id, cardinality(occurrences) as jobs from carillon.parcels order by id limit ${openMax.parcels + 1}`;
+    select id, cardinality(occurrences) as jobs from carillon.parcels where pulse_at is null order by id limit ${openMax.parcels + 1}`;
   const jobs = parcels.reduce((sum, parcel) => sum + parcel.jobs, 0);
   return parcels.length > openMax.parcels || jobs > openMax.jobs ? null : parcels.map(({ id }) => id);
 }

@@ -161,10 +161,10 @@ function mayBe(tx: Tx, state: ScheduleState | undefined) {
         or c.calendar_version is not null or c.expression ~ '(^|[|] )at ')))`;
     case "active":
       return tx`and (v.once_at <= ${now} and h.watermark_at >= ${now} and not v.moved
-        and (select count(*) from (select from carillon.parcels limit ${parcelsMax + 1}) p) <= ${parcelsMax}
+        and (select count(*) from (select from carillon.parcels where pulse_at is null limit ${parcelsMax + 1}) p) <= ${parcelsMax}
         and (select count(*) from (select from carillon.backlog limit ${parcelsMax + 1}) b) <= ${parcelsMax}
         and s.id not in (
-          select unnest(schedule_ids) from (select p.schedule_ids from carillon.parcels p order by p.id limit ${parcelsMax}) p
+          select unnest(schedule_ids) from (select p.schedule_ids from carillon.parcels p where p.pulse_at is null order by p.id limit ${parcelsMax}) p
           union all select b.schedule_id from carillon.backlog b)) is not true`;
     default:
       return tx``;

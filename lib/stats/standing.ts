@@ -59,7 +59,7 @@ async function readParcels(sql: Tx): Promise<OpenJobs & Pick<Standing, "parcels"
       coalesce(sum(jobs) filter (where not leased and since <= now), 0)::float8 as due,
       coalesce(sum(jobs) filter (where held), 0)::float8 as held,
       coalesce(sum(jobs) filter (where leased), 0)::float8 as running,
-      min(since) filter (where not leased and since <= now) as "oldestDueAt"
+      min(since) filter (where not leased and since <= now and jobs > 0) as "oldestDueAt"
     from (${openParcels(sql)}) p`;
   if (row === undefined) throw new Error("An aggregate without a row.");
   const { looked, ...jobs } = row;

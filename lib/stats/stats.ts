@@ -13,6 +13,13 @@ export interface Counts {
   skipped: number;
   missed: number;
   lateness: Lateness;
+  pulses: Pulses;
+}
+
+/** Those that leave no job: taken by their targets, and given up; and how late they were taken. */
+export interface Pulses extends Omit<Lateness, "jobs"> {
+  taken: number;
+  lost: number;
 }
 
 export interface Stats {
@@ -53,27 +60,40 @@ async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
   return { total, active: total - paused, paused };
 }
 
+interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<Pulses, "taken" | "lost"> {
+  buckets: LatenessBucket[];
+  pulseBuckets: LatenessBucket[];
+}
+
 /** A job may have been counted before this time and withdrawn in it: there is no less than nothing. */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
-  const [row] = await sql<(Omit<Counts, "from" | "lateness"> & { buckets: LatenessBucket[] })[]>`
+  const [row] = await sql<CountsRow[]>`
     with fresh as materialized (select * from carillon.tallies where at >= ${from}),
     happened as (
-      select fired, succeeded, failed, dead, cancelled, skipped, missed from carillon.minutes where minute >= ${from}
+      select fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost from carillon.minutes where minute >= ${from}
       union all
-      select fired, succeeded, failed, dead, cancelled, skipped, missed from fresh
+      select fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost from fresh
     ), late as (
       select bucket, sum(jobs) as jobs from (
         select bucket, jobs from carillon.minute_lateness where minute >= ${from}
         union all
         select l.bucket, l.jobs from fresh f cross join lateral unnest(f.late_buckets, f.late_jobs) l (bucket, jobs)) l group by bucket
+    ), pulses_late as (
+      select bucket, sum(pulses) as jobs from (
+        select bucket, pulses from carillon.minute_pulse_lateness where minute >= ${from}
+        union all
+        select l.bucket, l.pulses from fresh f cross join lateral unnest(f.pulse_buckets, f.pulse_counts) l (bucket, pulses)) l group by bucket
     )
     select greatest(coalesce(sum(fired), 0), 0)::float8 as fired, coalesce(sum(succeeded), 0)::float8 as succeeded,
       coalesce(sum(failed), 0)::float8 as failed, coalesce(sum(dead), 0)::float8 as dead,
       coalesce(sum(cancelled), 0)::float8 as cancelled, greatest(coalesce(sum(skipped), 0), 0)::float8 as skipped,
       coalesce(sum(missed), 0)::float8 as missed,
-      (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from late) as buckets
+      coalesce(sum(pulses), 0)::float8 as taken, coalesce(sum(pulses_lost), 0)::float8 as lost,
+      (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from late) as buckets,
+      (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from pulses_late) as "pulseBuckets"
     from happened`;
   if (row === undefined) throw new Error("An aggregate without a row.");
-  const { buckets, ...counts } = row;
-  return { from, ...counts, lateness: summarize(buckets) };
+  const { buckets, pulseBuckets, taken, lost, ...counts } = row;
+  const { jobs: _, ...late } = summarize(pulseBuckets);
+  return { from, ...counts, lateness: summarize(buckets), pulses: { taken, lost, ...late } };
 }

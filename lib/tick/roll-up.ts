@@ -13,6 +13,9 @@ const rowsMax = 20_000;
 /** What is shown of the last hour and day is read from minutes; older ones have no reader. */
 const minutesKept = "2 days";
 
+/** Which seconds of pulses were passed over, for whoever asks why one did not come. */
+const passedKept = "30 days";
+
 /** Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. */
 export async function rollUp(sql: Sql, timeIsUp: () => boolean): Promise<RolledUp> {
   const sum = { fired: 0, skipped: 0, missed: 0, cancelled: 0 };
@@ -40,6 +43,8 @@ async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
 
 async function forgetMinutes(sql: Sql): Promise<void> {
   await sql`
-    with old as (delete from carillon.minutes where minute < carillon.clock() - ${minutesKept}::interval)
+    with old as (delete from carillon.minutes where minute < carillon.clock() - ${minutesKept}::interval),
+    old_passed as (delete from carillon.pulses_passed where noted_at < carillon.clock() - ${passedKept}::interval),
+    old_pulses as (delete from carillon.minute_pulse_lateness where minute < carillon.clock() - ${minutesKept}::interval)
     delete from carillon.minute_lateness where minute < carillon.clock() - ${minutesKept}::interval`;
 }

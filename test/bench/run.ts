@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   "held-xmin": () => import("./held-xmin.ts"),
   "move-in": () => import("./move-in.ts"),
   ingest: () => import("./ingest.ts"),
+  pulse: () => import("./pulse.ts"),
   forecast: () => import("./forecast.ts"),
   search: () => import("./search.ts"),
   bundle: () => import("./bundle.ts"),

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
+import { readQueue, type StackProcess, startProcess } from "./local-stack.ts";
+
+let folder: string;
+let stack: StackProcess;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "carillon-pulses-"));
+  stack = await startProcess(path.join(folder, "data"));
+});
+
+afterEach(async () => {
+  await stack.end("SIGTERM");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const envelope = z.object({
+  id: z.string(),
+  time: z.iso.datetime().transform((text) => Date.parse(text)),
+  generatedat: z.iso.datetime().transform((text) => Date.parse(text)),
+  schedulekey: z.string(),
+  data: z.object({ say: z.string() }),
+});
+const pulsesOf = (bodies: readonly string[]) =>
+  bodies.flatMap((body) =>
+    z.union([envelope.transform((one) => [one]), z.array(envelope)]).parse(JSON.parse(body)),
+  );
+
+async function asked(method: string, where: string, body?: unknown): Promise<void> {
+  const answer = await stack.request(method, `/v1/schedules/${where}`, body);
+  expect([answer.status < 300, answer.status < 300 ? "" : await answer.text()]).toEqual([true, ""]);
+}
+
+const says = (text: string) => (bodies: readonly string[]) =>
+  pulsesOf(bodies).some(({ data }) => data.say === text);
+
+test("pulses put over HTTP arrive second by second as they stand, and no more when they are paused or gone", async () => {
+  const pulse = { when: "every 1s", delivery: "pulse", payload: { say: "first" } };
+  await asked("PUT", "each", { ...pulse, target: { queue: "pulses" } });
+  await asked("PUT", "together-1", { ...pulse, target: { queue: "batches", batch: 10 } });
+  const begun = pulsesOf(await readQueue(stack, "pulses", (bodies) => bodies.length >= 2));
+  expect(new Set(begun.map(({ id }) => id)).size).toBe(begun.length);
+  expect(begun.every(({ time, generatedat }) => time % 1_000 === 0 && generatedat >= time)).toBe(true);
+
+  await asked("PATCH", "each", { payload: { say: "second" } });
+  const editedAt = Date.now();
+  const edited = pulsesOf(await readQueue(stack, "pulses", says("second")));
+  expect(edited.filter(({ data, generatedat }) => data.say === "first" && generatedat > editedAt)).toEqual(
+    [],
+  );
+
+  await asked("POST", "each/pause");
+  const pausedAt = Date.now();
+  await asked("PATCH", "each", { payload: { say: "third" } });
+  await asked("POST", "each/resume");
+  const resumed = pulsesOf(await readQueue(stack, "pulses", says("third")));
+  expect(resumed.filter(({ data, generatedat }) => data.say === "second" && generatedat > pausedAt)).toEqual(
+    [],
+  );
+  expect(resumed.filter(({ data, time }) => data.say === "third" && time <= pausedAt)).toEqual([]);
+
+  await asked("DELETE", "together-1");
+  const goneAt = Date.now();
+  const bodies = await readQueue(stack, "batches", (read) => read.length >= 3);
+  expect(bodies.every((body) => body.startsWith("["))).toBe(true);
+  expect(pulsesOf(bodies).filter(({ generatedat }) => generatedat > goneAt)).toEqual([]);
+}, 120_000);

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { pulseTargets } from "../../lib/pulse/pulse-targets.ts";
+import { done, failed, type Sent } from "../../lib/target/delivery.ts";
+import type { QueueMessage } from "../../lib/target/send-messages.ts";
+import { pulseSender } from "../../lib/target/send-pulses.ts";
+import { type Dice, diceOf, seeded } from "../race/seeded.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute, second } from "../support/instants.ts";
+import { emptied, type PulseRow, pulseRows } from "./pulse-rows.ts";
+
+let world: Carillon;
+
+beforeAll(async () => {
+  world = await carillon();
+});
+afterAll(() => world.stop());
+
+const keys = Array.from({ length: 8 }, (_, n) => `pulse-${n}`);
+
+/** What a pulse was from a moment on; null while there is none. */
+interface Stood {
+  from: number;
+  row: PulseRow | null;
+  edit: number;
+}
+
+/** What arithmetic says of a row, and what was seen of it. */
+class Judge {
+  readonly history = new Map<string, Stood[]>();
+  readonly sent = new Map<string, number>();
+  readonly wrong: string[] = [];
+  edits = 0;
+
+  note(row: PulseRow | null, id: string, edit: number): void {
+    const own = this.history.get(id) ?? [];
+    own.push({ from: world.clock.now().getTime(), row, edit });
+    this.history.set(id, own);
+  }
+
+  /** Edits and work take turns here: what goes is what stands at this moment. */
+  goes({ body, id }: QueueMessage): void {
+    const [, schedule = "", occurrence] = /^(\d+)-(\d+)-c0$/.exec(id) ?? [];
+    const { time, data }: { time: string; data: { edit: number } } = JSON.parse(body);
+    const stands = this.history.get(schedule)?.at(-1);
+    const due = Date.parse(time) / second;
+    const fault = (what: string) =>
+      this.wrong.push(`${id} of ${time} at ${world.clock.now().toISOString()}: ${what}`);
+    if (world.clock.now().getTime() < due * second) fault("early");
+    if (!isDue(stands?.row ?? null, due)) fault("not due, as it stands");
+    if (stands?.edit !== data.edit) fault(`edit ${data.edit} instead of ${stands?.edit}`);
+    if (Number(occurrence) !== (due - (stands?.row?.lagS ?? 0)) * second) fault("another id");
+    const name = `${schedule}/${due}`;
+    this.sent.set(name, (this.sent.get(name) ?? 0) + 1);
+  }
+
+  /** Of all that was due until then and stayed so: how many went, and which did not and are not told of. */
+  verdict(until: number, passed: readonly { shard: number; from: number; to: number }[]) {
+    const lost: string[] = [];
+    let owed = 0;
+    for (const [schedule, stood] of this.history) {
+      for (const [index, { from, row }] of stood.entries()) {
+        const end = Math.min(stood[index + 1]?.from ?? until, until);
+        for (let due = Math.floor(from / second) + 1; due * second <= end; due++) {
+          if (!stood.slice(index).every((later) => isDue(later.row, due))) continue;
+          owed += 1;
+          if (this.sent.has(`${schedule}/${due}`)) continue;
+          if (!passed.some(({ shard, from: first, to }) => shard === row?.shard && first <= due && due <= to))
+            lost.push(`${schedule} of ${new Date(due * second).toISOString()}`);
+        }
+      }
+    }
+    return { lost, owed };
+  }
+}
+
+function isDue(row: PulseRow | null, due: number): boolean {
+  if (row?.startsS == null) return false;
+  return (
+    due >= row.startsS && due < (row.endsS ?? Number.POSITIVE_INFINITY) && due % row.everyS === row.offsetS
+  );
+}
+
+async function change(judge: Judge, dice: Dice): Promise<void> {
+  const key = dice.pick(keys);
+  const before = (await pulseRows(world.sql)).find((row) => row.key === key) ?? null;
+  const edit = ++judge.edits;
+  const paused = before?.startsS === null;
+  const soon = world.clock.now().getTime() + dice.between(1, 90) * second;
+  const every = dice.pick(["5s", "7s", "30s", "1m", "90s"]);
+  const body = {
+    when: `every ${every}`,
+    delivery: "pulse",
+    payload: { edit },
+    ...(dice.chance(0.3) ? { spread: "0s" } : {}),
+  };
+  let says = edit;
+  if (before === null || dice.chance(0.1)) await world.put(key, body);
+  else if (!paused && dice.chance(0.75)) await world.patch(key, { payload: { edit } });
+  else {
+    says = judge.history.get(before.id)?.at(-1)?.edit ?? 0;
+    if (paused) await world.resume(key);
+    else if (dice.chance(0.3)) await world.remove(key);
+    else await world.pause(key, dice.chance(0.5) ? { until: new Date(soon) } : {});
+  }
+  const after = (await pulseRows(world.sql)).find((row) => row.key === key) ?? null;
+  if (before !== null && after?.id !== before.id) judge.note(null, before.id, 0);
+  if (after !== null) judge.note(after, after.id, says);
+}
+
+/** What happens to messages, of ours and of others: some are lost, doubled or refused, and workers die before and after a send. */
+function sending(judge: Judge, dice: Dice, faults: { on: boolean }) {
+  return async (messages: readonly QueueMessage[]): Promise<Sent[]> => {
+    if (faults.on && dice.chance(0.05)) throw new Error("died before the send");
+    const sent = messages.map((message) => {
+      if (faults.on && dice.chance(0.1)) return failed("not now");
+      judge.goes(message);
+      return done;
+    });
+    if (faults.on && dice.chance(0.05)) throw new Error("died after the send");
+    return sent;
+  };
+}
+
+test.each([1, 2])(
+  "nothing is lost, early, or other than it stands, whatever fails (%i)",
+  async (seed) => {
+    await emptied(world);
+    await world.sql`truncate carillon.pulses_passed`;
+    const dice = diceOf(seeded(seed));
+    const judge = new Judge();
+    const faults = { on: true };
+    world.more.worker = {
+      pulses: {
+        targets: pulseTargets(world.sql),
+        send: pulseSender({ send: sending(judge, dice, faults), put: async () => [] }),
+      },
+    };
+    world.queue.fate = () =>
+      !faults.on || dice.chance(0.85) ? "arrives" : dice.pick(["lost", "twice", "refused", "unanswered"]);
+    let stalledUntil = 0;
+    for (let step = 0; step < 80; step++) {
+      const now = world.clock.now().getTime();
+      if (dice.chance(0.02)) stalledUntil = now + dice.between(60, 400) * second;
+      if (now >= stalledUntil && dice.chance(0.35))
+        await Promise.all(Array.from({ length: dice.chance(0.3) ? 2 : 1 }, () => world.tick()));
+      if (dice.chance(0.3)) await change(judge, dice);
+      if (dice.chance(0.6)) await world.work();
+      await world.clock.advance(dice.between(1, 12_000));
+    }
+    const until = world.clock.now().getTime();
+    faults.on = false;
+    for (let rest = 0; rest < 12; rest++) {
+      await world.tick();
+      await world.work();
+      await world.clock.advance(minute);
+    }
+    const passed = await world.sql<{ shard: number; from: number; to: number }[]>`
+    select shard, extract(epoch from from_at)::float8 as from, extract(epoch from to_at)::float8 as to from carillon.pulses_passed`;
+    const { lost, owed } = judge.verdict(until, passed);
+    expect({ wrong: judge.wrong, lost }).toEqual({ wrong: [], lost: [] });
+    expect(owed).toBeGreaterThan(60);
+    expect(judge.sent.size).toBeGreaterThan(owed / 2);
+    expect([...judge.sent.values()].some((times) => times > 1)).toBe(true);
+  },
+  120_000,
+);
