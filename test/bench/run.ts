@@ -19,6 +19,8 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),
+  lateness: () => import("./lateness.ts"),
+  soak: () => import("./soak.ts"),
 };
 
 const common = {
