@@ -105,7 +105,8 @@ create function carillon.is_archived(p_day date) returns boolean
 
 -- Drops one day of jobs, with what belongs to it, and says which; null where none is to go. A drop takes each parent from everybody, and
 -- who waits for that has everybody wait who comes after it. So it looks for a moment in which nobody has them, again and again, and has
--- others wait only once, at the end, for a twentieth of a second. Parents before days, as whoever reads and writes takes them.
+-- others wait only once, at the end, for a twentieth of a second, or a quarter for a day that has found no moment since yesterday. Parents
+-- before days, as whoever reads and writes takes them.
 create function carillon.drop_settled_day(p_retention interval, p_archived boolean) returns date
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -135,6 +136,10 @@ begin
       perform pg_sleep(0.02);
     end;
   end loop;
+  -- A day that could have gone yesterday has found no such moment for a day: then others wait a quarter of a second once.
+  if v_day < v_last then
+    perform set_config('lock_timeout', '250ms', true);
+  end if;
   execute v_locked;
   -- Under the lock nobody writes: whoever has since that look, be it to bring a dead job back to life, is seen by what it stirred.
   if exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last) or (p_archived and not carillon.is_archived(v_day)) then
@@ -225,7 +230,6 @@ end $$;
 create function carillon.purge_listed(p_ids bigint[]) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
-  set carillon.purging = 'on'
   as $$
 declare
   v_gone int;
@@ -233,6 +237,8 @@ begin
   if coalesce(cardinality(p_ids), 0) = 0 then
     return 0;
   end if;
+  -- Not as a setting of the function, which an owner who is no superuser may not give it.
+  perform set_config('carillon.purging', 'on', true);
   delete from carillon.schedule_tags t using carillon.schedules s
   where s.id = any(p_ids) and s.deleted_at is null and t.key = s.key and t.tag = any(s.tags collate "C");
   delete from carillon.holds h where h.schedule_id = any(p_ids);
@@ -244,6 +250,7 @@ begin
   delete from carillon.over_schedules e where e.schedule_id = any(p_ids);
   delete from carillon.schedules s where s.id = any(p_ids);
   get diagnostics v_gone = row_count;
+  perform set_config('carillon.purging', '', true);
   return v_gone;
 end $$;
 
@@ -264,7 +271,6 @@ create function carillon.purge_schedules(p_retention interval, p_looked int)
   returns table (looked int, gone int, doubtful bigint[])
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
-  set carillon.purging = 'on'
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 #variable_conflict use_column
@@ -314,7 +320,9 @@ begin
     for update of s skip locked);
   gone := carillon.purge_listed(v_gone);
   -- Of schedules that stay, too: what they passed over that long ago is older than any job of theirs.
+  perform set_config('carillon.purging', 'on', true);
   delete from carillon.passed_over o where o.schedule_id > v_purge.place and o.schedule_id <= v_last and o.to_at < v_before and o.noted_at < v_before;
+  perform set_config('carillon.purging', '', true);
   perform carillon.note_over(array(
     select s.id from carillon.schedules s
     where s.id > v_purge.place and s.id <= v_last and s.deleted_at is null and s.fires >= s.max_fires));

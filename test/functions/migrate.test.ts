@@ -175,7 +175,7 @@ describe("a later release", () => {
   beforeEach(async () => {
     newer = await mkdtemp(path.join(tmpdir(), "carillon-newer-"));
     await cp(migrationsDirectory, newer, { recursive: true });
-    number = (await readMigrations(newer)).length + 1;
+    number = ((await readMigrations(newer)).at(-1)?.number ?? 0) + 1;
     await invoke(create("first"), { first: "the-first-token" });
   });
   afterEach(() => rm(newer, { recursive: true }));
