@@ -1,4 +1,4 @@
--- carillon: back to 33
+-- carillon: back to 31
 -- How many jobs of a slow target travel together follows what its jobs have cost lately: many quick ones, few that take long.
 
 alter table carillon.targets
