@@ -68,7 +68,15 @@ export const queueTarget = z
   .refine(({ queue, batch }) => batch === undefined || !queue.endsWith(".fifo"), {
     path: ["batch"],
     error: "is not for a FIFO queue, in which each schedule has its own order",
-  });
+  })
+  .refine(
+    ({ batch, attributes: own = {} }) =>
+      batch === undefined || (Object.keys(own).length < attributesMax && !Object.hasOwn(own, "content-type")),
+    {
+      path: ["attributes"],
+      error: `of batches takes at most ${attributesMax - 1} attributes, and none that is named \`content-type\`: that one says that it is a batch`,
+    },
+  );
 
 export const eventTarget = z.strictObject({
   event: z.strictObject({

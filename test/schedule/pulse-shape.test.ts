@@ -101,6 +101,11 @@ describe("a batch", () => {
     [{ ...least, target: { queue: "demo", batch: 0 } }, "invalid", "target.batch"],
     [{ ...least, target: { queue: "demo", batch: 1_001 } }, "invalid", "target.batch"],
     [{ ...least, target: { queue: "demo.fifo", batch: 5 } }, "invalid", "target.batch"],
+    [
+      { ...least, target: { queue: "demo", batch: 5, attributes: { "content-type": "a" } } },
+      "invalid",
+      "target.attributes",
+    ],
     [{ ...least, target: { event: { batch: 5 } } }, "invalid", "target.event.batch"],
     [{ ...least, target: { queue: "demo", batch: 5 }, delivery: "ledger" }, "impossible", "target.batch"],
   ])("is refused in %j", (body, kind, path) => {
