@@ -15,8 +15,9 @@ import { logFrom } from "../lib/log/log-from.ts";
 import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import { measureTick } from "../lib/tick/measure.ts";
+import type { Ticked } from "../lib/tick/run.ts";
 import { type SharedTickEvent, shareOf } from "../lib/tick/share.ts";
-import { type Ticked, tick, tickDefaults } from "../lib/tick/tick.ts";
+import { tick, tickDefaults } from "../lib/tick/tick.ts";
 
 /** Batches go on until 70 % of the time is gone: the rest is for the one under way and for sending. */
 const timeShare = 0.7;

@@ -35,7 +35,7 @@ export async function sweep(sql: Sql, log: Log, notify: Notify = notifyByDefault
 }
 
 /** A lease that may end before the next tick is watched by a message that arrives when it does. */
-const watchedMs = 75_000;
+export const watchedMs = 75_000;
 /** A message goes a second ahead of its time, and the lease must have ended. */
 const afterLeaseMs = 2_000;
 

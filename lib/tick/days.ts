@@ -1,4 +1,5 @@
-import type { Sql } from "../db/connect.ts";
+import type postgres from "postgres";
+import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
 import { horizonMs, readShard } from "../plan/shard.ts";
 
@@ -47,10 +48,14 @@ export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): P
   });
 }
 
+/** Where the line between near and far is to stand at that moment: at the end of the last day that is attached. */
+export const nearLine = (tx: Tx, moment: postgres.PendingQuery<postgres.Row[]>) => tx`
+  ((${moment} at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC'`;
+
 /** Shards whose line stands before where it should; `urgent` are those in which it would stop this very tick. */
 export async function shardsToBringNear(sql: Sql): Promise<{ shard: number; urgent: boolean }[]> {
   return sql<{ shard: number; urgent: boolean }[]>`
     select id as shard, near_until <= carillon.clock() + ${horizonMs} * interval '1 millisecond' as urgent
     from carillon.shards
-    where near_until < ((carillon.clock() at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC' order by id`;
+    where near_until < ${nearLine(sql, sql`carillon.clock()`)} order by id`;
 }

@@ -1,6 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { tryLockPlans } from "../db/locks.ts";
 import { horizonMs } from "../plan/shard.ts";
+import { nearLine } from "./days.ts";
 
 const greatestSchedule = "9223372036854775807";
 
@@ -31,6 +32,21 @@ export function passIdleShards(sql: Sql, shards: readonly number[]): Promise<Rea
       )
       select id as shard from looked where reached or not due`;
     return new Set(idle.map(({ shard }) => shard));
+  });
+}
+
+/** The same for the line between near and far, where no far row comes near by raising it. */
+export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<ReadonlySet<number>> {
+  return sql.begin(async (tx) => {
+    const locked = await tryLockPlans(tx, shards);
+    if (locked.length === 0) return new Set();
+    const raised = await tx<{ shard: number }[]>`
+      update carillon.shards s set near_until = greatest(s.near_until, l.line)
+      from (select ${nearLine(tx, tx`carillon.clock()`)} as line offset 0) l
+      where s.id = any(${locked}::int[])
+        and (select true from carillon.plan_far f where f.shard = s.id and f.due_at < l.line order by f.due_at limit 1) is null
+      returning s.id as shard`;
+    return new Set(raised.map(({ shard }) => shard));
   });
 }
 

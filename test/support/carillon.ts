@@ -7,7 +7,8 @@ import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/sched
 import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
-import { type TickDeps, type Ticked, type TickSettings, tick, tickDefaults } from "../../lib/tick/tick.ts";
+import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted } from "./aborted.ts";

@@ -1,0 +1,57 @@
+import { spreadParcels } from "../limit/target-limits.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { passIdleShards } from "./idle-shards.ts";
+import { makePulseParcels } from "./make-pulse-parcels.ts";
+import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
+import type { Run } from "./run.ts";
+import { fireShardBatch } from "./shard-batch.ts";
+import { inTurn, shardsOf } from "./share.ts";
+
+/** Lanes side by side, each taking shard after shard. */
+export async function fireShards(run: Run): Promise<void> {
+  const sending = parcelSending(run, run.note, run.now);
+  const own = shardsOf(run.settings.share);
+  const idle = await passIdle(run, own);
+  const shards = inTurn(own.filter((shard) => !idle.has(shard)));
+  const lane = async () => {
+    for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
+  };
+  await Promise.all(Array.from({ length: run.settings.lanes }, lane));
+  await sending.finish();
+}
+
+/** Where that fails each shard is fired by itself, idle or not. */
+async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySet<number>> {
+  try {
+    return await passIdleShards(run.sql, shards);
+  } catch (error) {
+    run.note(error);
+    return new Set();
+  }
+}
+
+async function fireShard(run: Run, shard: number, sending: ParcelSending): Promise<void> {
+  const { sql, settings, total } = run;
+  for (let done = false; !done; ) {
+    if (run.timeIsUp()) {
+      total.finished = false;
+      return;
+    }
+    const batch = await fireShardBatch(sql, shard, settings.batchMax);
+    total.batches += 1;
+    total.jobs += batch.jobs;
+    total.parcels += batch.parcels.length;
+    sending.add(batch.parcels.filter(({ rated }) => rated === null));
+    run.rated.push(...batch.parcels.filter(({ rated }) => rated !== null));
+    done = batch.done;
+  }
+}
+
+export async function makePulses(run: Run): Promise<void> {
+  run.total.parcels += await makePulseParcels(run, run.settings.share);
+}
+
+/** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
+export async function sendSpread({ sql, queue, rated }: Run): Promise<void> {
+  if (rated.length > 0) await handOver(sql, queue, await spreadParcels(sql, rated));
+}
