@@ -15,6 +15,8 @@ export interface Measure {
 
 export interface Judged extends Pick<Measure, "panel" | "unit" | "label">, Flatness {}
 
+export const latenessPanel = "Late by, jobs due then";
+
 /** Rises that mean nothing: a vacuum that has not come yet, a garbage collection, a checkpoint's pages. */
 const noise = {
   latenessMs: 100,
@@ -36,7 +38,7 @@ export function measures(
 ): Measure[] {
   const minutes = (at: number) => (at - from) / 60_000;
   const latenessOf = (label: "p50" | "p99", field: "p50Ms" | "p99Ms"): Measure => ({
-    panel: "Late by, jobs due then",
+    panel: latenessPanel,
     unit: "ms",
     label,
     points: lateness.map((slice) => ({ x: minutes(slice.at), y: slice[field] })),

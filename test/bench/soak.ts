@@ -6,7 +6,7 @@ import { type Sample, sampleEach } from "./load/sample.ts";
 import { startLoad } from "./load/start-load.ts";
 import { orderFor, putAll, queueName, settled, sliceMs, stackOnce } from "./load/steady-load.ts";
 import { type Figures, machine, number, type Options, type Say } from "./report.ts";
-import { type Judged, judged, type Measure, measures } from "./soak-measures.ts";
+import { type Judged, judged, latenessPanel, type Measure, measures } from "./soak-measures.ts";
 import { soakPicture } from "./soak-picture.ts";
 import { writePicture } from "./svg/write-picture.ts";
 
@@ -25,6 +25,7 @@ export const options = {
 };
 
 const minutesMin = 2;
+const promisedMs = 1_000;
 
 export interface SoakFigures extends Figures {
   asked: { minutes: number; rate: number; handlers: number; rates: Rates };
@@ -81,6 +82,7 @@ export async function bench(options: Options, say: Say): Promise<SoakFigures> {
   const { judged: verdicts, untold } = judged(all);
   const faults = [
     ...verdicts.filter(({ flat }) => !flat).map(notFlat),
+    ...verdicts.filter(isLate).map(({ level }) => `late: p99 is ${level.toFixed(0)} ms in the second half`),
     ...untold.map((name) => `too few slices tell of ${name}`),
     ...faultsOf(ledger, report),
   ];
@@ -136,6 +138,11 @@ function bytesPerJob(samples: readonly Sample[], { states }: CheckedLedger): num
       .reduce((sum, { tableBytes, indexBytes }) => sum + tableBytes + indexBytes, 0);
   const jobs = Object.values(states).reduce((sum, count) => sum + count, 0);
   return Math.round((bytes(samples.at(-1)) - bytes(samples[0])) / Math.max(1, jobs));
+}
+
+/** Flat is not enough: who is always a minute late is flat. */
+function isLate({ panel, label, level }: Judged): boolean {
+  return panel === latenessPanel && label === "p99" && level > promisedMs;
 }
 
 function notFlat({ panel, label, unit, level, drift, allowed }: Judged): string {

@@ -73,6 +73,7 @@ function started(child: ChildProcess, said: Map<string, number>): Promise<Loaded
       if (complaint === undefined) return;
       const sentence = complaint
         .replace(/ \(\w+=.*$/, "")
+        .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")
         .replace(/\d+/g, "…")
         .slice(0, 120);
       if (said.size < 100 || said.has(sentence)) said.set(sentence, (said.get(sentence) ?? 0) + 1);
