@@ -3,7 +3,7 @@ import type { Settings } from "./settings.ts";
 
 type Concurrency = Pick<
   Settings,
-  "ticks" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst" | "archiveBucket"
+  "tickShards" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst" | "archiveBucket"
 >;
 export type BudgetSettings = Concurrency &
   Pick<
@@ -47,7 +47,7 @@ export function connectionsAtMost(settings: Concurrency): number {
   const { api, tick, worker, handlers, ingest, archive, migration } = functionConnections;
   return (
     settings.apiRequestBurst * api +
-    MINUTES_AT_ONCE * settings.ticks * tick +
+    MINUTES_AT_ONCE * settings.tickShards * tick +
     settings.fastConcurrency * worker +
     settings.slowConcurrency * (worker + handlers) +
     settings.ingestConcurrency * ingest +
@@ -67,7 +67,7 @@ function checkDirectBudget(settings: BudgetSettings): void {
   if (wanted <= offered) return;
   throw new Error(
     `The functions may want ${wanted} database connections at once, and ${offered} are theirs. ` +
-      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each), apiRequestBurst (one each) or ticks (six each), or take a databaseClass or databaseCapacityMax with more memory.",
+      "Lower slowConcurrency (four each), fastConcurrency or ingestConcurrency (two each), apiRequestBurst (one each) or tickShards (six each), or take a databaseClass or databaseCapacityMax with more memory.",
   );
 }
 

@@ -35,7 +35,7 @@ export interface TickProps {
   /** What starts it each minute: a rule of EventBridge, or EventBridge Scheduler. */
   readonly tickBy: "rule" | "scheduler";
   /** How many are started each minute, to share the schedules. */
-  readonly ticks: number;
+  readonly tickShards: number;
   /** How many days of jobs it keeps. */
   readonly jobRetentionDays: number;
   /** How many days of the audit it keeps; 0 for all. */
@@ -82,8 +82,8 @@ export class Tick extends Construct {
 
     // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
     fn.configureAsyncInvoke(asEventsGo);
-    if (props.tickBy === "rule") this.startByRule(props.ticks);
-    else this.startByScheduler(props.ticks);
+    if (props.tickBy === "rule") this.startByRule(props.tickShards);
+    else this.startByScheduler(props.tickShards);
 
     const done = new MetricFilter(this, "Done", {
       logGroup: fn.logs,

@@ -15,8 +15,8 @@ const logRetentions: readonly number[] = [
 export const operationsSettings = {
   /** What starts the tick each minute: a `rule` of EventBridge, or EventBridge's `scheduler`. */
   tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
-  /** How many ticks are started each minute, which share the schedules; each may hold three database connections. */
-  ticks: wholeNumber(1, ticksMax).default(1),
+  /** How many ticks are started each minute, each with its own share of the shards; each may hold three database connections. */
+  tickShards: wholeNumber(1, ticksMax).default(1),
   /** Of what the event bus is told, of each job: some of started, succeeded, failed, dead, skipped, missed, or none. */
   lifecycleEvents: events().default([...lifecycleDefaults]),
   /** The event bus of this account and region that is told. */

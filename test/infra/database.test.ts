@@ -10,7 +10,7 @@ const takenBy = (settings: Partial<BudgetSettings>) => maxConnections({ ...defau
 describe("the connection budget", () => {
   test("counts what each function may open, as often as it may run at once", () => {
     const none = {
-      ticks: 1,
+      tickShards: 1,
       fastConcurrency: 0,
       slowConcurrency: 0,
       ingestConcurrency: 0,
@@ -18,7 +18,7 @@ describe("the connection budget", () => {
     };
     const always = connectionsAtMost(none);
     expect(always).toBe(2 * functionConnections.tick + functionConnections.migration);
-    expect(connectionsAtMost({ ...none, ticks: 3 }) - always).toBe(2 * 2 * functionConnections.tick);
+    expect(connectionsAtMost({ ...none, tickShards: 3 }) - always).toBe(2 * 2 * functionConnections.tick);
     expect(connectionsAtMost({ ...none, fastConcurrency: 5 }) - always).toBe(10);
     expect(connectionsAtMost({ ...none, slowConcurrency: 5 }) - always).toBe(20);
     expect(connectionsAtMost({ ...none, ingestConcurrency: 5 }) - always).toBe(10);

@@ -51,7 +51,7 @@ const ruleTargets = z.array(
 const minute = "2026-03-02T10:07:00Z";
 
 test("several ticks a minute are told which they are and of which minute, by as many rules as EventBridge needs", () => {
-  const stack = synthesised({ ticks: 16, databaseClass: "m7g.large" });
+  const stack = synthesised({ tickShards: 16, databaseClass: "m7g.large" });
   const rules = stack.ofType("AWS::Events::Rule");
   const targets = rules.map(([, { Properties }]) => ruleTargets.parse(Properties["Targets"]));
   for (const some of targets) expect(some.length).toBeLessThanOrEqual(5);
@@ -73,7 +73,7 @@ test("several ticks a minute are told which they are and of which minute, by as 
 });
 
 test("EventBridge Scheduler starts several too, and may start this one function and no other", () => {
-  const stack = synthesised({ ticks: 3, tickBy: "scheduler", databaseClass: "t4g.small" });
+  const stack = synthesised({ tickShards: 3, tickBy: "scheduler", databaseClass: "t4g.small" });
   const schedules = stack
     .ofType("AWS::Scheduler::Schedule")
     .map(([, { Properties }]) => Object(Properties["Target"]));
@@ -98,8 +98,8 @@ test("EventBridge Scheduler starts several too, and may start this one function 
 });
 
 test("more ticks than there are shares of the schedules are refused, and more than the database has connections for", () => {
-  expect(() => synthesised({ ticks: 17 })).toThrow("carillon:ticks: it takes a whole number from 1 to 16");
-  expect(() => synthesised({ ticks: 16 })).toThrow(/ticks \(six each\)/);
+  expect(() => synthesised({ tickShards: 17 })).toThrow("carillon:tickShards: it takes a whole number from 1 to 16");
+  expect(() => synthesised({ tickShards: 16 })).toThrow(/tickShards \(six each\)/);
 });
 
 const document = z.object({

@@ -85,7 +85,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     fastConcurrency: 20,
     slowConcurrency: "50",
     ingestConcurrency: 10,
-    ticks: "16",
+    tickShards: "16",
     canaryMinutes: "60",
     apiRequestsPerSecond: 500,
     apiRequestBurst: 250,
@@ -94,7 +94,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "another way to watch it": {
     tickBy: "scheduler",
-    ticks: 2,
+    tickShards: 2,
     canaryMinutes: 0,
     tracing: true,
     dashboard: "false",
