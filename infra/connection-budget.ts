@@ -3,7 +3,12 @@ import type { Settings } from "./settings.ts";
 
 type Concurrency = Pick<
   Settings,
-  "tickShards" | "fastConcurrency" | "slowConcurrency" | "ingestConcurrency" | "apiRequestBurst" | "archiveBucket"
+  | "tickShards"
+  | "fastConcurrency"
+  | "slowConcurrency"
+  | "ingestConcurrency"
+  | "apiRequestBurst"
+  | "archiveBucket"
 >;
 export type BudgetSettings = Concurrency &
   Pick<

@@ -19,7 +19,10 @@ beforeAll(() => {
   const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
   // In one app, where the code of one could be taken for that of the other.
   const archiveBucket = "ledger";
-  ({ Plain: plain, Own: own } = bundled(outdir, { Plain: { archiveBucket }, Own: { archiveBucket, handlersEntry } }));
+  ({ Plain: plain, Own: own } = bundled(outdir, {
+    Plain: { archiveBucket },
+    Own: { archiveBucket, handlersEntry },
+  }));
 }, 120_000);
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 

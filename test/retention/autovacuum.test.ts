@@ -27,9 +27,14 @@ async function settings(): Promise<Map<string, string>> {
 
 test("docs/retention.md tells the settings of autovacuum that the tables have, each with its reason", async () => {
   const page = readFileSync(new URL("../../docs/retention.md", import.meta.url), "utf8");
-  const table = page.slice(page.indexOf("<!-- autovacuum: begin -->"), page.indexOf("<!-- autovacuum: end -->"));
+  const table = page.slice(
+    page.indexOf("<!-- autovacuum: begin -->"),
+    page.indexOf("<!-- autovacuum: end -->"),
+  );
   const told = [...table.matchAll(/^\| `(\w+)`(, each day)? \| `([^`]+)` \| (.+) \|$/gm)];
-  expect(new Map(told.map(([, name = "", days = "", said = ""]) => [name + days, said]))).toEqual(await settings());
+  expect(new Map(told.map(([, name = "", days = "", said = ""]) => [name + days, said]))).toEqual(
+    await settings(),
+  );
   for (const [, name, , , reason = ""] of told) expect(reason.length, name).toBeGreaterThan(5);
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Refusal } from "../../lib/refusal.ts";
 import { backfillSchedule } from "../../lib/plan/backfill.ts";
+import type { Refusal } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";
 
@@ -65,7 +65,11 @@ test("an occurrence whose job is gone comes again in none of the ways in which o
   await tick();
   await world.resume("cron");
   await world.patch("cron", { when: "0,30 * * * *" });
-  await put("hourly", { when: "every 1h", startsAt: "2026-03-02T10:00:00Z", catchUp: { policy: "all", within: null } });
+  await put("hourly", {
+    when: "every 1h",
+    startsAt: "2026-03-02T10:00:00Z",
+    catchUp: { policy: "all", within: null },
+  });
   await tick();
   await world.patch("hourly", { catchUp: { policy: "all", limit: 1_000 } });
   await tick();
