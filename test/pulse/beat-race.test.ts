@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Clock } from "../../lib/clock.ts";
 import { pulseTargets } from "../../lib/pulse/pulse-targets.ts";
 import { done, failed, type Sent } from "../../lib/target/delivery.ts";
 import type { QueueMessage } from "../../lib/target/send-messages.ts";
@@ -121,6 +122,21 @@ function sending(judge: Judge, dice: Dice, faults: { on: boolean }) {
   };
 }
 
+/** Several wait at once, each until a time of its own: whoever waits less does not turn the time back. */
+function patient(): Clock {
+  let turn = Promise.resolve();
+  return {
+    now: world.clock.now,
+    sleep: (ms) => {
+      const until = world.clock.now().getTime() + ms;
+      turn = turn.then(async () => {
+        if (world.clock.now().getTime() < until) await world.clock.setNow(new Date(until));
+      });
+      return turn;
+    },
+  };
+}
+
 test.each([1, 2])(
   "nothing is lost, early, or other than it stands, whatever fails (%i)",
   async (seed) => {
@@ -130,6 +146,7 @@ test.each([1, 2])(
     const judge = new Judge();
     const faults = { on: true };
     world.more.worker = {
+      clock: patient(),
       pulses: {
         targets: pulseTargets(world.sql),
         send: pulseSender({ send: sending(judge, dice, faults), put: async () => [] }),
