@@ -111,7 +111,7 @@ export async function fireRuns(
 }
 
 /** The next instant that no tick has planned yet; the horizon reaches it while the due set is being stored. */
-async function justBeyondWatermark(sql: Sql): Promise<Date> {
+export async function justBeyondWatermark(sql: Sql): Promise<Date> {
   const [row] = await sql<
     { at: Date }[]
   >`select max(watermark_at) + interval '1 millisecond' as at from carillon.shards`;

@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   fire: () => import("./fire.ts"),
   drain: () => import("./drain.ts"),
   growth: () => import("./growth.ts"),
+  ticks: () => import("./ticks.ts"),
   store: () => import("./store.ts"),
   variants: () => import("./variants.ts"),
   "held-xmin": () => import("./held-xmin.ts"),

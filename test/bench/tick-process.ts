@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { connect } from "../../lib/db/connect.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+
+/** A tick in a process of its own, as a Lambda environment is one: with one lane, so that several of them are what is measured. */
+export const askedTick = z.strictObject({
+  share: z.int().min(0),
+  of: z.int().min(1),
+  batchMax: z.int().min(1),
+});
+
+export const doneTick = z.strictObject({
+  jobs: z.int(),
+  /** What this process took, both of user and of system. */
+  cpuMs: z.number(),
+});
+
+export const tickApplication = "bench-tick";
+
+if (process.send !== undefined) serve(process.send.bind(process));
+
+function serve(answer: (done: z.infer<typeof doneTick>) => unknown): void {
+  const sql = connect(process.env, { max: 2, applicationName: tickApplication });
+  const queue = parcelQueueFrom(process.env, silentLog);
+  const run = async (message: unknown) => {
+    const { share, of, batchMax } = askedTick.parse(message);
+    const before = process.cpuUsage();
+    const settings = { ...tickDefaults, lanes: 1, batchMax, share: { share, of } };
+    const { jobs } = await tick({ sql, queue, log: silentLog }, settings, () => false);
+    const { user, system } = process.cpuUsage(before);
+    answer({ jobs, cpuMs: (user + system) / 1_000 });
+  };
+  // A tick that fails ends its process by the rejection, and the bench with it.
+  process.on("message", (message) => void run(message));
+  process.on("disconnect", async () => {
+    queue.sqs.destroy();
+    await sql.end();
+  });
+}
