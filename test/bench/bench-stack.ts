@@ -28,6 +28,8 @@ export interface BenchStack extends AsyncDisposable {
   sql: Sql;
   queue: ParcelQueue;
   settings: string;
+  /** What Postgres tells, for `hotPlan`. */
+  serverLog: string;
   /** The postmaster, for `cpuSplit`. */
   postgresPid: number;
   /** What a function of this stack is configured by. */
@@ -72,6 +74,7 @@ export async function benchStack(
     sql,
     queue,
     env,
+    serverLog: clusterFiles(postgresDir).logFile,
     postgresPid: running.pid,
     settings: Object.entries(settings)
       .map(([name, value]) => `${name}=${value}`)

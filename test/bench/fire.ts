@@ -3,6 +3,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type BenchStack, benchStack } from "./bench-stack.ts";
 import { type CpuShares, cpuLine, cpuSplit } from "./cpu-split.ts";
+import { hotPlan } from "./hot-plan.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedDue, seedSchedules } from "./seed.ts";
 import { walUse } from "./wal-use.ts";
@@ -30,6 +31,8 @@ export interface FireFigures extends Figures {
   lanes: number;
   batchMax: number;
   settings: string;
+  /** Of the statement that takes the longest, one batch. */
+  plan: string[];
 }
 
 /** Plan rows due at one instant → durable jobs, parcels and next plan rows, handed to SQS and marked as sent. */
@@ -42,6 +45,15 @@ export async function bench(options: Options, say: Say): Promise<FireFigures> {
   await using stack = await benchStack(options["data-dir"], lanes + 1);
   await seedSchedules(stack.sql, schedules, say);
   const runs = await fireRuns(stack, { schedules, due, lanes, batchMax, runs: number(options, "runs") }, say);
+  const plan = await hotPlan(stack, "inserted_jobs", async (sql) => {
+    await seedDue(stack.sql, { due, schedules, run: runs.length + 1, at: await justBeyondWatermark(sql) });
+    await tick(
+      { sql, queue: stack.queue, log: silentLog },
+      { ...tickDefaults, lanes: 1, batchMax },
+      () => false,
+    );
+  });
+  for (const line of plan) say(line);
   const figures = {
     perSecond: median(runs.map((run) => run.perSecond)),
     walPerJob: median(runs.map((run) => run.walPerJob)),
@@ -50,7 +62,7 @@ export async function bench(options: Options, say: Say): Promise<FireFigures> {
   say(
     `fire: ${figures.perSecond.toLocaleString("en")} jobs/s, ${figures.walPerJob} bytes of WAL per job (median of ${runs.length})`,
   );
-  return { ...figures, schedules, due, lanes, batchMax, machine: machine(), settings: stack.settings };
+  return { ...figures, plan, schedules, due, lanes, batchMax, machine: machine(), settings: stack.settings };
 }
 
 export interface FireParams {
@@ -119,7 +131,7 @@ export async function justBeyondWatermark(sql: Sql): Promise<Date> {
   return row.at;
 }
 
-export function page({ runs, schedules, due, lanes, batchMax, settings, ...of }: FireFigures): string {
+export function page({ runs, plan, schedules, due, lanes, batchMax, settings, ...of }: FireFigures): string {
   const rows = runs.map(
     (run, index) =>
       `| ${index + 1} | ${run.jobs.toLocaleString("en")} | ${run.ms.toLocaleString("en")} | ${run.perSecond.toLocaleString("en")} | ${run.walPerJob} | ${run.wholePageBytesPerJob} | ${cpuLine(run.cpu).replace(/^CPU: /, "")} |`,
@@ -132,5 +144,11 @@ ${due.toLocaleString("en")} due at one instant become jobs, parcels and next pla
 ${rows.join("\n")}
 
 The emulator of SQS runs in the same process as the tick, so its share of the CPU is in Node's. Where all cores are busy they are what bounds the rate.
-Postgres runs with \`${settings}\`.`;
+Postgres runs with \`${settings}\`.
+
+The statement that makes a batch, step by step; measuring each step makes it slower:
+
+\`\`\`
+${plan.join("\n")}
+\`\`\``;
 }
