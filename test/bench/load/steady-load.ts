@@ -10,7 +10,7 @@ export const queueName = "load";
 export const sliceMs = 5_000;
 
 /** What is due soon takes longer to put than what is due tomorrow, of which the first batch is. */
-const soonFactor = 3;
+const soonFactor = 1.5;
 const probesPerSecond = 10;
 const startMs = 10_000;
 const dayMs = 86_400_000;
