@@ -1,5 +1,6 @@
 import {
   DeleteMessageBatchCommand,
+  GetQueueUrlCommand,
   PurgeQueueCommand,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
@@ -78,6 +79,11 @@ export function answeringClient(take: (url: string, bodies: readonly string[]) =
   client.middlewareStack.add(
     (_next, context) => async (args) => {
       const { input } = args;
+      if (context["commandName"] === GetQueueUrlCommand.name)
+        return {
+          output: { QueueUrl: "http://sink.test/000000000000/sink", $metadata: {} },
+          response: {},
+        };
       if (context["commandName"] !== SendMessageBatchCommand.name || !("Entries" in input))
         throw new Error(`Only batches are sent here, not ${String(context["commandName"])}.`);
       const entries = input.Entries ?? [];

@@ -58,8 +58,10 @@ export async function work(
 ): Promise<void> {
   let succeeded = 0;
   const metrics: Metrics = {
-    write: ({ Succeeded }) => {
+    write: ({ Succeeded, Failed }) => {
       if (typeof Succeeded === "number") succeeded += Succeeded;
+      if (deliver !== failingOnce && typeof Failed === "number" && Failed > 0)
+        throw new Error(`${Failed} deliveries failed.`);
     },
   };
   const deps: WorkerDeps & { metrics: Metrics } = {
