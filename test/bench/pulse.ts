@@ -2,6 +2,8 @@ import { CreateQueueCommand } from "@aws-sdk/client-sqs";
 import * as z from "zod";
 import { assemble } from "../../functions/api.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { handOver } from "../../lib/parcel/hand-over.ts";
+import type { OutgoingParcel } from "../../lib/parcel/parcel-queue.ts";
 import { horizonMs, missedAfterMs, shardCount } from "../../lib/plan/shard.ts";
 import { makePulseParcels } from "../../lib/tick/make-pulse-parcels.ts";
 import { wholeTick } from "../../lib/tick/share.ts";
@@ -191,13 +193,15 @@ async function handOvers(stack: BenchStack, pulses: number): Promise<Handed> {
   const { sql, queue } = stack;
   await sql`delete from carillon.parcels`;
   await sql`checkpoint`;
-  await sql`update carillon.shards set pulsed_to = date_trunc('second', carillon.clock()) - interval '61 seconds'`;
+  await sql`update carillon.shards set pulsed_to = date_trunc('second', carillon.clock()) - interval '60 seconds'`;
   const walBefore = await stack.walBytes();
   const startedAt = Date.now();
-  await makePulseParcels({ sql, queue, log: silentLog }, wholeTick);
+  // As a tick does, but up to now alone: what is sent ahead would keep the workers waiting.
+  const parcels = await sql<OutgoingParcel[]>`
+    select p.id, 'fast' as queue, p.wait_ms as "waitMs"
+    from generate_series(0, ${shardCount - 1}::int) shard cross join lateral carillon.make_pulse_parcels(shard, 0, ${missedAfterMs}, 2000) p`;
+  await handOver(sql, queue, parcels);
   const tickedMs = Date.now() - startedAt;
-  // What falls due meanwhile is for another time.
-  await sql`delete from carillon.parcels where pulse_at > carillon.clock() - interval '1 second'`;
   const { done, ms } = await runThreads(stack.env, [{ does: "work" }, { does: "work" }]);
   const wal = (await stack.walBytes()) - walBefore;
   if (done < pulses) throw new Error(`${done} pulses were handed over, not ${pulses}.`);

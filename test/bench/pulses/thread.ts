@@ -48,6 +48,7 @@ const invocations = 2;
 
 async function work(): Promise<number> {
   let pulses = 0;
+  let told = 0;
   const send = pulseSender({ send: messageSender({ sqs, ownUrls: [] }), put: async () => [] });
   const deps = {
     sql,
@@ -79,7 +80,9 @@ async function work(): Promise<number> {
       if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
       const Entries = Messages.map(({ ReceiptHandle }, i) => ({ Id: String(i), ReceiptHandle }));
       await queue.sqs.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
-      parentPort?.postMessage({ pulses, at: Date.now() });
+      // Messages of parcels that are gone by now may follow, and are no work.
+      if (pulses > told) parentPort?.postMessage({ pulses, at: Date.now() });
+      told = pulses;
     }
   };
   await Promise.all(Array.from({ length: invocations }, invoke));
