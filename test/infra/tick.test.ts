@@ -98,7 +98,9 @@ test("EventBridge Scheduler starts several too, and may start this one function 
 });
 
 test("more ticks than there are shares of the schedules are refused, and more than the database has connections for", () => {
-  expect(() => synthesised({ tickShards: 17 })).toThrow("carillon:tickShards: it takes a whole number from 1 to 16");
+  expect(() => synthesised({ tickShards: 17 })).toThrow(
+    "carillon:tickShards: it takes a whole number from 1 to 16",
+  );
   expect(() => synthesised({ tickShards: 16 })).toThrow(/tickShards \(six each\)/);
 });
 
