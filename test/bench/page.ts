@@ -1,10 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { machine } from "./report.ts";
 
-const page = new URL("../../docs/benchmarks.md", import.meta.url);
+const docs = new URL("../../docs/", import.meta.url);
+
+export const benchmarksPage = "benchmarks.md";
 
 /** Replaces what stands between a section's marks, with the command that measured it, the day and the machine. */
-export async function writeSection(name: string, command: string, text: string): Promise<void> {
+export async function writeSection(file: string, name: string, command: string, text: string): Promise<void> {
+  const page = new URL(file, docs);
   const before = await readFile(page, "utf8");
   const measured = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}, ${machine()}`;
   await writeFile(page, withSection(before, name, `${measured}\n\n${text.trim()}`));
@@ -13,7 +16,6 @@ export async function writeSection(name: string, command: string, text: string):
 export function withSection(text: string, name: string, section: string): string {
   const [from, to] = [`<!-- bench:${name} -->\n`, `<!-- /bench:${name} -->`];
   const [start, end] = [text.indexOf(from), text.indexOf(to)];
-  if (start < 0 || end < start)
-    throw new Error(`docs/benchmarks.md has no place for ${name}: ${from.trim()} … ${to}`);
+  if (start < 0 || end < start) throw new Error(`The page has no place for ${name}: ${from.trim()} … ${to}`);
   return `${text.slice(0, start + from.length)}\n${section}\n\n${text.slice(end)}`;
 }

@@ -14,6 +14,8 @@ export interface BenchModule {
   bench(options: Options, say: Say): Promise<Figures>;
   /** Its section of docs/benchmarks.md, in Markdown without the heading; pictures go to docs/benchmarks/. */
   page?(figures: Figures): string | Promise<string>;
+  /** Where the section stands, if not there. */
+  pageFile?: string;
 }
 
 export function number(options: Options, name: string): number {

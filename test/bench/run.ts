@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { writeSection } from "./page.ts";
+import { benchmarksPage, writeSection } from "./page.ts";
 import type { BenchModule } from "./report.ts";
 
 /** Loaded one at a time: what one bench needs (a peer's package, say) is nothing to the others. */
@@ -22,6 +22,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   peers: () => import("./peers.ts"),
   lateness: () => import("./lateness.ts"),
   soak: () => import("./soak.ts"),
+  scale: () => import("./scale.ts"),
 };
 
 const common = {
@@ -45,11 +46,14 @@ ${lines.join("\n")}
 
   --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
   --json          the last line is one JSON object with the figures
-  --page          writes the bench's section of docs/benchmarks.md
+  --page          writes the bench's section of docs/benchmarks.md (of scale: docs/scale.md)
 `;
 }
 
-async function run(name: string, { does: _, options: defaults, bench, page }: BenchModule): Promise<void> {
+async function run(
+  name: string,
+  { options: defaults, bench, page, pageFile = benchmarksPage }: BenchModule,
+): Promise<void> {
   const { values } = parseArgs({
     allowPositionals: true,
     options: {
@@ -64,11 +68,11 @@ async function run(name: string, { does: _, options: defaults, bench, page }: Be
   );
   const figures = await bench({ ...defaults, ...Object.fromEntries(texts) }, say);
   if (writes) {
-    if (page === undefined) throw new Error(`${name} has no section in docs/benchmarks.md.`);
+    if (page === undefined) throw new Error(`${name} has no section of a page.`);
     const asked = texts
       .filter(([option]) => option !== "data-dir")
       .map(([option, value]) => ` --${option} ${value}`);
-    await writeSection(name, `npm run bench -- ${name}${asked.join("")}`, await page(figures));
+    await writeSection(pageFile, name, `npm run bench -- ${name}${asked.join("")}`, await page(figures));
   }
   if (json) process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`);
 }

@@ -1,0 +1,55 @@
+import { total } from "../../../infra/cost/line.ts";
+import { pricesOfRegion } from "../../../infra/cost/price-table.ts";
+import { millionJobs, workloadMonth } from "../../../infra/cost/workload.ts";
+import type { Rented } from "./servers.ts";
+
+/** EventBridge Scheduler, us-east-1: a price for each million invocations beyond the free ones of a month. By public articles of 2026. */
+export const eventBridgeScheduler = { millionInvocations: 1, freeInvocations: 14_000_000 } as const;
+
+/** For an hour of a core of a general class with memory for databases, in one zone. From general knowledge; nobody looked it up. */
+const coreHour = 0.125;
+const hoursAMonth = 730;
+const daysAMonth = 365 / 12;
+/** Jobs that are due at full minutes travel some tens together; those at any time travel alone. */
+const jobsPerParcel = 50;
+
+export interface MonthOfBoth {
+  invocations: number;
+  database: number;
+  jobs: number;
+  storage: number;
+  together: number;
+  eventBridge: number;
+}
+
+/** US dollars a month for what so many schedules do, on a database of this size in two zones, beside what their invocations alone would cost there. */
+export function monthOfBoth(
+  schedules: number,
+  firesPerDay: number,
+  server: Pick<Rented, "cores">,
+  cells: number,
+): MonthOfBoth {
+  const prices = pricesOfRegion("us-east-1").usd;
+  const invocations = schedules * firesPerDay * daysAMonth;
+  const zones = 2;
+  const database = cells * zones * server.cores * coreHour * hoursAMonth;
+  const jobs = (invocations / 1e6) * total(millionJobs(prices, jobsPerParcel));
+  const stored = workloadMonth(prices, {
+    schedules,
+    firesPerDay: schedules * firesPerDay,
+    jobsPerParcel,
+    zones,
+    daysKept: 30,
+    traced: false,
+  });
+  const storage = total(stored) - jobs;
+  const paid = Math.max(0, invocations - eventBridgeScheduler.freeInvocations);
+  return {
+    invocations,
+    database,
+    jobs,
+    storage,
+    together: database + jobs + storage,
+    eventBridge: (paid / 1e6) * eventBridgeScheduler.millionInvocations,
+  };
+}

@@ -1,0 +1,215 @@
+/** What one job costs. */
+export interface JobCost {
+  /** How long one tick or worker takes for it that does nothing else, waiting for the database included. */
+  serialMs: number;
+  /** Of a core of the database. */
+  databaseMs: number;
+  walBytes: number;
+}
+
+export interface Server {
+  cores: number;
+  /** Of its cores, so much is there for jobs; the rest is for the API, vacuum and what nobody planned. */
+  usable: number;
+  walBytesPerSecond: number;
+}
+
+export interface Peak {
+  /** How many jobs are due in each second. */
+  due: readonly number[];
+  fire: JobCost;
+  drain: JobCost;
+  server: Server;
+  /** Started each minute; each uses one connection at a time and one core of a function. */
+  ticks: number;
+  /** Invocations of the workers that may run at once, each with one core of a function. */
+  workers: number;
+  /** How many seconds ahead of its due time a job may be made. */
+  horizon: number;
+  /** At which second of each minute the ticks start. */
+  tickAt: number;
+}
+
+export interface PeakResult {
+  done: number;
+  /** Jobs that were due and had not been done when the simulation ended. */
+  left: number;
+  lateness: Quantiles;
+  /** The greatest share of what is usable that the database was asked for in a second. */
+  databaseBusy: number;
+  /** The greatest bytes of WAL in a second. */
+  walPerSecond: number;
+  /** What kept the last late job waiting. */
+  boundBy: "nothing" | "making" | "workers" | "database" | "wal";
+}
+
+export interface Quantiles {
+  p50: number;
+  p99: number;
+  max: number;
+}
+
+interface Cohort {
+  due: number;
+  count: number;
+}
+
+/** What goes on while a peak is played. */
+interface Play {
+  peak: Peak;
+  toMake: Line;
+  toDo: Line;
+  /** Up to which second what is due has been handed to the ticks. */
+  planned: number;
+  finished: { late: number; count: number }[];
+  databaseBusy: number;
+  walPerSecond: number;
+  boundBy: PeakResult["boundBy"];
+}
+
+/**
+ * Plays a peak second by second: ticks make the jobs of the horizon in the order in which they are due, workers do those that are due and
+ * made in the same order, and both draw on one database, which shares itself among them by what they ask for.
+ */
+export function playPeak(peak: Peak): PeakResult {
+  const play: Play = {
+    peak,
+    toMake: new Line(),
+    toDo: new Line(),
+    planned: 0,
+    finished: [],
+    databaseBusy: 0,
+    walPerSecond: 0,
+    boundBy: "nothing",
+  };
+  // It ends a while after the last job is due: what is not done by then is told.
+  const until = peak.due.length + Math.max(600, peak.due.length);
+  for (let second = 0; second < until && !isOver(play); second++) playSecond(play, second);
+  const { toMake, toDo, finished, databaseBusy, walPerSecond, boundBy } = play;
+  const lateness = quantiles(finished);
+  return {
+    done: finished.reduce((sum, { count }) => sum + count, 0),
+    left: toMake.length + toDo.length,
+    lateness,
+    databaseBusy,
+    walPerSecond,
+    boundBy: lateness.p99 > 1 ? boundBy : "nothing",
+  };
+}
+
+function isOver({ peak, planned, toMake, toDo }: Play): boolean {
+  return planned >= peak.due.length && toMake.length < 0.5 && toDo.length < 0.5;
+}
+
+function playSecond(play: Play, second: number): void {
+  const { peak, toMake, toDo } = play;
+  if (second % 60 === peak.tickAt % 60) startTicks(play, second);
+  const asked = askedFor(peak, toMake.length, toDo.dueBy(second));
+  const unmade = toMake.dueBy(second) > 0.5;
+  if (unmade || toDo.dueBy(second) > asked.do + 0.5)
+    play.boundBy = unmade && asked.limit === "workers" ? "making" : asked.limit;
+  for (const made of toMake.take(asked.make)) toDo.add(made);
+  // What a second has room for is done evenly over it.
+  let before = 0;
+  for (const { due, count } of toDo.takeDue(asked.do, second)) {
+    const at = second + (before + count / 2) / asked.room;
+    play.finished.push({ late: Math.max(0, at - due), count });
+    before += count;
+  }
+  play.databaseBusy = Math.max(play.databaseBusy, asked.databaseBusy);
+  play.walPerSecond = Math.max(
+    play.walPerSecond,
+    asked.make * peak.fire.walBytes + before * peak.drain.walBytes,
+  );
+}
+
+function startTicks(play: Play, second: number): void {
+  const { due, horizon } = play.peak;
+  for (; play.planned < Math.min(due.length, second + horizon); play.planned++)
+    play.toMake.add({ due: play.planned, count: due[play.planned] ?? 0 });
+}
+
+interface Asked {
+  make: number;
+  do: number;
+  /** How many jobs there would have been room for. */
+  room: number;
+  databaseBusy: number;
+  limit: "workers" | "database" | "wal";
+}
+
+/** What ticks and workers get done in one second, with so many jobs to make and so many to do. */
+function askedFor({ fire, drain, server, ticks, workers }: Peak, toMake: number, toDo: number): Asked {
+  const makeMax = (ticks * 1_000) / fire.serialMs;
+  const doMax = (workers * 1_000) / drain.serialMs;
+  const make = Math.min(toMake, makeMax);
+  const work = Math.min(toDo, doMax);
+  const cpu = (make * fire.databaseMs + work * drain.databaseMs) / (server.cores * server.usable * 1_000);
+  const wal = (make * fire.walBytes + work * drain.walBytes) / server.walBytesPerSecond;
+  const over = Math.max(1, cpu, wal);
+  const limit = over === 1 ? "workers" : cpu >= wal ? "database" : "wal";
+  return { make: make / over, do: work / over, room: doMax / over, databaseBusy: cpu, limit };
+}
+
+/** Jobs in the order in which they are due; counts may be fractions. */
+class Line {
+  #cohorts: Cohort[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(cohort: Cohort): void {
+    if (cohort.count <= 0) return;
+    const last = this.#cohorts.at(-1);
+    if (last?.due === cohort.due) last.count += cohort.count;
+    else this.#cohorts.push({ ...cohort });
+    this.#length += cohort.count;
+  }
+
+  dueBy(second: number): number {
+    let sum = 0;
+    for (const { due, count } of this.#cohorts) {
+      if (due > second) break;
+      sum += count;
+    }
+    return sum;
+  }
+
+  take(count: number): Cohort[] {
+    return this.takeDue(count, Number.POSITIVE_INFINITY);
+  }
+
+  takeDue(count: number, by: number): Cohort[] {
+    const taken: Cohort[] = [];
+    let rest = count;
+    for (
+      let first = this.#cohorts[0];
+      first !== undefined && first.due <= by && rest > 0;
+      first = this.#cohorts[0]
+    ) {
+      const part = Math.min(first.count, rest);
+      taken.push({ due: first.due, count: part });
+      rest -= part;
+      this.#length -= part;
+      first.count -= part;
+      if (first.count <= 1e-9) this.#cohorts.shift();
+    }
+    return taken;
+  }
+}
+
+function quantiles(finished: readonly { late: number; count: number }[]): Quantiles {
+  const sorted = finished.toSorted((a, b) => a.late - b.late);
+  const all = sorted.reduce((sum, { count }) => sum + count, 0);
+  const at = (share: number) => {
+    let sum = 0;
+    for (const { late, count } of sorted) {
+      sum += count;
+      if (sum >= all * share - 1e-9) return late;
+    }
+    return 0;
+  };
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
