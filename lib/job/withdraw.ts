@@ -32,8 +32,8 @@ async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, aft
     const { count, more } = countWithin(cadence, from.getTime() - 1, after);
     if (last === null || count === 0) continue;
     await tx`
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      values (${scheduleId}, ${from}, ${new Date(last)}, ${count}, ${more}, 'calendar', ${notedAt})`;
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
+      select id, ${from}, ${new Date(last)}, ${count}, ${more}, 'calendar', ${notedAt}, shard from carillon.schedules where id = ${scheduleId}`;
   }
 }
 

@@ -99,12 +99,13 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
     ),
     ${laneEntries(tx)},
     beside_noted as (
-      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n)
-      select occurrence, schedule_id, kind, 0 from owed where not too_old and kind <> 'cadence' on conflict do nothing
+      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard)
+      select occurrence, schedule_id, kind, 0, shard from owed where not too_old and kind <> 'cadence' on conflict do nothing
     ),
     passed_noted as (
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
-      select schedule_id, min(occurrence), max(occurrence), count(*), 'retention', carillon.clock() from owed where too_old group by id, schedule_id
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at, shard)
+      select schedule_id, min(occurrence), max(occurrence), count(*), 'retention', carillon.clock(), shard from owed where too_old
+      group by id, schedule_id, shard
       returning schedule_id, reason, from_at, to_at, count, more
     ),
     ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from passed_noted`)},
@@ -138,8 +139,8 @@ function packedJobs(tx: Tx, { from, perSecond }: Pace) {
       from numbered group by shard, queue, target_id, priority, step, seat
     ),
     inserted_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, kind, due_at, ready_at, parcel_id, version)
-      select j.occurrence, j.schedule_id, j.kind, j.due_at, p.ready_at, p.id, j.version
+      insert into carillon.jobs (occurrence, schedule_id, kind, due_at, ready_at, parcel_id, version, shard)
+      select j.occurrence, j.schedule_id, j.kind, j.due_at, p.ready_at, p.id, j.version, p.shard
       from packed p
       cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.dues, p.versions) j (occurrence, schedule_id, kind, due_at, version)
       on conflict do nothing
@@ -177,8 +178,8 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
       delete from carillon.backlog where id = any(${ids}::bigint[]) returning *
     ),
     noted as (
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at)
-      select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock() from dropped
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, reason, noted_at, shard)
+      select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock(), shard from dropped
       returning schedule_id, reason, from_at, to_at, count, more
     ),
     ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}

@@ -105,8 +105,8 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   const last = previousBefore(cadence, upTo + 1);
   if (count === 0 || first === null || last === null) return;
   await tx`
-    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-    values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut})`;
+    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
+    values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut}, ${current.shard})`;
   const range = { from: first, to: last, count, more, reason: "paused" };
   await tellPassed(tx, current.id, [range]);
 }

@@ -44,16 +44,16 @@ async function notePassedUnderHold(
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   if (passed.length > 0) {
     await tx`
-      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
-      select p.at, ${schedule.id}, p.due_at, ${schedule.version}, 'skipped', p.reason, ${until}
+      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at, shard)
+      select p.at, ${schedule.id}, p.due_at, ${schedule.version}, 'skipped', p.reason, ${until}, ${schedule.shard}::smallint
       from unnest(${dates(passed.map(({ at }) => at))}::timestamptz[], ${dates(passed.map(({ at }) => dueAt(timetable, at)))}::timestamptz[],
         ${passed.map(({ reason }) => reason)}::text[]) p (at, due_at, reason)
       on conflict do nothing`;
   }
   if (ranges.length > 0) {
     await tx`
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      select ${schedule.id}, r.from_at, r.to_at, r.count, r.more, r.reason, ${until}
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
+      select ${schedule.id}, r.from_at, r.to_at, r.count, r.more, r.reason, ${until}, ${schedule.shard}::smallint
       from unnest(${dates(ranges.map(({ from }) => from))}::timestamptz[], ${dates(ranges.map(({ to }) => to))}::timestamptz[],
         ${ranges.map(({ count }) => count)}::bigint[], ${tx.array(ranges.map(({ more }) => more))}::boolean[],
         ${ranges.map(({ reason }) => reason)}::text[]) r (from_at, to_at, count, more, reason)`;

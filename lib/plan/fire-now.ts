@@ -68,16 +68,16 @@ async function makeJob(
       select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', carillon.apart_target(s.queue, s.target_id), s.priority, array[${now}::timestamptz], array[s.id],
         array['manual'::carillon.job_kind], array[numbered.n]
       from carillon.schedules s, numbered where s.id = ${id}
-      returning id, queue
+      returning id, queue, shard
     ), job as (
-      insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, parcel_id, version, payload)
-      select ${now}, ${id}, 'manual', numbered.n, ${now}, parcel.id, ${version}, ${payload === undefined ? null : JSON.stringify(payload)}::text::jsonb
+      insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, parcel_id, version, payload, shard)
+      select ${now}, ${id}, 'manual', numbered.n, ${now}, parcel.id, ${version}, ${payload === undefined ? null : JSON.stringify(payload)}::text::jsonb, parcel.shard
       from numbered, parcel
     ), in_lane as (
       insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)
       select s.lane, ${now}, ${now}, s.id, 'manual', numbered.n from carillon.schedules s, numbered where s.id = ${id} and s.lane is not null
     ), beside as (
-      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n) select ${now}, ${id}, 'manual', n from numbered
+      insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard) select ${now}, ${id}, 'manual', n, shard from numbered, parcel
     )
     select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n from parcel, numbered`;
   if (made === undefined) throw new Error(`The schedule ${id} is gone although it is locked.`);

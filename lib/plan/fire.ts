@@ -86,7 +86,7 @@ export async function fire(
     ${packedJobs(tx, { shard, now, someExist, somePassed })},
     ${plannedNext(tx, shard, nearUntil, ofOwn)}
     ${owedLater(tx, shard, now, unfolded)}
-    ${somePassed ? passedNoted(tx, now, ofOwn) : tx``}
+    ${somePassed ? passedNoted(tx, shard, now, ofOwn) : tx``}
     select (select count(*)::int from inserted_jobs) as jobs,
       p.id, p.queue, p.rated, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
     from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`;
@@ -172,19 +172,19 @@ function owedLater(tx: Tx, shard: number, now: Date, unfolded: readonly Unfolded
 }
 
 /** What is passed over as ranges, and what the bus is told of it. */
-function passedNoted(tx: Tx, now: Date, ofOwn: Fragment) {
+function passedNoted(tx: Tx, shard: number, now: Date, ofOwn: Fragment) {
   return tx`
     , ranges_noted as (
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, 'missed', ${now}
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
+      select schedule_id, occurrence, occurrence + (missed - 2) * step, missed - 1, false, 'missed', ${now}, ${shard}::smallint
       from stepped where missed - 1 > ${passedSinglyMax}
       union all
-      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+      select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}, ${shard}::smallint
       from live l join ranges r on r.cadence_id = l.cadence_id and r.planned = l.occurrence and r.planned_due = l.due_at
       where not l.own
       ${ofOwn(tx`
         union all
-        select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}
+        select l.schedule_id, r.from_at, r.to_at, r.count, r.more, r.reason, ${now}, ${shard}::smallint
         from live l join ranges r on r.schedule_id = l.schedule_id and r.planned = l.occurrence and r.planned_due = l.due_at
         where l.own`)}
       returning schedule_id, from_at, to_at, count, more, reason

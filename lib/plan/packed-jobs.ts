@@ -54,8 +54,8 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
         order by span, seat) p
     ),
     inserted_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version)
-      select j.occurrence, j.schedule_id, j.due_at, p.id, j.version
+      insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version, shard)
+      select j.occurrence, j.schedule_id, j.due_at, p.id, j.version, ${shard}::smallint
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.dues, p.versions) j (occurrence, schedule_id, due_at, version)
       ${unlessThere}
       returning schedule_id
@@ -63,7 +63,7 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     fired_tallied as (
       insert into carillon.tallies (at, fired) select ${now}, count(*) from inserted_jobs having count(*) > 0
     ),
-    ${somePassed ? skippedJobs(tx, now) : tx``}
+    ${somePassed ? skippedJobs(tx, shard, now) : tx``}
     inserted_parcels as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, occurrences, schedule_ids)
       select id, ${shard}::smallint, queue, case when waits then 'infinity' else ready_at end,
@@ -75,11 +75,11 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     )`;
 }
 
-function skippedJobs(tx: Tx, now: Date): Query {
+function skippedJobs(tx: Tx, shard: number, now: Date): Query {
   return tx`
     skipped_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at)
-      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now} from occurrences where passed
+      insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at, shard)
+      select occurrence, schedule_id, due_at, version, 'skipped', reason, ${now}, ${shard}::smallint from occurrences where passed
       on conflict do nothing
       returning schedule_id, occurrence, reason
     ),`;

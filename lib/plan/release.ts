@@ -90,8 +90,8 @@ export async function fireRelease(
       select nextval('carillon.parcels_id_seq') as id, array_agg(at order by at) as occurrences, array_agg(due_at order by at) as dues
       from run group by seat
     ), inserted_jobs as (
-      insert into carillon.jobs (occurrence, schedule_id, due_at, ready_at, parcel_id, version)
-      select r.at, ${id}, r.due_at, ${heldUntil}, p.id, ${version}
+      insert into carillon.jobs (occurrence, schedule_id, due_at, ready_at, parcel_id, version, shard)
+      select r.at, ${id}, r.due_at, ${heldUntil}, p.id, ${version}, ${shard}::smallint
       from packed p cross join lateral unnest(p.occurrences, p.dues) r (at, due_at)
       on conflict do nothing
       returning 1

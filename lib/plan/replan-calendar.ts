@@ -118,14 +118,14 @@ async function specSince(tx: Tx, { id, specVersion, createdAt }: StoredSchedule)
 /** One that has a job ran before an earlier edit of the calendar. */
 async function noteLost(
   tx: Tx,
-  { id, heldSince }: StoredSchedule,
+  { id, shard, heldSince }: StoredSchedule,
   lost: readonly number[],
   at: Date,
 ): Promise<void> {
   await tx`
     with noted as (
-      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at)
-      select ${id}, min(l.at), max(l.at), count(*), false, ${heldSince === null ? "missed" : "paused"}, ${at}
+      insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
+      select ${id}, min(l.at), max(l.at), count(*), false, ${heldSince === null ? "missed" : "paused"}, ${at}, ${shard}::smallint
       from unnest(${tx.array(lost.map((each) => new Date(each)))}::timestamptz[]) l (at)
       where not exists (
         select from carillon.jobs j where j.occurrence = l.at and j.schedule_id = ${id} and j.kind = 'cadence' and j.n = 0)

@@ -95,8 +95,8 @@ export async function writeHolds(
   }
   for (const { scope, name, owner, reason, since, until } of set) {
     await tx`
-      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
-      values (${scheduleId}, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until})
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
+      select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, shard from carillon.schedules where id = ${scheduleId}
       on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
   }
 }
@@ -124,9 +124,10 @@ export async function writeHoldsOfEach(
       where h.schedule_id = r.schedule_id and h.scope = r.scope and h.name = r.name and h.owner = r.owner`;
   if (set.length > 0)
     await tx`
-      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
-      select * from json_to_recordset(${JSON.stringify(set)}::text::json)
-        s (schedule_id bigint, scope text, name text, owner text, reason text, since timestamptz, until timestamptz)
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
+      select h.*, s.shard from json_to_recordset(${JSON.stringify(set)}::text::json)
+        h (schedule_id bigint, scope text, name text, owner text, reason text, since timestamptz, until timestamptz)
+      join carillon.schedules s on s.id = h.schedule_id
       on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 
@@ -137,8 +138,8 @@ export async function writeHoldOfEach(
   { scope, name, owner, reason, since, until }: Hold,
 ): Promise<void> {
   await tx`
-    insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until)
-    select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until} from unnest(${scheduleIds}::bigint[]) id
+    insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
+    select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, shard from carillon.schedules where id = any(${scheduleIds}::bigint[])
     on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 

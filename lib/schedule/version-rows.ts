@@ -98,9 +98,9 @@ export const laneOfRow = (tx: Tx) =>
 export const versionsWritten = (tx: Tx) => tx`
   versions as (
     insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload)
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard)
     select id, version, change, at, actor, spec_version, held_since is not null, held_until,
-      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard
     from wanted
   )`;
 

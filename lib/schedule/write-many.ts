@@ -21,10 +21,10 @@ export async function raiseHeldVersions(
       set version = s.version + 1, held_since = w.since::timestamptz, held_until = w.until::timestamptz,
         updated_at = ${author.at}, updated_by = ${author.name}
       from wanted w where s.id = w.id
-      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until
+      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard
     ), versions as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until)
-      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard
       from raised
     )
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
@@ -44,10 +44,10 @@ export async function deleteEndedVersions(
       update carillon.schedules
       set version = version + 1, deleted_at = ${author.at}, end_look_at = null, updated_at = ${author.at}, updated_by = ${author.name}
       where id = any(${schedules.map(({ id }) => id)}::bigint[])
-      returning id, key, version, spec_version
+      returning id, key, version, spec_version, shard
     ), versions as (
-      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held)
-      select id, version, 'deleted', ${author.at}, ${author.name}, spec_version, false from raised
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, shard)
+      select id, version, 'deleted', ${author.at}, ${author.name}, spec_version, false, shard from raised
     )
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;

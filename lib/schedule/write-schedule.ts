@@ -116,7 +116,7 @@ export async function raiseVersions(
 ): Promise<Map<string, Raised>> {
   if (edits.length === 0) return new Map();
   const rows = edits.map(({ current, raised, author }) => {
-    const { id, key } = current;
+    const { id, key, shard } = current;
     const version = current.version + 1;
     const specVersion = raised.spec === undefined ? current.specVersion : version;
     const body = raised.spec?.body ?? current.body;
@@ -124,6 +124,7 @@ export async function raiseVersions(
     return {
       ...versionRow({ ...raised, id, key, version, specVersion }, author),
       ...headRow(body, raised.spec?.calendar ?? null),
+      shard,
       fresh: asksForElse(current, raised),
       end_look_at: body.deleteOnEnd && !deleted ? author.at : undefined,
       deleted_at: deleted ? author.at : undefined,
