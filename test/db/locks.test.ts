@@ -58,7 +58,7 @@ test("an edit reads where its shard stands after it has the plan lock, not befor
 test("a tick reads where its shard stands after it has the plan lock, not before", async () => {
   await reset();
   const batch = await whileAnotherMovesTheWatermark(() => fireShardBatch(sql, shard, 10));
-  expect(batch).toMatchObject({ taken: 0, done: true });
+  expect(batch).toMatchObject({ jobs: 0, done: true });
   expect(await watermark()).toEqual(later);
 });
 
