@@ -174,7 +174,8 @@ begin
   -- The watermark runs ahead of the clock: by itself it would let go of yesterday, which attaching still wants, before midnight.
   select least(carillon.clock(), min(least(watermark_at, near_until))) - interval '1 day' into v_before from carillon.shards;
   select coalesce(array_agg(c.relname order by c.relname), '{}') into v_names from pg_inherits i join pg_class c on c.oid = i.inhrelid
-  where i.inhparent = 'carillon.plan'::regclass and (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC' <= v_before;
+  -- Compared as text: a condition is tried on names that are no days too, before it is known whose they are.
+  where i.inhparent = 'carillon.plan'::regclass and right(c.relname, 8) < to_char(v_before at time zone 'UTC', 'YYYYMMDD');
   if v_names = '{}' then
     return v_names;
   end if;
@@ -297,8 +298,7 @@ begin
   end if;
   select coalesce(array_agg(tstzrange(d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC')), '{}') into v_old
   from (select to_date(right(c.relname, 8), 'YYYYMMDD') as day from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = 'carillon.jobs'::regclass) d
-  where d.day < v_days;
+        where i.inhparent = 'carillon.jobs'::regclass and right(c.relname, 8) < to_char(v_days, 'YYYYMMDD')) d;
   select max(w.id), count(*)::int into v_last, looked
   from (select s.id from carillon.schedules s where s.id > v_purge.place order by s.id limit p_looked) w;
   if looked = 0 then

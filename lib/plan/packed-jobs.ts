@@ -51,7 +51,7 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
           dues[seat * size + 1 : (seat + 1) * size] as dues,
           versions[seat * size + 1 : (seat + 1) * size] as versions
         from sized cross join lateral generate_series(0, (cardinality(occurrences) - 1) / size) seat
-        order by span, seat) p
+        order by span, coalesce(priority, 0), seat) p
     ),
     inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version, shard)

@@ -84,7 +84,8 @@ describe("a schedule is ended", () => {
     await world.clock.setNow(at(minute));
     await world.work();
     await world.clock.advance(20 * day);
-    await world.tick({ retentionDays: 3 });
+    await world.tick();
+    await world.sql`select carillon.drop_settled_day('3 days', false) from generate_series(1, 5)`;
     expect(await read("once")).toMatchObject({ state: "ended", lastJob: null });
   });
 
