@@ -221,7 +221,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     countSchedules: (filter) => countSchedules(sql, filter),
     nextOccurrences: (wish) => nextOccurrences(sql, wish),
     previewSchedule: async (wish) => {
-      accept.body(wish.body);
+      if (wish.targeted) accept.body(wish.body);
       return previewSchedule(sql, wish);
     },
     explain: (wish) => explain(sql, wish),

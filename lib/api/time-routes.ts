@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
 import type { ComingOccurrence } from "../plan/next-occurrences.ts";
+import type { PreviewWish } from "../plan/preview.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
-import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
+import { parseScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
 import { keyShape } from "../schedule/schedule-key.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import { targetShape } from "../schedule/target-shape.ts";
@@ -101,25 +102,23 @@ function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> &
   };
 }
 
-/**
- * A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one is allowed
- * in every deployment.
- */
+/** A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one fits every delivery. */
 const noTarget = { queue: "none" };
 
-function readPreview(input: unknown): {
-  key?: string | undefined;
-  body: ScheduleBody;
-  n: number;
-  from?: number | undefined;
-} {
+function readPreview(input: unknown): PreviewWish {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw notUnderstood([{ path: "", message: "takes a JSON object" }]);
   const { key, n, from, ...rest } = { key: undefined, n: undefined, from: undefined, ...input };
   const shaped = previewShape.safeParse({ key, n, from }, { reportInput: true });
   if (!shaped.success) throw notUnderstood([...shapeFaults(shaped.error), ...bodyFaults(rest)]);
   const body = parseScheduleBody({ target: noTarget, ...rest });
-  return { key: shaped.data.key, body, n: shaped.data.n, from: shaped.data.from?.getTime() };
+  return {
+    key: shaped.data.key,
+    body,
+    targeted: "target" in rest,
+    n: shaped.data.n,
+    from: shaped.data.from?.getTime(),
+  };
 }
 
 function bodyFaults(rest: object): readonly Fault[] {

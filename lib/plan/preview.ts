@@ -11,6 +11,8 @@ export interface PreviewWish {
   /** What is spread by key takes its place from it. */
   key?: string | undefined;
   body: ScheduleBody;
+  /** Whether its target was given: one that was made up, since times need none, is nobody's to allow. */
+  targeted: boolean;
   n: number;
   from?: number | undefined;
 }
@@ -24,7 +26,10 @@ export interface Preview {
 }
 
 /** What a body would come to if it were saved now: refused as saving it would be, and nothing is stored. */
-export async function previewSchedule(tx: Tx, { key = "", body, n, from }: PreviewWish): Promise<Preview> {
+export async function previewSchedule(
+  tx: Tx,
+  { key = "", body, n, from }: Omit<PreviewWish, "targeted">,
+): Promise<Preview> {
   const now = await databaseClock(tx);
   const { cadence } = await resolveSpec((name) => findCalendar(tx, name), key, body, now);
   const { cadenceText, warnings } = wordsOf({ key, body, cadence, createdAt: now }, now);

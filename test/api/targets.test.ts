@@ -172,5 +172,6 @@ describe("what this deployment does not deliver to", () => {
 
   test("is no matter for a preview without a target", async () => {
     expect((await send("POST", "/v1/preview", { when: "every 1h" })).status).toBe(200);
+    expect((await send("POST", "/v1/preview", { when: "every 1h", delivery: "pulse" })).status).toBe(200);
   });
 });

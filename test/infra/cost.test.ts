@@ -83,7 +83,7 @@ describe("what a template tells of its use", () => {
   test("ticks are counted, by rule and by scheduler", () => {
     expect(usageOf(smallest)).toMatchObject({ ticksAMinute: 1, restApi: false, traced: false });
     const seven = synthesised({
-      ticks: 7,
+      tickShards: 7,
       apiRequestBurst: 10,
       slowConcurrency: 2,
       jobRetentionDays: 90,

@@ -84,7 +84,14 @@ describe("functions", () => {
     );
     expect(variablesOf("FastWorkerFunction").sort()).toEqual(telling.toSorted());
     expect(variablesOf("TickFunction").sort()).toEqual(
-      [...telling, ...allowList, "CANARY_MINUTES", "CANARY_QUEUE_URL", "RETENTION_DAYS"].sort(),
+      [
+        ...telling,
+        ...allowList,
+        "AUDIT_RETENTION_DAYS",
+        "CANARY_MINUTES",
+        "CANARY_QUEUE_URL",
+        "RETENTION_DAYS",
+      ].sort(),
     );
     expect(variablesOf("WebhookSenderFunction")).toEqual([]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
