@@ -24,10 +24,8 @@ export async function readMigrations(directory: URL | string): Promise<Migration
   return Promise.all(
     names.map(async (name, index) => {
       const number = Number(name.slice(0, 4));
-      // Numbers may be left out, as by those who write one each at the same time; none may stand twice.
-      const least = Number(names[index - 1]?.slice(0, 4) ?? 0) + 1;
-      if (!(number >= least))
-        throw new Error(`Migration ${name} is out of order: number ${least} or more was expected.`);
+      if (number !== index + 1)
+        throw new Error(`Migration ${name} is out of order: number ${index + 1} was expected.`);
       return migrationFrom(number, name.slice(5, -4), await readFile(new URL(name, base), "utf8"));
     }),
   );
