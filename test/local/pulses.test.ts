@@ -63,9 +63,17 @@ test("pulses put over HTTP arrive second by second as they stand, and no more wh
   );
   expect(resumed.filter(({ data, time }) => data.say === "third" && time <= pausedAt)).toEqual([]);
 
+  const together = await readQueue(stack, "batches", (read) => read.length >= 3);
+  expect(together.every((body) => body.startsWith("["))).toBe(true);
   await asked("DELETE", "together-1");
   const goneAt = Date.now();
-  const bodies = await readQueue(stack, "batches", (read) => read.length >= 3);
-  expect(bodies.every((body) => body.startsWith("["))).toBe(true);
-  expect(pulsesOf(bodies).filter(({ generatedat }) => generatedat > goneAt)).toEqual([]);
+  await asked("PUT", "together-2", {
+    ...pulse,
+    payload: { say: "last" },
+    target: { queue: "batches", batch: 10 },
+  });
+  const after = pulsesOf(await readQueue(stack, "batches", says("last")));
+  expect(
+    after.filter(({ schedulekey, generatedat }) => schedulekey === "together-1" && generatedat > goneAt),
+  ).toEqual([]);
 }, 120_000);
