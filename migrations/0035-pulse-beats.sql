@@ -344,9 +344,13 @@ begin
       case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.body ? 'retry' or j.body ? 'timeout' then
         jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-    -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in.
-    join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-      and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
+    -- The old parcel of a job that was planned anew may still list it: the job says which parcel it is in. `offset 0`: each job is looked up
+    -- by its whole key; joined with the rest, its day was searched for all that its schedule ever had there.
+    cross join lateral (
+      select j.* from carillon.startable j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+        and j.parcel_id = p_parcel
+      offset 0) j
     where (j.held_since is null or j.held_until <= v_now or j.kind = 'manual') and j.queue = v_parcel.queue and j.lane is null
       and case when v_parcel.target_id is not null then j.target_id is not distinct from v_parcel.target_id
         else v_limited = '{}' or j.target_id is null or j.target_id <> all (v_limited) end
@@ -383,8 +387,11 @@ begin
         case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.body ? 'retry' or j.body ? 'timeout' then
           jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
       from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-      join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-        and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
+      cross join lateral (
+        select j.* from carillon.startable j
+        where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+          and j.parcel_id = p_parcel
+        offset 0) j
       where j.lane is not null or (j.kind = 'cadence' and j.overlap is not null);
     get diagnostics v_passed = row_count;
   end if;
