@@ -9,6 +9,9 @@ export const horizonMs = 180_000;
 /** An occurrence that is planned later than this after it was due is missed; younger ones all run, late. */
 export const missedAfterMs = 120_000;
 
+/** Stands in a watermark behind every schedule that is due at its instant. */
+export const greatestSchedule = "9223372036854775807";
+
 export function shardOf(scheduleId: string): number {
   return Number(BigInt(scheduleId) % BigInt(shardCount));
 }

@@ -1,9 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { tryLockPlans } from "../db/locks.ts";
-import { horizonMs } from "../plan/shard.ts";
+import { greatestSchedule, horizonMs } from "../plan/shard.ts";
 import { nearLine } from "./days.ts";
-
-const greatestSchedule = "9223372036854775807";
 
 /**
  * Raises the watermarks of those of these shards that have nothing due until the horizon, all in one transaction, and returns them: most

@@ -1,13 +1,11 @@
 import type { Tx } from "../db/connect.ts";
 import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
 import { momentOf, unfold } from "../plan/instants.ts";
-import { missedAfterMs, type ShardState } from "../plan/shard.ts";
+import { greatestSchedule, missedAfterMs, type ShardState } from "../plan/shard.ts";
 import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { plainCatchUp } from "../schedule/timetable.ts";
-
-export const greatestSchedule = "9223372036854775807";
 
 const longLagMs = 3_600_000;
 const laggingRowsMax = 500;

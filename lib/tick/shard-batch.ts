@@ -4,8 +4,8 @@ import { sqlState } from "../db/sql-state.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Fired, fire } from "../plan/fire.ts";
 import { fireRelease } from "../plan/release.ts";
-import { horizonMs, readShard, type ShardState } from "../plan/shard.ts";
-import { beyondWatermark, greatestSchedule, lookAhead, type Place } from "./look-ahead.ts";
+import { greatestSchedule, horizonMs, readShard, type ShardState } from "../plan/shard.ts";
+import { beyondWatermark, lookAhead, type Place } from "./look-ahead.ts";
 
 export interface Batch extends Fired {
   /** True when the shard is planned up to the horizon. */
