@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CpuShares, cpuLine } from "./cpu-split.ts";
-import type { DrainCase, Drained, DrainRun } from "./drain-runs.ts";
+import { carrierNames, type DrainCase, type Drained, type DrainRun, drained } from "./drain-runs.ts";
 import { type Figures, median } from "./report.ts";
 import { bars } from "./svg/bars.ts";
 import { writePicture } from "./svg/write-picture.ts";
@@ -48,15 +48,8 @@ const written = z.object({
   ceiling: z.number(),
   runs: z.array(
     z.object({
-      drained: z.enum([
-        "no-op",
-        "a fifth fails once",
-        "handler",
-        "handler, ten a parcel",
-        "queue, sink",
-        "queue, emulator",
-      ]),
-      carrier: z.enum(["sqs", "direct"]),
+      drained: z.enum(drained),
+      carrier: z.enum(carrierNames),
       jobs: z.number(),
       ms: z.number(),
       perSecond: z.number(),

@@ -10,14 +10,17 @@ import { failingOnce, toHandler, toNothing, toQueue, work } from "./drain-work.t
 import { perSecond, type Say } from "./report.ts";
 
 /** What the jobs go to; what each is stands on the page (drain-page.ts). */
-export type Drained =
-  | "no-op"
-  | "a fifth fails once"
-  | "handler"
-  | "handler, ten a parcel"
-  | "queue, sink"
-  | "queue, emulator";
-export type CarrierName = "sqs" | "direct";
+export const drained = [
+  "no-op",
+  "a fifth fails once",
+  "handler",
+  "handler, ten a parcel",
+  "queue, sink",
+  "queue, emulator",
+] as const;
+export type Drained = (typeof drained)[number];
+export const carrierNames = ["sqs", "direct"] as const;
+export type CarrierName = (typeof carrierNames)[number];
 
 export interface DrainCase {
   drained: Drained;
@@ -42,16 +45,9 @@ export interface DrainParams {
   cases: readonly DrainCase[];
 }
 
-export const drainCases: readonly DrainCase[] = (
-  [
-    "no-op",
-    "a fifth fails once",
-    "handler",
-    "handler, ten a parcel",
-    "queue, sink",
-    "queue, emulator",
-  ] as const
-).flatMap((drained) => (["sqs", "direct"] as const).map((carrier) => ({ drained, carrier })));
+export const drainCases: readonly DrainCase[] = drained.flatMap((each) =>
+  carrierNames.map((carrier) => ({ drained: each, carrier })),
+);
 
 /** Of a tenth of the jobs is seen what small parcels cost; and what a job of a handler costs is known after the first few. */
 const fewer = 10;
