@@ -14,6 +14,8 @@ alter table carillon.tallies
   -- Pulses that their targets took, and those that were given up.
   add column pulses bigint,
   add column pulses_lost bigint,
+  -- Seconds of a shard that were passed over, with whatever pulses they had: nobody has counted those.
+  add column pulse_seconds_passed bigint,
   -- How late they went, in the buckets of carillon.lateness_bucket.
   add column pulse_buckets int[],
   add column pulse_counts bigint[];
@@ -509,9 +511,28 @@ begin
   end if;
 end $$;
 
--- As in 0030, and the pulses.
-create or replace function carillon.roll_up(p_max int)
-  returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint)
+-- Counted where it is written, whoever writes it: a tick, a claim or a sweep. Rows with a count are of pulses that a settle has tallied.
+create function carillon.tally_pulses_passed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, pulse_seconds_passed)
+  values (carillon.clock(), extract(epoch from new.to_at - new.from_at)::bigint + 1);
+  return null;
+end $$;
+
+-- safe: the previous release writes none of these rows
+create trigger pulses_passed_tally after insert on carillon.pulses_passed for each row when (new.count is null)
+  execute function carillon.tally_pulses_passed();
+
+-- safe: made anew by the next statement of this transaction, and with every column that the previous release reads
+drop function carillon.roll_up(int);
+
+-- As in 0030, and the pulses; of what was lost the sums as well.
+create function carillon.roll_up(p_max int)
+  returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
+    pulses_lost bigint, pulse_seconds_passed bigint)
   language plpgsql
   set search_path = pg_catalog, pg_temp
   as $$
@@ -556,14 +577,16 @@ begin
     )
     select greatest(v_schedules, count(*)::int), coalesce(sum(t.fired), 0)::bigint, coalesce(sum(t.succeeded), 0)::bigint,
       coalesce(sum(t.failed), 0)::bigint, coalesce(sum(t.dead), 0)::bigint, coalesce(sum(t.cancelled), 0)::bigint,
-      coalesce(sum(t.skipped), 0)::bigint, coalesce(sum(t.missed), 0)::bigint
+      coalesce(sum(t.skipped), 0)::bigint, coalesce(sum(t.missed), 0)::bigint,
+      coalesce(sum(t.pulses_lost), 0)::bigint, coalesce(sum(t.pulse_seconds_passed), 0)::bigint
     from taken t;
 end $$;
 
-revoke execute on function carillon.pulse_seconds(int, bigint, bigint, int), carillon.make_pulse_parcels(int, int, int, int),
+revoke execute on function carillon.roll_up(int), carillon.tally_pulses_passed(), carillon.pulse_seconds(int, bigint, bigint, int), carillon.make_pulse_parcels(int, int, int, int),
   carillon.read_pulses(int, bigint, int[], int, bigint, text, int, int), carillon.pulse_tries_max(),
   carillon.settle_pulses(bigint, int, bigint, int[], bigint[], int, bigint, int[], bigint[], int, bigint, int[], bigint[]) from public;
-grant execute on function carillon.pulse_seconds(int, bigint, bigint, int), carillon.make_pulse_parcels(int, int, int, int) to carillon_tick;
+grant execute on function carillon.roll_up(int), carillon.pulse_seconds(int, bigint, bigint, int),
+  carillon.make_pulse_parcels(int, int, int, int) to carillon_tick;
 grant execute on function carillon.read_pulses(int, bigint, int[], int, bigint, text, int, int),
   carillon.settle_pulses(bigint, int, bigint, int[], bigint[], int, bigint, int[], bigint[], int, bigint, int[], bigint[]) to carillon_worker;
 grant select on carillon.minute_pulse_lateness to carillon_tick, carillon_api, carillon_handler;

@@ -5,6 +5,7 @@ export const metricUnits = {
   Missed: "Count",
   Skipped: "Count",
   Cancelled: "Count",
+  PulseSecondsPassed: "Count",
   // The tick: what stands.
   DueJobs: "Count",
   OldestDueMs: "Milliseconds",
@@ -24,6 +25,7 @@ export const metricUnits = {
   LatenessMs: "Milliseconds",
   Pulses: "Count",
   PulsesFailed: "Count",
+  // By the tick as well, which adds up what no worker can fail to tell.
   PulsesLost: "Count",
   PulseLatenessMs: "Milliseconds",
   // The worker of the slow queue, each time the canary arrives.

@@ -30,6 +30,8 @@ export async function measureTick(
           Missed: rolledUp.missed,
           Skipped: rolledUp.skipped,
           Cancelled: rolledUp.cancelled,
+          PulsesLost: rolledUp.pulsesLost,
+          PulseSecondsPassed: rolledUp.pulseSecondsPassed,
         };
   try {
     const { now, due, oldestDueAt, parcels, backlog, dead, plannedTo } = await readStanding(sql);

@@ -6,6 +6,10 @@ export interface RolledUp {
   skipped: number;
   missed: number;
   cancelled: number;
+  /** Pulses that were given up. */
+  pulsesLost: number;
+  /** Seconds of a shard whose pulses were passed over, and that nobody has counted. */
+  pulseSecondsPassed: number;
 }
 
 const rowsMax = 20_000;
@@ -18,15 +22,19 @@ const passedKept = "30 days";
 
 /** Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. */
 export async function rollUp(sql: Sql, timeIsUp: () => boolean): Promise<RolledUp> {
-  const sum = { fired: 0, skipped: 0, missed: 0, cancelled: 0 };
+  const sum = { fired: 0, skipped: 0, missed: 0, cancelled: 0, pulsesLost: 0, pulseSecondsPassed: 0 };
   for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
     const [row] = await sql<{ [Name in keyof RolledUp | "taken"]: number }[]>`
-      select taken, fired::float8, skipped::float8, missed::float8, cancelled::float8 from carillon.roll_up(${rowsMax})`;
+      select taken, fired::float8, skipped::float8, missed::float8, cancelled::float8, pulses_lost::float8 as "pulsesLost",
+        pulse_seconds_passed::float8 as "pulseSecondsPassed"
+      from carillon.roll_up(${rowsMax})`;
     taken = row?.taken ?? 0;
     sum.fired += row?.fired ?? 0;
     sum.skipped += row?.skipped ?? 0;
     sum.missed += row?.missed ?? 0;
     sum.cancelled += row?.cancelled ?? 0;
+    sum.pulsesLost += row?.pulsesLost ?? 0;
+    sum.pulseSecondsPassed += row?.pulseSecondsPassed ?? 0;
   }
   await rollUpWork(sql, timeIsUp);
   await forgetMinutes(sql);

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { idle } from "../../infra/cost/idle-month.ts";
+import type { Measured } from "../../lib/log/metrics.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { measureTick } from "../../lib/tick/measure.ts";
+import { type BeatWorld, beatWorld } from "../pulse/beat-world.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+let world: BeatWorld;
+
+beforeEach(async () => {
+  world = await beatWorld();
+});
+
+afterEach(() => world.stop());
+
+/** A tick, and the line that it writes. */
+async function measuredTick(): Promise<Measured> {
+  const written: Measured[] = [];
+  const { rolledUp } = await world.tick();
+  const metrics = { write: (measured: Measured) => void written.push(measured) };
+  await measureTick({ sql: world.sql, log: world.log, metrics }, { rolledUp, ms: 1 });
+  const [line, ...more] = written;
+  if (line === undefined || more.length > 0) throw new Error(`There are ${written.length} lines.`);
+  return line;
+}
+
+test("a tick always tells as many metrics as an idle month is priced with", async () => {
+  expect(Object.keys(await measuredTick())).toHaveLength(idle.tickMetrics);
+});
+
+test("pulses that are given up are told by the next tick, once, and not while they are tried again", async () => {
+  await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
+  await world.storeMany(2, { every: 600, offset: 20, queue: "never", first: 100 });
+  expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 0 });
+  await world.clock.setNow(at(20 * second));
+  world.fate = (queue) => failed("no", queue === "never");
+  await world.work();
+  expect(await measuredTick()).toMatchObject({ PulsesLost: 2, PulseSecondsPassed: 0 });
+  const told: unknown[] = [];
+  for (let tries = 2; tries <= 7; tries++) {
+    await world.clock.advance(90 * second);
+    await world.work();
+    const { PulsesLost, PulseSecondsPassed } = await measuredTick();
+    told.push([PulsesLost, PulseSecondsPassed]);
+  }
+  expect(told).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [0, 0],
+    [3, 0],
+    [0, 0],
+  ]);
+});
+
+test("seconds for which no tick came are told by the one that passes them over", async () => {
+  await world.store([{ id: 1, every: 10 }]);
+  await world.tick();
+  await world.sql`delete from carillon.parcels`;
+  await world.clock.setNow(at(20 * minute));
+  // From the 181st second up to that two minutes ago.
+  expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 18 * 60 - 181 });
+  expect(await measuredTick()).toMatchObject({ PulseSecondsPassed: 0 });
+});
+
+test("a second for which no worker came is told", async () => {
+  await world.store([{ id: 1, every: 600, offset: 20 }]);
+  await world.tick();
+  await world.clock.setNow(at(20 * second + 2 * minute + 1));
+  await world.work();
+  expect(await measuredTick()).toMatchObject({ PulsesLost: 0, PulseSecondsPassed: 1 });
+});
+
+test("a second at which every worker dies is told", async () => {
+  await world.store([{ id: 1, every: 600, offset: 20 }]);
+  await world.tick();
+  await world.clock.setNow(at(20 * second));
+  world.fate = () => "dies";
+  let told = 0;
+  for (let deaths = 0; (await world.work()).length > 0; deaths++) {
+    expect(told, `after ${deaths} deaths`).toBe(0);
+    await world.clock.advance(70 * second);
+    told = Number((await measuredTick()).PulseSecondsPassed);
+  }
+  expect(told).toBe(1);
+});
