@@ -32,6 +32,7 @@ const IN_FLIGHT_SHARE_MAX = 0.8;
 /** How jobs fare, as the functions measure it themselves. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
+  whatIsLost(props);
   whatStartsLate(props);
   whatIsHeldUp(props);
 }
@@ -70,6 +71,26 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     description:
       "Occurrences from before are let in slowly, and for two hours there was always one that waited: what is owed does not get less, or is very much.",
     article: "Jobs owed",
+  });
+}
+
+/** Of pulses there is no row that could stand as dead or overdue. By the tick: of a worker that died, its own line may be missing. */
+function whatIsLost({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  const inFiveMinutes = { statistic: "Sum", period: FIVE_MINUTES };
+  const article = "Pulses lost";
+  alarms.whenAbove(tick, "PulsesLost", 0, {
+    metric: metrics.ofTick("PulsesLost", inFiveMinutes),
+    periods: 1,
+    description:
+      "Pulses were given up: their target did not take them for three minutes, or never will. They are not sent any more.",
+    article,
+  });
+  alarms.whenAbove(tick, "PulsesPassedOver", 0, {
+    metric: metrics.ofTick("PulseSecondsPassed", inFiveMinutes),
+    periods: 1,
+    description:
+      "Seconds with all of their pulses were passed over: for two minutes no tick or no worker came for them, or worker after worker died of them.",
+    article,
   });
 }
 

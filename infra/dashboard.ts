@@ -50,6 +50,7 @@ export class Dashboard extends Construct {
         [new AlarmStatusWidget({ title: "Alarms", width: 24, height: 4, alarms: [...props.alarms.raised] })],
         this.plan(),
         this.work(),
+        this.pulses(),
         this.messages(),
         this.bounds(),
         this.storage(),
@@ -83,6 +84,21 @@ export class Dashboard extends Construct {
       graph("Jobs by how they went", [...sums("Succeeded"), ...sums("Failed"), ...sums("Dead")]),
       graph("How late jobs start (ms)", lateness),
       graph("Jobs that wait", this.highestOfTick("DueJobs", "Backlog", "DeadStanding", "OpenParcels")),
+    ];
+  }
+
+  /** Every one is worked by the fast queue's worker; what is lost of them, the tick adds up. */
+  private pulses(): IWidget[] {
+    const { metrics } = this.props;
+    const ofWorker = (name: MetricName, statistic: string) =>
+      metrics.ofWorker(name, "fast", { statistic }).with({ label: `${name}, ${statistic}` });
+    return [
+      graph("Pulses by how they went", [ofWorker("Pulses", "Sum"), ofWorker("PulsesFailed", "Sum")]),
+      graph("How late pulses are taken (ms)", [
+        ofWorker("PulseLatenessMs", "p50"),
+        ofWorker("PulseLatenessMs", "p99"),
+      ]),
+      graph("Pulses given up, and seconds passed over", this.sumsOfTick("PulsesLost", "PulseSecondsPassed")),
     ];
   }
 

@@ -58,6 +58,22 @@ test("only more dead jobs raise an alarm, not those that stand", () => {
   });
 });
 
+test("pulses that are given up or passed over raise one each, by what the tick adds up in five minutes", () => {
+  for (const MetricName of ["PulsesLost", "PulseSecondsPassed"]) {
+    stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "Carillon",
+      MetricName,
+      Dimensions: ofTick,
+      Statistic: "Sum",
+      Period: 300,
+      EvaluationPeriods: 1,
+      Threshold: 0,
+      ComparisonOperator: "GreaterThanThreshold",
+      TreatMissingData: "notBreaching",
+    });
+  }
+});
+
 test("the database raises alarms before it runs out of anything", () => {
   const own = synthesised({ databaseStorageGiB: 100, databaseMaxConnections: 250 });
   const thresholds = Object.fromEntries(
