@@ -43,7 +43,7 @@ export function statsRoutes(operations: Operations): Route[] {
       doc: {
         summary: "Fires per minute in the time to come",
         description:
-          "From the plan and the cadences as they are now. Retries, `endsAt` and `maxFires` are not looked at; what a pause with an end lets go counts as one fire when it ends. A token with a prefix has no access.",
+          "Of jobs, from the plan and the cadences as they are now. Pulses are not among them. Retries, `endsAt` and `maxFires` are not looked at; what a pause with an end lets go counts as one fire when it ends. A token with a prefix has no access.",
         tag: "Insight",
         answers: { 200: { what: "The minutes to come", schema: forecastAnswer, example: forecastExample } },
       },

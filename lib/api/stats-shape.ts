@@ -21,7 +21,7 @@ const lateness = z
 const pulses = z
   .strictObject({ taken: number, lost: number, p50Ms: ms, p95Ms: ms, p99Ms: ms, maxMs: ms })
   .describe(
-    "Pulses, which leave no jobs: taken by their targets, and how late; given up after six tries. Seconds for which nobody came are not among them.",
+    "Pulses, which leave no jobs: taken by their targets, and how late; given up after six tries, or at once where the target never will. Seconds that were passed over with all of their pulses are not among them.",
   );
 
 const counts = z.strictObject({

@@ -1,6 +1,7 @@
 import type { Forecast, Stats } from "../client/main.ts";
 import { type Command, command } from "./command.ts";
 import type { Output } from "./output.ts";
+import type { Column } from "./table.ts";
 import { measuredText } from "./times.ts";
 
 const stats = command({
@@ -57,16 +58,51 @@ function showStats(out: Output, stats: Stats): void {
         align: "right" as const,
         whole: true,
       })),
-      ...(["p50Ms", "p95Ms", "p99Ms"] as const).map((name) => ({
-        title: `LATE ${name.slice(0, 3)}`,
-        text: ([, { lateness }]: (typeof periods)[number]) => measuredText(lateness[name]),
-        align: "right" as const,
-        whole: true,
-      })),
+      ...lateColumns(([, { lateness }]: (typeof periods)[number]) => lateness),
     ],
     periods,
     "",
   );
+  showPulses(
+    out,
+    periods.map(([name, { pulses }]) => ({ name, ...pulses })),
+  );
+}
+
+type Pulses = Stats["lastDay"]["pulses"] & { name: string };
+
+/** Nothing where nobody has any: a table of zeros would ask for an explanation. */
+function showPulses(out: Output, periods: readonly Pulses[]): void {
+  if (periods.every(({ taken, lost }) => taken === 0 && lost === 0)) return;
+  out.line();
+  out.table(
+    [
+      { title: "PULSES OF LAST", text: ({ name }) => name, whole: true },
+      { title: "TAKEN", text: ({ taken }) => grouped.format(taken), align: "right", whole: true },
+      {
+        title: "LOST",
+        text: ({ lost }) => grouped.format(lost),
+        colour: ({ lost }) => (lost > 0 ? "red" : undefined),
+        align: "right",
+        whole: true,
+      },
+      ...lateColumns((pulses: Pulses) => pulses),
+    ],
+    periods,
+    "",
+  );
+}
+
+/** How late, by three percentiles. */
+function lateColumns<Row>(
+  lateness: (row: Row) => Pick<Stats["lastDay"]["lateness"], "p50Ms" | "p95Ms" | "p99Ms">,
+): Column<Row>[] {
+  return (["p50Ms", "p95Ms", "p99Ms"] as const).map((name) => ({
+    title: `LATE ${name.slice(0, 3)}`,
+    text: (row) => measuredText(lateness(row)[name]),
+    align: "right",
+    whole: true,
+  }));
 }
 
 const barMax = 40;

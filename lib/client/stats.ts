@@ -53,7 +53,7 @@ export interface Stats {
   lastDay: Counts;
 }
 
-/** How many fires each of the coming minutes has. */
+/** How many fires each of the coming minutes has, pulses not among them. */
 export interface Forecast {
   asOf: InstantText;
   minutes: { at: InstantText; fires: number }[];

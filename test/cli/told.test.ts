@@ -117,6 +117,30 @@ describe("a schedule that was read", () => {
   });
 });
 
+describe("stats", () => {
+  test("tell of pulses where there were any: a row for the hour and one for the day", async () => {
+    expect((await cli.carillon(["stats"])).out).not.toMatch(/PULSES/);
+    await cli.api.sql`
+      insert into carillon.tallies (at, pulses, pulses_lost, pulse_buckets, pulse_counts) values
+        (carillon.clock(), 2500, 3, array[carillon.lateness_bucket('40 ms')], array[2500]),
+        (carillon.clock() - interval '3 hours', 1000, null, array[carillon.lateness_bucket('5 s')], array[1000])`;
+    const { out } = await cli.carillon(["stats"]);
+    expect(out).toMatch(/\n\nPULSES OF LAST +TAKEN +LOST +LATE p50 +LATE p95 +LATE p99\n/);
+    expect(out).toMatch(/\nhour +2,500 +3 +(3|4)\d ms +(3|4)\d ms +(3|4)\d ms\n/);
+    expect(out).toMatch(/\nday +3,500 +3 +(3|4)\d ms +(4|5)\.\d s +(4|5)\.\d s\n$/);
+  });
+
+  test("tell of pulses also where all of them were lost", async () => {
+    await cli.api.sql`delete from carillon.tallies`;
+    await cli.api.sql`delete from carillon.minutes`;
+    await cli.api.sql`delete from carillon.minute_pulse_lateness`;
+    await cli.api.sql`insert into carillon.tallies (at, pulses, pulses_lost) values (carillon.clock(), 0, 7)`;
+    const { out } = await cli.carillon(["stats"]);
+    expect(out).toMatch(/\nhour +0 +7 +- +- +-\nday +0 +7 +- +- +-\n$/);
+    await cli.api.sql`delete from carillon.tallies`;
+  });
+});
+
 describe("words", () => {
   test("of a wait that the server asks for, while it lasts", async () => {
     let asked = 0;
