@@ -1,6 +1,7 @@
 /** The definition of a cron expression spelled out step by step: slow, plain, and sharing nothing with lib/cadence. */
 const SECOND = 1_000;
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 86_400_000;
 const GAP_MAX = 3 * 60 * MINUTE;
 
@@ -48,7 +49,7 @@ export function walkZone(
   timezone: string,
   { from, upTo, rule }: { from: number; upTo: number; rule: Rule },
 ): number[] {
-  const wallAt = wallClock(timezone);
+  const wallAt = wallClockInOrder(timezone);
   const begin = Math.floor(from / MINUTE) * MINUTE - LOOK_AROUND;
   const walls: number[] = [];
   for (let at = begin; at <= upTo + LOOK_AROUND; at += MINUTE) walls.push(wallAt(at));
@@ -96,6 +97,23 @@ export function wallClock(timezone: string): (instant: number) => number {
       .split(/[^0-9]+/)
       .map(Number);
     return Date.UTC(year, month - 1, day, hour, minute, second);
+  };
+}
+
+/**
+ * The same, asked of instants in their order. Intl is asked at each full hour and, only within an hour at whose two ends the clocks differ, at each
+ * instant: clocks that moved and moved back within one hour would go unseen, and no zone has had any.
+ */
+function wallClockInOrder(timezone: string): (instant: number) => number {
+  const wallAt = wallClock(timezone);
+  let hour = { from: Number.NEGATIVE_INFINITY, offset: 0, isSteady: false };
+  return (instant) => {
+    const from = Math.floor(instant / HOUR) * HOUR;
+    if (from !== hour.from) {
+      const offset = wallAt(from) - from;
+      hour = { from, offset, isSteady: wallAt(from + HOUR) - from - HOUR === offset };
+    }
+    return hour.isSteady ? instant + hour.offset : wallAt(instant);
   };
 }
 
