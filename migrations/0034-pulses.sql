@@ -51,6 +51,8 @@ create table carillon.pulses_passed (
 
 -- Read by whoever explains a pulse.
 create index pulses_passed_shard on carillon.pulses_passed (shard, to_at);
+-- By the tick, which lets go of old ones, and by whoever asks what was lost lately: a target that is gone leaves a row for each second of a shard.
+create index pulses_passed_noted on carillon.pulses_passed (noted_at);
 
 alter table carillon.schedule_versions
   -- Of a version that asks for pulses: by how many whole seconds its key moves each. Null for all others.

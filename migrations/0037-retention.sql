@@ -294,7 +294,7 @@ begin
   end if;
   if v_purge.place = 0 then
     update carillon.purges set round_at = v_now;
-    delete from carillon.pulses_passed u where u.to_at < v_before;
+    delete from carillon.pulses_passed u where u.noted_at < v_before;
   end if;
   select coalesce(array_agg(tstzrange(d.day::timestamp at time zone 'UTC', (d.day + 1)::timestamp at time zone 'UTC')), '{}') into v_old
   from (select to_date(right(c.relname, 8), 'YYYYMMDD') as day from pg_inherits i join pg_class c on c.oid = i.inhrelid
