@@ -31,6 +31,8 @@ create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, 
 declare
   v_now timestamptz;
   v_parcel carillon.parcels;
+  v_from timestamptz;
+  v_to timestamptz;
 begin
   if 'again' = any(p_outcomes) then perform carillon.share_gates(p_schedule_ids); end if;
   v_now := carillon.clock();
@@ -39,12 +41,13 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
+    select min(o), max(o) into v_from, v_to from unnest(v_parcel.occurrences) o;
     with updated as (
       update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, parcel_id = null, ready_at = null, error = null,
         started_at = coalesce(j.started_at, v_parcel.claimed_at), finished_at = v_now
-      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
-        and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p_parcel
+      -- By the two lists, as they are claimed.
+      where j.occurrence = any(v_parcel.occurrences) and j.schedule_id = any(v_parcel.schedule_ids) and j.state = 'waiting' and j.parcel_id = p_parcel
+        and j.occurrence >= v_from and j.occurrence <= v_to
       returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at, j.shard
     ), tallied as (
       -- Most jobs of a parcel are due at the same instant: by those first, and their few buckets then.
