@@ -81,7 +81,7 @@ export async function carillon({
   roles?: RoleUrls;
 } = {}): Promise<Carillon> {
   const database = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
+  const sql = connect({ DATABASE_URL: database.url }, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();
   const queue = memoryQueue(clock, log);
