@@ -1,4 +1,6 @@
 import path from "node:path";
+import type { QueueClass } from "../../../lib/parcel/parcel-queue.ts";
+import type { Carrier } from "./carillon/workers.ts";
 import { install, missingTool } from "./install.ts";
 import { versionIn } from "./manifest.ts";
 import type { Peer, Place, Ready } from "./peer.ts";
@@ -124,7 +126,7 @@ export const peers: readonly Peer[] = [
 function carillon(
   name: string,
   more: Pick<Peer, "settings" | "promise" | "words" | "works">,
-  queue: string,
+  { queue, carrier = "sqs" }: { queue: QueueClass; carrier?: Carrier },
 ): Peer {
   return {
     name,
@@ -136,7 +138,7 @@ function carillon(
         file: process.execPath,
         args: ["carillon.ts"],
         cwd: path.join(import.meta.dirname, "carillon"),
-        env: { ...stack.env, PEERS_CLASS: queue },
+        env: { ...stack.env, PEERS_CLASS: queue, PEERS_CARRIER: carrier },
       },
     }),
   };
@@ -144,7 +146,10 @@ function carillon(
 
 const ledger = "durable, at least once; one job for each occurrence for good; every job stays in the ledger";
 const asDeployed =
-  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; the target has run 200 jobs before, so that the packing knows their cost; `TARGET_WINDOW` as for 40 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+
+const withoutSqs =
+  "parcels come to the functions from a look into the database instead of SQS, which in production is on other machines";
 
 /** Carillon, in the same harness and by the same words. */
 export const own: readonly Peer[] = [
@@ -155,7 +160,7 @@ export const own: readonly Peer[] = [
       promise: ledger,
       words: { beforeAdding: "tick", due: "tick" },
     },
-    "slow",
+    { queue: "slow" },
   ),
   carillon(
     "carillon-fast",
@@ -165,7 +170,7 @@ export const own: readonly Peer[] = [
       promise: ledger,
       words: { beforeAdding: "tick", due: "tick" },
     },
-    "fast",
+    { queue: "fast" },
   ),
   carillon(
     "carillon-ahead",
@@ -176,6 +181,26 @@ export const own: readonly Peer[] = [
       words: { stored: "tick" },
       works: ["due"],
     },
-    "slow",
+    { queue: "slow" },
+  ),
+  carillon(
+    "carillon-direct",
+    {
+      settings: `as \`carillon-ahead\`; ${withoutSqs}`,
+      promise: ledger,
+      words: { stored: "tick" },
+      works: ["due"],
+    },
+    { queue: "slow", carrier: "direct" },
+  ),
+  carillon(
+    "carillon-fast-direct",
+    {
+      settings: `as \`carillon-fast\`, and the tick has been through before all are due; ${withoutSqs}`,
+      promise: ledger,
+      words: { stored: "tick" },
+      works: ["due"],
+    },
+    { queue: "fast", carrier: "direct" },
   ),
 ];

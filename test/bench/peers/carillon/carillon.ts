@@ -1,13 +1,14 @@
 import "./own-handlers.ts";
+import { systemClock } from "../../../../lib/clock.ts";
 import { connect, type Sql } from "../../../../lib/db/connect.ts";
 import { migrate } from "../../../../lib/db/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../../../lib/db/migration.ts";
 import { silentLog } from "../../../../lib/log/log.ts";
 import { ensureAdminToken } from "../../../../lib/token/token.ts";
 import { httpEvent, invocation } from "../../../api/http-event.ts";
-import { inPortions, serve } from "../npm/serve.ts";
+import { type Contender, inPortions, serve, type Working } from "../npm/serve.ts";
 import { onRun } from "./noop-handlers.ts";
-import { startWorkers, withoutTarget } from "./workers.ts";
+import { type Carrier, startWorkers, withoutTarget } from "./workers.ts";
 
 const [{ assemble: assembleApi }, { assemble: assembleTick }, { assemble: assembleWorker }] =
   await Promise.all([
@@ -22,19 +23,35 @@ const bearer = "bench-token";
 /** What one request of `POST /v1/schedules:batch` takes at most. */
 const portion = 1_000;
 
+const carrier: Carrier = process.env["PEERS_CARRIER"] === "direct" ? "direct" : "sqs";
+
 /** `slow`: the worker that runs handlers, with one that does nothing. `fast`: the other one, with a target that does nothing. */
 const queueClass = process.env["PEERS_CLASS"] === "fast" ? "fast" : "slow";
 const target = queueClass === "fast" ? { queue: "bench" } : { handler: "noop" };
 
 const envOf = (url: string) => ({ ...process.env, DATABASE_URL: url });
 
+/** So many jobs tell the packing what one costs, before anything is measured: a parcel of an unknown target has ten. */
+const learnt = 200;
+const learningPollMs = 20;
+
 /** Carillon as it is deployed: its API, its tick and its workers, each assembled as Lambda would. */
-await serve({
+const contender: Contender = {
   install: async (url) => {
     const sql = connect({ DATABASE_URL: url });
     await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
     await ensureAdminToken(sql, bearer);
     await sql.end();
+    // What is due now is made a job at once only where a tick has been.
+    await tick(url);
+    const working = startWork(url, () => {}, "direct");
+    await contender.store({ url, count: learnt, at: null });
+    while (await contender.isLeft(url)) await systemClock.sleep(learningPollMs);
+    await working.stop();
+    await tick(url);
+    // A database in which somebody is cannot be copied.
+    await watch?.sql.end();
+    watch = undefined;
   },
 
   store: async ({ url, count, at }) => {
@@ -64,11 +81,7 @@ await serve({
     }
   },
 
-  work: async (url, ran) => {
-    onRun(ran);
-    const assemble = queueClass === "fast" ? withoutTarget(ran) : assembleWorker;
-    return startWorkers(envOf(url), queueClass, assemble);
-  },
+  work: async (url, ran) => startWork(url, ran, carrier),
 
   isLeft: async (url) => {
     const [row] = await watched(url)<{ left: boolean }[]>`
@@ -76,18 +89,26 @@ await serve({
     return row?.left === true;
   },
 
-  also: {
-    tick: async (url) => {
-      const { handler, close } = assembleTick(envOf(url));
-      const { finished } = await handler(
-        { ticks: 1, tick: 0, time: new Date().toISOString() },
-        { ...invocation, getRemainingTimeInMillis: () => 60_000 },
-      );
-      await close();
-      if (!finished) throw new Error("The tick has not come to its end.");
-    },
-  },
-});
+  also: { tick },
+};
+
+await serve(contender);
+
+function startWork(url: string, ran: (job: number) => void, by: Carrier): Working {
+  onRun(ran);
+  const assemble = queueClass === "fast" ? withoutTarget(ran) : assembleWorker;
+  return startWorkers(envOf(url), { queueClass, carrier: by, assemble });
+}
+
+async function tick(url: string): Promise<void> {
+  const { handler, close } = assembleTick(envOf(url));
+  const { finished } = await handler(
+    { ticks: 1, tick: 0, time: new Date().toISOString() },
+    { ...invocation, getRemainingTimeInMillis: () => 60_000 },
+  );
+  await close();
+  if (!finished) throw new Error("The tick has not come to its end.");
+}
 
 function watched(url: string): Sql {
   if (watch?.url !== url) watch = { url, sql: connect({ DATABASE_URL: url }) };

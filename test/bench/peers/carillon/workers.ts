@@ -20,6 +20,7 @@ import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
 import { done } from "../../../../lib/target/delivery.ts";
 import { workMessages } from "../../../../lib/worker/worker.ts";
 import type { Working } from "../npm/serve.ts";
+import { startDirectSource } from "./direct-source.ts";
 
 /** Lambda begins with five pollers for a queue. */
 const pollers = 5;
@@ -27,15 +28,20 @@ const pollers = 5;
 /** Environments of each worker in one process. */
 const concurrency: Readonly<Record<QueueClass, number>> = { fast: 4, slow: 10 };
 
+/** What brings parcels to the workers. */
+export type Carrier = "sqs" | "direct";
+
+export interface Workers {
+  queueClass: QueueClass;
+  carrier: Carrier;
+  assemble: Assemble<SQSEvent, SQSBatchResponse>;
+}
+
 /**
  * The workers of one process, as the local stack has them: the event source's polls, the function's environments, each with
  * connections of its own.
  */
-export function startWorkers(
-  env: Environment,
-  queueClass: QueueClass,
-  assemble: Assemble<SQSEvent, SQSBatchResponse>,
-): Working {
+export function startWorkers(env: Environment, { queueClass, carrier, assemble }: Workers): Working {
   const parts = { clock: systemClock, log: silentLog };
   const seconds = { fast: functionTimeoutSeconds.fastWorker, slow: functionTimeoutSeconds.slowWorker };
   const consumer = localFunction(
@@ -49,22 +55,28 @@ export function startWorkers(
     },
     parts,
   );
-  const sqs = new SQSClient(awsClientSettings(env, "SQS"));
   const url = required(env, queueClass === "fast" ? "FAST_QUEUE_URL" : "SLOW_QUEUE_URL");
-  const name = url.split("/").at(-1) ?? "";
-  const sources = Array.from({ length: pollers }, () =>
-    startQueueSource({
-      sqs,
-      queue: { name, url },
-      batchSizeMax: workerBatchSize[queueClass],
-      consumer,
-      ...parts,
-    }),
-  );
+  const queueName = url.split("/").at(-1) ?? "";
+  const batchSize = workerBatchSize[queueClass];
+  const looking = connect(env, { max: 1, applicationName: "carillon-bench" });
+  const sqs = new SQSClient(awsClientSettings(env, "SQS"));
+  const sources =
+    carrier === "direct"
+      ? [startDirectSource({ sql: looking, queueClass, queueName, batchSize, consumer })]
+      : Array.from({ length: pollers }, () =>
+          startQueueSource({
+            sqs,
+            queue: { name: queueName, url },
+            batchSizeMax: batchSize,
+            consumer,
+            ...parts,
+          }),
+        );
   return {
     stop: async () => {
       await Promise.all(sources.map((source) => source.stop()));
       await consumer.close(30_000);
+      await looking.end();
       sqs.destroy();
     },
   };
