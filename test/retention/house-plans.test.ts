@@ -4,8 +4,10 @@ import { archiveLagMs } from "../../lib/retention/archive-lag.ts";
 import { dropDays } from "../../lib/retention/drop-days.ts";
 import { purge } from "../../lib/retention/purge.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
+import { lookAfter, lookBefore } from "../../lib/tick/look.ts";
 import { oldestTransactionMs } from "../../lib/tick/oldest-transaction.ts";
 import { rollUp } from "../../lib/tick/roll-up.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { touched } from "../support/touched.ts";
 
@@ -60,6 +62,25 @@ beforeAll(async () => {
 afterAll(async () => {
   await sql.end();
   await database.drop();
+});
+
+test("what there is to look after is seen by steps into indexes, where none of it is due and where all of it is", async () => {
+  const look = async () => {
+    await lookBefore(sql, tickDefaults);
+    return lookAfter(sql, tickDefaults);
+  };
+  const late = await touched(sql, async () =>
+    expect(await look()).toMatchObject({ parcels: true, ended: false }),
+  );
+  await sql`update carillon.parcels set offer_at = offer_at + interval '1 year'`;
+  await sql`vacuum (analyze) carillon.parcels`;
+  const early = await touched(sql, async () => expect(await look()).toMatchObject({ parcels: false }));
+  await sql`update carillon.parcels set offer_at = offer_at - interval '1 year'`;
+  await sql`vacuum (analyze) carillon.parcels`;
+  for (const { scanned, index } of [late, early]) {
+    expect(Object.entries(scanned).filter(([, read]) => read > 100)).toEqual([]);
+    expect(Object.entries(index).filter(([, read]) => read > 100)).toEqual([]);
+  }
 });
 
 test("the alarms' figures look at so much of what is open, and at no job that nobody waits for", async () => {
