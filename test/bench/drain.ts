@@ -7,7 +7,7 @@ import { type Figures, machine, number, type Options, type Say } from "./report.
 export const does =
   "parcels → claimed, delivered, settled: to nothing, to a handler, to a queue; with SQS and without";
 
-export const options = { jobs: "100000", fast: "2", slow: "10", runs: "3", only: "" };
+export const options = { jobs: "100000", fast: "4", slow: "10", runs: "3", only: "" };
 
 /** `only`: cases, as `handler/direct`, with semicolons between them. */
 export async function bench(options: Options, say: Say): Promise<Figures> {
