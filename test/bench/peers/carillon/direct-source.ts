@@ -1,15 +1,23 @@
 import { randomUUID } from "node:crypto";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { systemClock } from "../../../../lib/clock.ts";
-import type { Sql } from "../../../../lib/db/connect.ts";
+import type { Environment } from "../../../../lib/config/environment.ts";
+import { connect, type Sql } from "../../../../lib/db/connect.ts";
 import type { LocalFunction } from "../../../../lib/local/lambda/local-function.ts";
 import { sqsEvent } from "../../../../lib/local/lambda/sqs-event.ts";
 import { localQueueArn } from "../../../../lib/local/local-account.ts";
 import { parcelMessage, type QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
-import type { Working } from "../npm/serve.ts";
+
+/** Where a worker's parcels come from. */
+export interface Source {
+  /** Takes no more. */
+  stop(): Promise<void>;
+  /** Lets go of what it holds, once nothing is under way any more. */
+  end(): Promise<void>;
+}
 
 export interface DirectSourceParts {
-  sql: Sql;
+  env: Environment;
   queueClass: QueueClass;
   queueName: string;
   batchSize: number;
@@ -22,21 +30,24 @@ const pauseMs = 5;
  * Brings parcels to the function without SQS, whose emulator would take the CPU that is measured: it looks in the database for those that
  * are ready and nobody's. What two processes find at once, one of them claims.
  */
-export function startDirectSource(parts: DirectSourceParts): Working {
+export function startDirectSource({ env, ...parts }: DirectSourceParts): Source {
+  const sql = connect(env, { max: 1, applicationName: "carillon-bench" });
   const stopping = new AbortController();
   const invocations = Array.from({ length: parts.consumer.concurrency }, () =>
-    invoke(parts, stopping.signal),
+    invoke(sql, parts, stopping.signal),
   );
   return {
     stop: async () => {
       stopping.abort();
       await Promise.all(invocations);
     },
+    end: () => sql.end(),
   };
 }
 
 async function invoke(
-  { sql, queueClass, queueName, batchSize, consumer }: DirectSourceParts,
+  sql: Sql,
+  { queueClass, queueName, batchSize, consumer }: Omit<DirectSourceParts, "env">,
   stopping: AbortSignal,
 ): Promise<void> {
   while (!stopping.aborted) {

@@ -12,7 +12,7 @@ import {
 } from "../../../../lib/config/function-limits.ts";
 import { connect } from "../../../../lib/db/connect.ts";
 import { localFunction } from "../../../../lib/local/lambda/local-function.ts";
-import { startQueueSource } from "../../../../lib/local/lambda/queue-source.ts";
+import { type QueueSourceParts, startQueueSource } from "../../../../lib/local/lambda/queue-source.ts";
 import { silentLog } from "../../../../lib/log/log.ts";
 import type { QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../../../lib/parcel/parcel-queue-from.ts";
@@ -20,7 +20,7 @@ import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
 import { done } from "../../../../lib/target/delivery.ts";
 import { workMessages } from "../../../../lib/worker/worker.ts";
 import type { Working } from "../npm/serve.ts";
-import { startDirectSource } from "./direct-source.ts";
+import { type Source, startDirectSource } from "./direct-source.ts";
 
 /** Lambda begins with five pollers for a queue. */
 const pollers = 5;
@@ -58,27 +58,27 @@ export function startWorkers(env: Environment, { queueClass, carrier, assemble }
   const url = required(env, queueClass === "fast" ? "FAST_QUEUE_URL" : "SLOW_QUEUE_URL");
   const queueName = url.split("/").at(-1) ?? "";
   const batchSize = workerBatchSize[queueClass];
-  const looking = connect(env, { max: 1, applicationName: "carillon-bench" });
-  const sqs = new SQSClient(awsClientSettings(env, "SQS"));
-  const sources =
+  const source =
     carrier === "direct"
-      ? [startDirectSource({ sql: looking, queueClass, queueName, batchSize, consumer })]
-      : Array.from({ length: pollers }, () =>
-          startQueueSource({
-            sqs,
-            queue: { name: queueName, url },
-            batchSizeMax: batchSize,
-            consumer,
-            ...parts,
-          }),
-        );
+      ? startDirectSource({ env, queueClass, queueName, batchSize, consumer })
+      : startSqsSource({ env, queue: { name: queueName, url }, batchSizeMax: batchSize, consumer, ...parts });
   return {
     stop: async () => {
-      await Promise.all(sources.map((source) => source.stop()));
+      await source.stop();
       await consumer.close(30_000);
-      await looking.end();
-      sqs.destroy();
+      await source.end();
     },
+  };
+}
+
+function startSqsSource({ env, ...parts }: Omit<QueueSourceParts, "sqs"> & { env: Environment }): Source {
+  const sqs = new SQSClient(awsClientSettings(env, "SQS"));
+  const polls = Array.from({ length: pollers }, () => startQueueSource({ sqs, ...parts }));
+  return {
+    stop: async () => {
+      await Promise.all(polls.map((poll) => poll.stop()));
+    },
+    end: async () => sqs.destroy(),
   };
 }
 
