@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 let world: Carillon;
 
 beforeEach(async () => {
-  world = await carillon({ connections: 4 });
+  world = await carillon();
   await noteGrouped(true);
 });
 

@@ -76,15 +76,12 @@ const author = "ann";
 export async function carillon({
   start = monday,
   roles,
-  connections = 2,
 }: {
   start?: string;
   roles?: RoleUrls;
-  /** Each learns the catalogue of the new database, which is most of what a small test costs. More, where transactions wait for each other. */
-  connections?: number;
 } = {}): Promise<Carillon> {
   const database = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: database.url }, { max: connections });
+  const sql = connect({ DATABASE_URL: database.url }, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();
   const queue = memoryQueue(clock, log);
