@@ -334,7 +334,8 @@ begin
   if v_parcel.target_id is not null then
     for v_entered in select e.* from carillon.enter_target(v_parcel, p_window, v_now) e loop
       outcome := v_entered.outcome;
-      more := carillon.freed_details(v_entered.wait_ms, v_entered.freed, v_entered.freed_queue);
+      more := case outcome when 'held' then jsonb_build_object('insteadId', v_entered.freed::text)
+        else carillon.freed_details(v_entered.wait_ms, v_entered.freed, v_entered.freed_queue) end;
       v_slots := v_entered.slots;
       if outcome <> 'enter' then return next; end if;
     end loop;

@@ -175,7 +175,16 @@ begin
       end loop;
       select p.slots::int into v_slots from carillon.parcels p where p.id = p_parcel.id;
       if v_slots is null then
-        return query select 'held', 0, null::int, null::bigint, null::carillon.queue_class;
+        -- Whoever came has its hands free: it is told of one whose turn has come and whom nobody has yet. That one's own message may stand behind
+        -- thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
+        return query
+          select 'held', 0, null::int, (
+            select g.id from (
+              select p.id from carillon.parcels p
+              where p.target_id = p_parcel.target_id and p.slots is not null and p.turn = 'granted' and p.lease_until is null and p.ready_at <= v_now
+                and p.queue = p_parcel.queue
+              limit 20) g
+            order by random() limit 1), null::carillon.queue_class;
         return;
       end if;
     end if;

@@ -72,6 +72,8 @@ export interface PulsePlace {
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty";
   waitMs: number;
+  /** Where it has to wait for its turn at its target: another of that target whose turn has come, and whom nobody had a moment ago. */
+  insteadId?: string | undefined;
   freed: OutgoingParcel[];
 }
 
@@ -95,6 +97,7 @@ interface FreedDetails {
   waitMs: number | null;
   freedId: string | null;
   freedQueue: QueueClass | null;
+  insteadId: string | null;
 }
 
 interface PulsesRow {
@@ -138,7 +141,12 @@ export async function claimParcel(
   if (answer === undefined || answer.outcome === "freed")
     throw new Error(`Claiming parcel ${id} gave no answer.`);
   if (answer.outcome !== "claimed")
-    return { outcome: answer.outcome, waitMs: answer.more?.waitMs ?? 0, freed };
+    return {
+      outcome: answer.outcome,
+      waitMs: answer.more?.waitMs ?? 0,
+      insteadId: answer.more?.insteadId ?? undefined,
+      freed,
+    };
   const { fence, claimedAt, slots } = answer.more;
   const at = new Date(claimedAt);
   return { outcome: "claimed", id, fence, claimedAt: at, jobs, slots: slots ?? jobs.length, freed };

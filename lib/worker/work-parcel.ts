@@ -52,6 +52,8 @@ const slowLeaseMs = 30_000;
 /**
  * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the queue: the parcel is
  * settled, or somebody else's, or the database knows when to offer it again. It throws where that is not proven.
+ *
+ * Where it has to wait at its target, one whose turn there has come is worked in its place, should nobody have come for it yet.
  */
 export async function workParcel(
   deps: WorkerDeps,
@@ -62,18 +64,31 @@ export async function workParcel(
   for (;;) {
     if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
     const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
-    if (claimed.outcome === "claimed") {
-      return timeLeftMs() < startMinMs
-        ? handBack(deps, claimed)
-        : deliverAndSettle(deps, claimed, queueClass, timeLeftMs);
+    if (claimed.outcome === "held" && claimed.insteadId !== undefined && timeLeftMs() >= startMinMs) {
+      const instead = await claim(deps, claimed.insteadId, queueClass, timeLeftMs());
+      return workClaimed(deps, instead, claimed.insteadId, queueClass, timeLeftMs);
     }
-    if (claimed.outcome === "pulses") return workPulses(deps, claimed, timeLeftMs);
-    if (claimed.outcome === "ended") return takeOver(deps, parcelId);
-    if (claimed.outcome !== "early") return;
+    if (claimed.outcome !== "early") return workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
     if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
       return sendBack(deps, parcelId, queueClass, claimed.waitMs);
     await deps.clock.sleep(claimed.waitMs);
   }
+}
+
+async function workClaimed(
+  deps: WorkerDeps,
+  claimed: Claimed,
+  parcelId: string,
+  queueClass: QueueClass,
+  timeLeftMs: () => number,
+): Promise<void> {
+  if (claimed.outcome === "claimed") {
+    return timeLeftMs() < startMinMs
+      ? handBack(deps, claimed)
+      : deliverAndSettle(deps, claimed, queueClass, timeLeftMs);
+  }
+  if (claimed.outcome === "pulses") return workPulses(deps, claimed, timeLeftMs);
+  if (claimed.outcome === "ended") return takeOver(deps, parcelId);
 }
 
 async function claim(

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Claimed } from "../../lib/parcel/claim.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { due, dueOnce, ids, parcels, workerOf } from "./limit-world.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+/** So many parcels of ten jobs each, due and not sent. */
+async function slowParcels(count: number): Promise<string[]> {
+  await dueOnce(world, "a", count * 10);
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(due);
+  return ids(world, "handler/a");
+}
+
+/** The message of this parcel arrives at a worker with a window of one; those that are sent meanwhile do not. */
+async function arrives(id: string): Promise<string[]> {
+  world.window = 1;
+  world.delivered = [];
+  world.queue.fate = () => "lost";
+  world.queue.put("slow", JSON.stringify({ v: 1, parcel: id }));
+  expect(await world.work()).toEqual([]);
+  return world.delivered.map(({ key }) => key);
+}
+
+const insteadOf = (claimed: Claimed) =>
+  claimed.outcome === "held" ? (claimed.insteadId ?? null) : "not held";
+const keys = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `a-${String(from + index).padStart(3, "0")}`);
+
+test("whoever has come for a parcel that must wait works the one whose turn it is, though its message is still on its way", async () => {
+  const [one = "", two = "", three = "", four = ""] = await slowParcels(4);
+  const { claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  for (const id of [two, three]) expect(await arrives(id)).toEqual([]);
+  expect(await settle(first)).toEqual([two]);
+  expect(await arrives(four)).toEqual(keys(10, 20));
+  expect(await parcels(world)).toMatchObject([
+    { id: three, turn: "granted" },
+    { id: four, turn: "waits" },
+  ]);
+  // What comes for it late finds nothing to do.
+  expect(await arrives(two)).toEqual([]);
+  expect(await arrives(three)).toEqual(keys(20, 30));
+  expect(await arrives(four)).toEqual(keys(30, 40));
+  expect(await parcels(world)).toEqual([]);
+});
+
+test("nobody is told of one whose time has not come, nor of one that somebody has", async () => {
+  const [one = "", two = "", three = "", four = ""] = await slowParcels(4);
+  const { claim, claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  expect(insteadOf(await claim(two))).toBe(null);
+  expect(await settle(first)).toEqual([two]);
+  await world.sql`update carillon.parcels set ready_at = ready_at + interval '1 second' where id = ${two}`;
+  expect(insteadOf(await claim(three))).toBe(null);
+  await world.clock.advance(second);
+  await claimed(two);
+  expect(insteadOf(await claim(four))).toBe(null);
+});
+
+test("nobody is told of one that goes elsewhere", async () => {
+  await dueOnce(world, "b", 20);
+  const [one = "", two = ""] = await slowParcels(2);
+  const [three = "", four = ""] = await ids(world, "handler/b");
+  const { claim, claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  expect(insteadOf(await claim(two))).toBe(null);
+  expect(await settle(first)).toEqual([two]);
+  await claimed(three);
+  expect(insteadOf(await claim(four))).toBe(null);
+});
