@@ -26,7 +26,11 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | object, A
     forcePathStyle: flag(env, "ARCHIVE_PATH_STYLE"),
   });
   const store = s3Store(s3, { bucket: required(env, "ARCHIVE_BUCKET"), prefix: env["ARCHIVE_PREFIX"] ?? "" });
-  const sql = connect(env, { max: functionConnections.archive, applicationName: "carillon-archive" });
+  const sql = connect(env, {
+    max: functionConnections.archive,
+    applicationName: "carillon-archive",
+    keepsPlans: false,
+  });
   const retentionDays = integer(env, "RETENTION_DAYS", jobRetention.byDefault, jobRetention);
   return {
     handler: async (_event, invocation) => {

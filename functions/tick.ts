@@ -39,7 +39,11 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     auditRetentionDays:
       integer(env, "AUDIT_RETENTION_DAYS", auditRetention.byDefault, auditRetention) || null,
   };
-  const sql = connect(env, { max: settings.lanes + 1, applicationName: "carillon-tick" });
+  const sql = connect(env, {
+    max: settings.lanes + 1,
+    applicationName: "carillon-tick",
+    keepsPlans: false,
+  });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });
   const deps = { sql, log, queue, bus: { events, bus }, acceptance };
   return {

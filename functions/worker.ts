@@ -39,10 +39,12 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   // What is tried again is tried by the ledger, and counted there.
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
   const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });
-  // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed.
+  // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed. No plan is kept of what it asks:
+  // its tables are changed by migrations that are not ours.
   const transactions = connect(env, {
     max: functionConnections.handlers,
     applicationName: "carillon-handlers",
+    keepsPlans: false,
   });
   const { notify, bus } = lifecycleFrom(env);
   const handlers = [...ownHandlers, canaryHandler(metrics)];

@@ -13,6 +13,8 @@ export interface ConnectOptions {
   max?: number;
   /** What `pg_stat_activity` shows of these connections; "carillon" by default. */
   applicationName?: string;
+  /** False where each statement is to be planned for what it meets: bulk whose best plan is another one each time. */
+  keepsPlans?: boolean;
 }
 
 interface Account extends Server {
@@ -27,15 +29,20 @@ const IDLE_MS = 30_000;
 
 /**
  * Connects, at the first statement, to the database that the environment names: `DATABASE_URL`, or `DATABASE_HOST`, `_PORT`, `_NAME` and `_USER`
- * with `DATABASE_AUTH`, which is `iam`, or `secret` where `DATABASE_SECRET_ARN` has the user's password. No session state is kept on a connection and no statement is prepared by name, so RDS Proxy has nothing to pin.
+ * with `DATABASE_AUTH`, which is `iam`, or `secret` where `DATABASE_SECRET_ARN` has the user's password. No session state is kept on a connection but the plans of
+ * statements, and with `DATABASE_PREPARE=off` not these either: RDS Proxy then has nothing to pin, and a pool of transactions nothing to lose.
  * `bigint` and `numeric` are read as text, since they do not fit a number; instants as `Date`; no name and no key is rewritten.
  */
 export function connect(env: Environment, options: ConnectOptions = {}): Sql {
-  return connectAs(accountFrom(env), options);
+  const prepare = env["DATABASE_PREPARE"] ?? "on";
+  if (prepare !== "on" && prepare !== "off")
+    throw new Error(`DATABASE_PREPARE is "${prepare}"; it takes "on" or "off".`);
+  return connectAs(accountFrom(env), prepare === "on" ? options : { ...options, keepsPlans: false });
 }
 
 export function connectAs({ password, ...account }: Account, options: ConnectOptions = {}): Sql {
-  const login = { ...account, applicationName: options.applicationName ?? "carillon" };
+  const { applicationName = "carillon", keepsPlans = true } = options;
+  const login = { ...account, applicationName, keepsPlans };
   const open = (onLost: () => void) =>
     typeof password === "function"
       ? openLine({ ...login, password }, onLost)

@@ -2,7 +2,7 @@ import postgres from "postgres";
 import { arrayTypes } from "./array-types.ts";
 import { ConnectionLost } from "./connection-lost.ts";
 import { failedSocket, openSocket, type Server } from "./socket.ts";
-import { handlerOf, type Statement } from "./statement.ts";
+import { handlerOf, isFixed, type Statement } from "./statement.ts";
 
 export interface Login extends Server {
   database: string;
@@ -10,6 +10,8 @@ export interface Login extends Server {
   /** Asked for at each connect, because a token lives for minutes only. */
   password: () => string | Promise<string>;
   applicationName: string;
+  /** Whether statements whose text is always the same are prepared by name. A session of RDS Proxy is pinned by that, and a pool of transactions loses the name. */
+  keepsPlans: boolean;
 }
 
 /** One connection, once: when it is lost it stays lost. */
@@ -55,7 +57,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     max: 1,
     max_lifetime: null,
     connect_timeout: 3,
-    prepare: false, // named statements pin a session of RDS Proxy
+    prepare: login.keepsPlans,
     fetch_types: false,
     types: arrayTypes,
     onnotice: () => {},
@@ -68,7 +70,12 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   const handle = handlerOf(driver`select`);
 
   return {
-    run: (statement) => (lost === undefined ? handle(statement) : statement.reject(lost)),
+    run: (statement) => {
+      if (lost !== undefined) return statement.reject(lost);
+      // One text of thousands would be kept for as long as the connection, and be planned for what another asks.
+      statement.options.prepare ??= isFixed(statement);
+      handle(statement);
+    },
     greet: async () => {
       await driver`select`;
     },

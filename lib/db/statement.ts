@@ -5,6 +5,8 @@
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
+  /** What it was sent with; left out, the connection's own choice counts. */
+  options: { prepare?: boolean };
   resolve: (rows: unknown) => void;
   reject: (reason: unknown) => void;
 }
@@ -17,11 +19,30 @@ export function handlerOf(made: unknown): Statement["handler"] {
   const isKnown =
     isStatement(made) &&
     ["resolve", "reject"].every((name) => typeof Reflect.get(made, name) === "function") &&
-    ["strings", "args"].every((name) => Array.isArray(Reflect.get(made, name)));
+    ["strings", "args"].every((name) => Array.isArray(Reflect.get(made, name))) &&
+    typeof Reflect.get(made, "options") === "object";
   if (!isKnown) {
     throw new Error("This version of the postgres package makes statements that Carillon does not know.");
   }
   return made.handler;
+}
+
+/** Whether its text is the same whatever its values are: made of no fragments, names or lists of columns. */
+export function isFixed(statement: Statement): boolean {
+  const values: unknown = Reflect.get(statement, "args");
+  return Array.isArray(values) && values.every(isValue);
+}
+
+/** Of a statement that is made of parts, but always of the same few: its plan is kept as that of any other. */
+export function keptPlan<Made extends PromiseLike<unknown>>(made: Made): Made {
+  if (isStatement(made)) made.options.prepare = true;
+  return made;
+}
+
+/** What is sent beside the text: as it is, or with its type. */
+function isValue(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value !== "function";
+  return value instanceof Date || value instanceof Uint8Array || ("type" in value && "value" in value);
 }
 
 /** The same text for statements that ask the same: what was written, with its fragments and values. */

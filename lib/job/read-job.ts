@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { Json } from "../schedule/json.ts";
 import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
 import { byPlace, type JobPlace } from "./job-place.ts";
@@ -94,10 +95,10 @@ export async function readJobsBeside(
   tx: Tx,
   { scheduleId, from, before, limit, started }: BesideSearch,
 ): Promise<JobRead[]> {
-  const keys = await tx<JobKey[]>`
+  const keys = await keptPlan(tx<JobKey[]>`
     select schedule_id as "scheduleId", occurrence, kind, n from carillon.jobs_beside
     where schedule_id = ${scheduleId} ${from === null ? tx`` : tx`and occurrence >= ${new Date(from)}`} ${endingBefore(tx, before)}
-    order by occurrence desc, kind desc, n desc limit ${started ? waitingMax : limit}`;
+    order by occurrence desc, kind desc, n desc limit ${started ? waitingMax : limit}`);
   const jobs = await readJobsAt(tx, keys);
   return jobs
     .filter(({ state }) => !started || state !== "waiting")

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { plannedColumns } from "../schedule/cadence-columns.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
@@ -166,12 +167,12 @@ export async function insertPlanRows(
   ] as const) {
     if (planned.length === 0) continue;
     const dates = (of: (row: PlannedRow) => number) => tx.array(planned.map(({ row }) => new Date(of(row))));
-    await tx`
+    await keptPlan(tx`
       insert into ${table} (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
       select * from unnest(${dates(({ due }) => due)}::timestamptz[], ${dates(({ occurrence }) => occurrence)}::timestamptz[],
         ${planned.map(({ row }) => row.id)}::bigint[], ${planned.map(({ row }) => plannedColumns(row.timetable.cadence).everyMs)}::bigint[],
         ${planned.map(({ row }) => row.version)}::int[], ${planned.map(({ row }) => row.cadenceId)}::int[],
-        ${planned.map(({ row }) => (row.governed ? true : null))}::boolean[], ${planned.map(({ state }) => state.shard)}::int[]::smallint[]) r`;
+        ${planned.map(({ row }) => (row.governed ? true : null))}::boolean[], ${planned.map(({ state }) => state.shard)}::int[]::smallint[]) r`);
   }
 }
 

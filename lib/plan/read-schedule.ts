@@ -55,10 +55,14 @@ export async function readStored(
   depth = 1,
 ): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
-  const now = await databaseClock(tx);
   const ids = stored.map(({ id }) => id);
-  const holds = await holdsOf(tx, ids);
-  const shards = await shardsAt(tx);
+  // Sent together, and answered by one round trip.
+  const [now, holds, shards, owed] = await Promise.all([
+    databaseClock(tx),
+    holdsOf(tx, ids),
+    shardsAt(tx),
+    oldestOwed(tx, ids),
+  ]);
   const probes = stored.map((schedule) =>
     probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard)),
   );
@@ -66,7 +70,6 @@ export async function readStored(
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
   );
   const jobs = Map.groupBy(await readJobsAt(tx, due), ({ scheduleId }) => scheduleId);
-  const owed = await oldestOwed(tx, ids);
   // Handlers alone ask for them.
   const handled = stored.filter(({ body }) => "handler" in body.target).map(({ id }) => id);
   const rechecks = handled.length === 0 ? new Map<string, Rechecks>() : await rechecksOf(tx, handled, now);

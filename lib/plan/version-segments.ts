@@ -1,5 +1,6 @@
 import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";
 
 /** A version for as long as it counted: occurrences in `(from, to]` are those of its cadence. */
@@ -46,10 +47,10 @@ export async function segmentsBefore(
   scheduleId: string,
   before: number,
 ): Promise<{ segments: Segment[]; from: number | null }> {
-  const rows = await tx<VersionRow[]>`
+  const rows = await keptPlan(tx<VersionRow[]>`
     ${versionRows(tx, scheduleId)}
       ${before < lastInstant ? tx`and own.changed_at < ${new Date(Math.max(0, before) + earlyMs)}` : tx``}
-    order by own.version desc limit ${versionsMax}`;
+    order by own.version desc limit ${versionsMax}`);
   const oldest = rows.length < versionsMax ? undefined : rows.at(-1);
   const segments = rows.flatMap((row, index) => {
     const to = rows[index - 1]?.changedAt ?? row.reachedAt;

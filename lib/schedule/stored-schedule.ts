@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import {
   type CadenceColumns,
   type CalendarRef,
@@ -113,8 +114,8 @@ function stored(row: StoredRow): StoredSchedule {
 }
 
 export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule | null> {
-  const [row] = await tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)} where s.key = ${key} and s.deleted_at is null`;
+  const [row] = await keptPlan(tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.key = ${key} and s.deleted_at is null`);
   return row === undefined ? null : stored(row);
 }
 
@@ -136,7 +137,8 @@ export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<St
 
 /** Also one that is deleted. */
 export async function findScheduleById(tx: Tx, id: string): Promise<StoredSchedule | null> {
-  const [row] = await tx<StoredRow[]>`select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`;
+  const [row] = await keptPlan(tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id}`);
   return row === undefined ? null : stored(row);
 }
 
@@ -151,8 +153,8 @@ export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise
 
 /** Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. */
 export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule | null> {
-  const [row] = await tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null for update of s`;
+  const [row] = await keptPlan(tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null for update of s`);
   return row === undefined ? null : stored(row);
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { CalendarRef } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
 import type { Json } from "./json.ts";
@@ -67,7 +68,7 @@ export async function insertSchedules(
     shard,
     end_look_at: spec.body.deleteOnEnd ? author.at : undefined,
   }));
-  await tx`
+  await keptPlan(tx`
     with ${wantedRows(tx, rows)},
     heads as (
       insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
@@ -78,7 +79,7 @@ export async function insertSchedules(
       from wanted w join named t on t.name = w.target_name order by w.key
     ),
     ${versionsWritten(tx)}
-    ${auditWritten(tx)}`;
+    ${auditWritten(tx)}`);
 }
 
 export interface RaisedVersion {
@@ -130,7 +131,7 @@ export async function raiseVersions(
       deleted_at: deleted ? author.at : undefined,
     };
   });
-  const done = await tx<(Raised & { id: string })[]>`
+  const done = await keptPlan(tx<(Raised & { id: string })[]>`
     with ${wantedRows(tx, rows)},
     heads as (
       update carillon.schedules s
@@ -146,7 +147,7 @@ export async function raiseVersions(
     ),
     ${versionsWritten(tx)},
     told as (${auditWritten(tx)})
-    select id, version, fires, lane from heads`;
+    select id, version, fires, lane from heads`);
   return new Map(done.map(({ id, ...raised }) => [id, raised]));
 }
 

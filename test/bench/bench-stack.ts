@@ -65,6 +65,8 @@ export async function benchStack(
     AWS_ACCESS_KEY_ID: "local",
     AWS_SECRET_ACCESS_KEY: "local",
     DATABASE_URL: postgres.url,
+    // To compare what a pooler costs that keeps no plans.
+    DATABASE_PREPARE: process.env["DATABASE_PREPARE"] ?? "on",
     CARILLON_LOG: "silent",
     FAST_QUEUE_URL: queues.queueUrl("bench-fast"),
     SLOW_QUEUE_URL: queues.queueUrl("bench-slow"),

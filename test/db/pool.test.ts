@@ -23,6 +23,7 @@ function setup(max = 1): { sql: Sql; moveClock(ms: number): void; opened(): numb
     password: () => decodeURIComponent(password),
     tls: false,
     applicationName: "pool test",
+    keepsPlans: true,
   };
   let [now, opened] = [0, 0];
   const open = (onLost: () => void) => {

@@ -25,6 +25,7 @@ export function connectThrough(
     password: () => decodeURIComponent(password),
     tls: false,
     applicationName,
+    keepsPlans: true,
   };
   return makeSql(makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }));
 }
