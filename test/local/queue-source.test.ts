@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import {
   GetQueueAttributesCommand,
+  ReceiveMessageCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
   SQSClient,
@@ -45,7 +46,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function consume(handler: (event: SQSEvent) => Promise<unknown>, concurrency = 2): void {
+function consume(handler: (event: SQSEvent) => Promise<unknown>, concurrency = 2, batchSizeMax = 10): void {
   const assemble = () => ({ handler, close: async () => {} });
   const spec = { name: "worker", assemble, env: {}, timeoutMs: 10_000, concurrency };
   const consumer = localFunction(spec, { clock, log });
@@ -53,7 +54,7 @@ function consume(handler: (event: SQSEvent) => Promise<unknown>, concurrency = 2
   source = startQueueSource({
     sqs,
     queue: { name, url: emulator.queueUrl(name) },
-    batchSizeMax: 10,
+    batchSizeMax,
     consumer,
     clock,
     log,
@@ -65,14 +66,19 @@ async function send(...bodies: string[]): Promise<void> {
   await sqs.send(new SendMessageBatchCommand({ QueueUrl: emulator.queueUrl(name), Entries }));
 }
 
-/** Ready, delayed and invisible messages. */
-async function left(): Promise<number> {
+async function counted(): Promise<{ visible: number; invisible: number }> {
   const asked = new GetQueueAttributesCommand({ QueueUrl: emulator.queueUrl(name), AttributeNames: ["All"] });
   const { Attributes = {} } = await sqs.send(asked);
-  return (
-    Number(Attributes["ApproximateNumberOfMessages"]) +
-    Number(Attributes["ApproximateNumberOfMessagesNotVisible"])
-  );
+  return {
+    visible: Number(Attributes["ApproximateNumberOfMessages"]),
+    invisible: Number(Attributes["ApproximateNumberOfMessagesNotVisible"]),
+  };
+}
+
+/** Ready, delayed and invisible messages. */
+async function left(): Promise<number> {
+  const { visible, invisible } = await counted();
+  return visible + invisible;
 }
 
 describe("an SQS event source", () => {
@@ -130,6 +136,35 @@ describe("an SQS event source", () => {
     }, 1);
     await send("a", "b");
     await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(["a", "a", "b", "b"]);
+  });
+
+  test("fetches by one poll what as many invocations take as are free, and leaves the others in the queue", async () => {
+    const sizes: number[] = [];
+    let polls = 0;
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    sqs.middlewareStack.add(
+      (next, context) => (args) => {
+        if (context["commandName"] === ReceiveMessageCommand.name) polls++;
+        return next(args);
+      },
+      { step: "initialize" },
+    );
+    await send("a", "b", "c", "d", "e", "f");
+    const handler = async ({ Records }: SQSEvent) => {
+      sizes.push(Records.length);
+      await gate;
+      return { batchItemFailures: [] };
+    };
+    consume(handler, 4, 1);
+    await expect.poll(() => sizes).toEqual([1, 1, 1, 1]);
+    expect(polls).toBe(1);
+    expect((await counted()).visible).toBe(2);
+    open();
+    await expect.poll(left).toBe(0);
+    expect(sizes).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
   test("has no more batches under way than the function serves at once, of ten messages at most", async () => {

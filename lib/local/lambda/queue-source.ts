@@ -16,7 +16,7 @@ import { sqsEvent } from "./sqs-event.ts";
 export interface QueueSourceParts {
   sqs: SQSClient;
   queue: { name: string; url: string };
-  /** How many messages one invocation gets at most. */
+  /** How many messages one invocation gets at most. A poll may bring those of several. */
   batchSizeMax: number;
   consumer: LocalFunction<SQSEvent, unknown>;
   clock: Clock;
@@ -29,11 +29,13 @@ export interface QueueSource {
 }
 
 const pollSeconds = 20;
+/** SQS gives no more to one poll. */
+const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;
 
 /**
- * An event source mapping: one long poll at a time, each batch handed to the function as it comes, and as many batches
- * under way as the function serves at once. What it does not prove done stays in the queue until its visibility timeout.
+ * An event source mapping: one long poll at a time, which asks for as many messages as may begin at once; batch by batch they are handed to the
+ * function, and no more batches are under way than it serves. What it does not prove done stays in the queue until its visibility timeout.
  */
 export function startQueueSource(parts: QueueSourceParts): QueueSource {
   const stopping = new AbortController();
@@ -51,15 +53,19 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
   const underWay = new Set<Promise<void>>();
   const stopped = aborted(stopping);
   while (!stopping.aborted) {
-    if (underWay.size >= consumer.concurrency) {
+    const free = consumer.concurrency - underWay.size;
+    if (free <= 0) {
       await Promise.race([...underWay, stopped]);
       continue;
     }
     try {
-      const messages = await receive(parts, stopping);
-      if (messages.length === 0) continue;
-      const batch: Promise<void> = work(parts, messages).finally(() => underWay.delete(batch));
-      underWay.add(batch);
+      const messages = await receive(parts, Math.min(free * parts.batchSizeMax, receivedMax), stopping);
+      for (let from = 0; from < messages.length; from += parts.batchSizeMax) {
+        const batch: Promise<void> = work(parts, messages.slice(from, from + parts.batchSizeMax)).finally(
+          () => underWay.delete(batch),
+        );
+        underWay.add(batch);
+      }
     } catch (error) {
       if (stopping.aborted) return;
       log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
@@ -69,12 +75,13 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
 }
 
 async function receive(
-  { sqs, queue, batchSizeMax }: QueueSourceParts,
+  { sqs, queue }: QueueSourceParts,
+  most: number,
   stopping: AbortSignal,
 ): Promise<Message[]> {
   const command = new ReceiveMessageCommand({
     QueueUrl: queue.url,
-    MaxNumberOfMessages: batchSizeMax,
+    MaxNumberOfMessages: most,
     WaitTimeSeconds: pollSeconds,
     MessageSystemAttributeNames: ["All"],
     MessageAttributeNames: ["All"],
