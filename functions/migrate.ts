@@ -64,7 +64,12 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
   const directory = env["MIGRATIONS_DIRECTORY"] ?? migrationsDirectory;
   const onRds = env["DATABASE_URL"] === undefined;
   // One more than is counted: to see who is in the way, one of those will do that are kept back for people.
-  const options = { max: functionConnections.migration + 1, applicationName: "carillon migrate" };
+  const options = {
+    max: functionConnections.migration + 1,
+    applicationName: "carillon migrate",
+    // It changes what a plan was made for, and asks nothing often.
+    keepsPlans: false,
+  };
   const open = (): Promise<Sql> =>
     onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
 

@@ -36,6 +36,10 @@ export function checkDatabaseSettings(settings: Settings, inBroughtVpc: boolean)
   }
   if (settings.databaseCapacityMin > settings.databaseCapacityMax)
     throw new Error("databaseCapacityMin: it is at most databaseCapacityMax");
+  if (settings.databaseProxy && settings.databasePrepare === true)
+    throw new Error(
+      "databasePrepare: a statement that is prepared by name pins a connection of databaseProxy; leave one of the two out",
+    );
   if (settings.databaseNetworks.length > 0 && !settings.functionsInVpc)
     throw new Error("databaseNetworks: functions outside of a VPC connect where they like; leave it out");
   const reached = database === "rds" || database === "aurora" || inBroughtVpc || !settings.functionsInVpc;
@@ -45,6 +49,11 @@ export function checkDatabaseSettings(settings: Settings, inBroughtVpc: boolean)
   throw new Error(
     `database: an ${database} one is reached from its own VPC, or from one that leads there; name that by vpcId${otherwise}`,
   );
+}
+
+/** Whether functions prepare statements by name. What stands before an external database is not known here. */
+export function preparesByName({ database, databaseProxy, databasePrepare }: Settings): boolean {
+  return databasePrepare ?? (database !== "external" && !databaseProxy);
 }
 
 /** What a database is described by that is not made here. Half a description is refused. */

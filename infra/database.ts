@@ -6,6 +6,7 @@ import { Construct } from "constructs";
 import { auroraCluster } from "./aurora-cluster.ts";
 import { FunctionsProxy } from "./database-proxy.ts";
 import type { DatabaseMetrics, DatabaseServer, DatabaseUser, Entrance, Way } from "./database-server.ts";
+import { preparesByName } from "./database-settings.ts";
 import { existingDatabase } from "./existing-database.ts";
 import { externalDatabase } from "./external-database.ts";
 import type { Network, Place } from "./network.ts";
@@ -32,6 +33,8 @@ export class Database extends Construct {
   private readonly server: DatabaseServer;
   /** Where functions come in; the migration, which makes their users, goes to the server itself. */
   private readonly entrance: Entrance;
+  /** Whether a session beyond the entrance keeps the plans of statements. */
+  private readonly prepare: "on" | "off";
 
   constructor(scope: Construct, id: string, props: DatabaseProps) {
     super(scope, id);
@@ -39,6 +42,7 @@ export class Database extends Construct {
     const { server, proxy } = makeServer(this, props);
     this.server = server;
     this.entrance = proxy ?? server;
+    this.prepare = preparesByName(settings) ? "on" : "off";
     this.address = `${server.host}:${server.port}/${server.name}`;
     this.metrics = server.metrics;
     this.pinned = proxy?.pinned;
@@ -51,6 +55,7 @@ export class Database extends Construct {
   /** Lets a function in as this user and as no other, and tells it where. */
   admit(fn: LambdaFunction, user: DatabaseUser): void {
     this.tellWhere(fn, this.entrance);
+    fn.addEnvironment("DATABASE_PREPARE", this.prepare);
     this.entrance.admit(fn, user);
   }
 

@@ -27,6 +27,7 @@ export function localstackSettings({ url, secretArn }: Neighbour): Partial<Setti
     databaseSecretArn: secretArn,
     databaseMaxConnections: neighbourMaxConnections,
     databaseTls: "off",
+    databasePrepare: true,
     databaseProtected: false,
     functionsInVpc: false,
     apiKind: "rest",

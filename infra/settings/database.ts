@@ -23,6 +23,8 @@ export const databaseSettings = {
   databaseCapacityMax: capacityUnits(1).default(4),
   /** Whether functions connect through RDS Proxy, by which more of them run at once than the database has connections. */
   databaseProxy: yesOrNo().default(false),
+  /** Whether functions prepare their statements by name and keep the plans, by which a request takes half as long. None given: yes, but not behind `databaseProxy`, which it would pin, and not for an external database, before which a pooler may stand that loses the names. */
+  databasePrepare: yesOrNo().optional(),
   /** How many connections the database takes. None given: 100 for each GiB of its memory, for an Aurora cluster at its largest. Changed alone, it counts from the next restart of the database. */
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
   /** The storage that the database starts with, in GiB; it grows by itself to five times this. */

@@ -10,6 +10,7 @@ import { functionRoles } from "../../lib/db/iam-logins.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { watchPreparedNames } from "../support/prepared-names.ts";
 import { runNode } from "../support/run-node.ts";
 import { schemaDump } from "../support/schema-dump.ts";
 import { serveSecrets } from "../support/secrets-manager.ts";
@@ -48,7 +49,11 @@ const update = (from: string, to: string): MigrationEvent => ({
 async function invoke(
   event: MigrationEvent,
   secrets: Record<string, string> = {},
-  { ms = 60_000, directory }: { ms?: number; directory?: string } = {},
+  {
+    ms = 60_000,
+    directory,
+    url: databaseUrl = database.url,
+  }: { ms?: number; directory?: string; url?: string } = {},
 ): Promise<unknown> {
   const { username, password } = new URL(database.url);
   const master = JSON.stringify({ username, password: decodeURIComponent(password) || "none" });
@@ -64,7 +69,7 @@ async function invoke(
     EVENT: JSON.stringify(event),
     ...(directory === undefined ? {} : { MIGRATIONS_DIRECTORY: directory }),
     DATABASE_HOST: "localhost",
-    DATABASE_PORT: String(await serveTlsBefore("localhost", database.url)),
+    DATABASE_PORT: String(await serveTlsBefore("localhost", databaseUrl)),
     DATABASE_NAME: database.name,
     DATABASE_SECRET_ARN: `${secretArn}master`,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
@@ -92,6 +97,12 @@ test("a new stack gets its tables, its functions' logins and its first admin tok
       by_iam: true,
     })),
   );
+});
+
+test("it prepares nothing by name, as it changes what a plan was made for", async () => {
+  const watched = await watchPreparedNames(database.url);
+  await invoke(create("first"), { first: "the-first-token" }, { url: watched.url });
+  expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);
 });
 
 test("a session of a function that nobody uses any more, as of a frozen environment, is closed after a minute", async () => {

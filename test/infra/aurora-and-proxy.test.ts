@@ -165,6 +165,26 @@ describe("RDS Proxy", () => {
     expect(toldOf(synthesised(), "DATABASE_PROXY")).toEqual([]);
   });
 
+  test("functions prepare by name, but not behind the proxy, and the migration is told neither", () => {
+    const told = (from: Synthesised) =>
+      toldOf(from, "DATABASE_HOST").map(({ DATABASE_USER: user, DATABASE_PREPARE: prepare }) => [
+        user,
+        prepare,
+      ]);
+    const expected = (prepare: string, roles: readonly string[]) =>
+      [...roles.map((role) => [role, prepare]), [undefined, undefined]].toSorted();
+    // The archive's function is made for a bucket alone.
+    const withoutArchive = functionRoles.filter((role) => role !== "carillon_archive");
+    expect(told(stack).toSorted()).toEqual(expected("off", functionRoles));
+    expect(told(synthesised()).toSorted()).toEqual(expected("on", withoutArchive));
+    expect(told(synthesised({ databasePrepare: "false" })).toSorted()).toEqual(
+      expected("off", withoutArchive),
+    );
+    expect(() => synthesised({ databaseProxy: true, databasePrepare: true })).toThrow(
+      "databasePrepare: a statement that is prepared by name pins a connection of databaseProxy",
+    );
+  });
+
   test("security groups lead from the functions to the proxy, and from the proxy to the database", () => {
     const ways = stack.ofType("AWS::EC2::SecurityGroupIngress").map(([, { Properties }]) => {
       const short = (group: unknown) => idIn(group).replace(/^Network(\w+?)[0-9A-F]{8}$/, "$1");

@@ -116,6 +116,16 @@ test("only without TLS are functions told so", () => {
   });
 });
 
+test("statements are prepared by name only where it is said that no pooler would lose them", () => {
+  const prepared = (from: Synthesised) =>
+    querying(from)
+      .filter(({ told }) => "DATABASE_USER" in told)
+      .map(({ told }) => told["DATABASE_PREPARE"]);
+  expect(prepared(stack)).toEqual(Array.from({ length: 6 }, () => "off"));
+  const direct = synthesised({ ...outside, databasePrepare: true });
+  expect(new Set(prepared(direct))).toEqual(new Set(["on"]));
+});
+
 test("what could not be reached, or would not count, is refused with what to do", () => {
   expect(() => synthesised(external)).toThrow("name that by vpcId, or let functions stand outside");
   expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: name the networks");

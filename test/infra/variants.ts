@@ -68,6 +68,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseMaxConnections: 400,
     databaseNetworks: "10.20.0.0/16,10.30.0.0/16",
     databasePasswords: "2",
+    databasePrepare: "true",
     databaseCaFile: fileURLToPath(new URL("../fixtures/tls/authority.pem", import.meta.url)),
   },
 
@@ -82,6 +83,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseStorageGiB: "100",
     databaseBackupDays: 30,
     databaseProtected: "false",
+    databasePrepare: false,
     fastConcurrency: 20,
     slowConcurrency: "50",
     ingestConcurrency: 10,
