@@ -62,7 +62,8 @@ async function login(sql: Sql, database: URL, role: string): Promise<string> {
 }
 
 async function withConnection<Result>(url: string, act: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const sql = connect({ DATABASE_URL: url }, { max: 2, applicationName: "carillon-start" });
+  const options = { max: 2, applicationName: "carillon-start", keepsPlans: false };
+  const sql = connect({ DATABASE_URL: url }, options);
   try {
     return await act(sql);
   } finally {

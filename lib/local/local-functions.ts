@@ -62,6 +62,7 @@ export interface LocalFunctions {
 
 export interface FunctionsParts {
   databases: DatabaseUrls;
+  databasePrepare: string | undefined;
   queueUrl(name: string): string;
   sqsUrl: string;
   eventsUrl: string;
@@ -86,6 +87,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
     AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
     CARILLON_LOG: "text",
+    DATABASE_PREPARE: parts.databasePrepare,
     ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });

@@ -12,6 +12,8 @@ export interface LocalSettings {
   token: string | undefined;
   /** A Postgres to use instead of the embedded one. */
   databaseUrl: string | undefined;
+  /** Whether the functions prepare statements by name; "off" where a pooler before that Postgres shares its sessions. */
+  databasePrepare: string | undefined;
   /** `host:port` of whatever webhooks may reach although it is private, with commas between them. */
   webhookAllow: string | undefined;
   /** Of which events the local bus is told: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the functions read them. */
@@ -41,6 +43,7 @@ export function readSettings(env: Environment): LocalSettings {
     dataDir: path.resolve(given(env, "CARILLON_DATA_DIR") ?? ".carillon"),
     token: readToken(given(env, "CARILLON_TOKEN")),
     databaseUrl: given(env, "DATABASE_URL"),
+    databasePrepare: readDatabasePrepare(given(env, "DATABASE_PREPARE")),
     webhookAllow: readWebhookAllow(env),
     lifecycle: readLifecycle(env),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
@@ -53,6 +56,11 @@ function readToken(token: string | undefined): string | undefined {
   throw new Error(
     "The environment variable CARILLON_TOKEN takes 1 to 4096 printable ASCII characters without blanks.",
   );
+}
+
+function readDatabasePrepare(prepare: string | undefined): string | undefined {
+  if (prepare === undefined || prepare === "on" || prepare === "off") return prepare;
+  throw new Error('The environment variable DATABASE_PREPARE takes "on" or "off".');
 }
 
 /** Read when the stack starts: what is wrong with it should not wait for the first webhook. */

@@ -74,6 +74,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
 
     const functions = localFunctions({
       databases: database.urls,
+      databasePrepare: settings.databasePrepare,
       queueUrl: queues.queueUrl,
       sqsUrl: queues.url,
       eventsUrl: events.url,

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { httpEvent } from "../../lib/local/lambda/http-event.ts";
+import { prepareGiven } from "../../lib/local/local-database.ts";
+import { localFunctions } from "../../lib/local/local-functions.ts";
+import { readSettings } from "../../lib/local/settings.ts";
+import { silentLog } from "../../lib/log/log.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { type Watched, watchPreparedNames } from "../support/prepared-names.ts";
+
+const token = "test-token";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+/** The functions as `npm start` makes them in this environment, asked once for a page of schedules. */
+async function askedOnce(env: Record<string, string>): Promise<Watched> {
+  const watched = await watchPreparedNames(database.url);
+  const nowhere = "http://127.0.0.1:1";
+  const { databasePrepare, lifecycle } = readSettings(env);
+  const databases = await prepareGiven(watched.url, token, silentLog);
+  // What is changed by migrations is asked without names, whatever the functions do.
+  expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);
+  const functions = localFunctions({
+    databases,
+    databasePrepare,
+    queueUrl: (name) => `${nowhere}/${name}`,
+    sqsUrl: nowhere,
+    eventsUrl: nowhere,
+    lambdaUrl: nowhere,
+    webhookAllow: undefined,
+    corsOrigins: undefined,
+    lifecycle,
+    clock: systemClock,
+    log: silentLog,
+  });
+  onTestFinished(() => functions.api.close(0));
+  const event = httpEvent({
+    method: "GET",
+    target: "/v1/schedules",
+    httpVersion: "1.1",
+    headers: { authorization: [`Bearer ${token}`] },
+    body: Buffer.alloc(0),
+    sourceIp: "127.0.0.1",
+    receivedAt: systemClock.now(),
+  });
+  if (event === null) throw new Error("The request is none.");
+  expect(await functions.api.invoke(event)).toMatchObject({ statusCode: 200 });
+  return watched;
+}
+
+test.each([
+  ["keep the plans of their statements", {}],
+  ["keep them where that is said", { DATABASE_PREPARE: "on" }],
+])("functions %s", async (_, env) => {
+  expect((await askedOnce(env)).names()).not.toEqual([]);
+});
+
+test("functions prepare nothing by name with DATABASE_PREPARE=off, for a pooler that shares sessions", async () => {
+  expect((await askedOnce({ DATABASE_PREPARE: "off" })).names()).toEqual([]);
+});
