@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { keptPlan } from "../../lib/db/statement.ts";
+import { testDatabase } from "../support/database.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -21,6 +24,18 @@ const pinning: readonly [pattern: RegExp, name: (found: string) => string][] = [
 
 /** By migrations alone, which go past a proxy: as the owner, to the server itself. */
 const ofMigrations = /^lib\/db\/(apply-migration|blockers|iam-logins|migrat\S*|password-logins)\.ts$/;
+
+/** What functions are made of. */
+function sources(): string[] {
+  return ["lib", "functions"]
+    .flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
+        path.posix.join(folder, name),
+      ),
+    )
+    .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/local/"))
+    .toSorted();
+}
 
 function statementsOf(file: string): string[] {
   const text = readFileSync(path.join(root, file), "utf8");
@@ -46,19 +61,41 @@ function pinningIn(file: string): string[] {
 }
 
 test("docs/proxy.md tells every statement of the functions that pins a connection of RDS Proxy, and no other", () => {
-  const files = ["lib", "functions"].flatMap((folder) =>
-    readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
-      path.posix.join(folder, name),
-    ),
-  );
-  const found = files
-    .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/local/") && !ofMigrations.test(file))
+  const found = sources()
+    .filter((file) => !ofMigrations.test(file))
     .flatMap((file) => pinningIn(file).map((what) => `${file}: ${what}`));
   const page = readFileSync(path.join(root, "docs/proxy.md"), "utf8");
   const told = [...page.matchAll(/^\| `(lib\/[^`]+)` \| `([^`]+)` \|/gm)].map(
     ([, file, what]) => `${file}: ${what}`,
   );
   expect([...new Set(found)].toSorted()).toEqual(told.toSorted());
+});
+
+test("whether anything is prepared by name is decided in one place, and docs/proxy.md says by what", () => {
+  const containing = (pattern: RegExp) =>
+    sources().filter((file) => pattern.test(readFileSync(path.join(root, file), "utf8")));
+  // Every connection is one of these lines; the other use of the driver makes statements and runs none.
+  expect(containing(/\bpostgres\(/)).toEqual(["lib/db/line.ts", "lib/db/sql.ts"]);
+  expect(containing(/\.prepare\s*(?:[?|&]{2})?=(?!=)|\bprepare:/)).toEqual([
+    "lib/db/line.ts",
+    "lib/db/statement.ts",
+  ]);
+  // Functions connect by their environment, and the migration, which goes past a proxy, as it likes.
+  expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/connect-as-owner.ts", "lib/db/connect.ts"]);
+  expect(containing(/\bconnectAsOwner\(/)).toEqual(["functions/migrate.ts", "lib/db/connect-as-owner.ts"]);
+  expect(readFileSync(path.join(root, "docs/proxy.md"), "utf8")).toContain("`DATABASE_PREPARE=off`");
+});
+
+test("behind the proxy a session has no statement by name, be it fixed or one that is marked", async () => {
+  const database = await testDatabase();
+  onTestFinished(() => database.drop());
+  const sql = connect({ DATABASE_URL: database.url, DATABASE_PREPARE: "off" });
+  onTestFinished(() => sql.end());
+  await sql.begin(async (tx) => {
+    await tx`select ${1}::int`;
+    await keptPlan(tx`select ${tx`now()`}`);
+    expect(await tx`select name from pg_prepared_statements`).toEqual([]);
+  });
 });
 
 test("what pins is seen, in whatever case and however it is spaced", () => {

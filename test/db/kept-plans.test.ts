@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type ConnectOptions, connect, type Sql, type Tx } from "../../lib/db/connect.ts";
+import { keptPlan } from "../../lib/db/statement.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+/** One connection, which is one session as long as nothing breaks it. */
+function open(env: Record<string, string> = {}, options: ConnectOptions = {}): Sql {
+  const sql = connect({ DATABASE_URL: database.url, ...env }, { max: 1, ...options });
+  onTestFinished(() => sql.end());
+  return sql;
+}
+
+/** Which statements the session keeps, by the number that each begins with. */
+async function keptOf(tx: Tx): Promise<number[]> {
+  const rows = await tx<{ n: number }[]>`
+    select substring(statement from '^\\s*select (\\d+)')::int as n from pg_prepared_statements
+    where statement ~ '^\\s*select \\d+' order by n`;
+  return rows.map(({ n }) => n);
+}
+
+/** One statement of each kind, which say by their first number what they are. */
+async function runEach(tx: Tx): Promise<void> {
+  const instants = tx.array([new Date(0)]);
+  await tx`select 1`;
+  await tx`select 2, ${"x"}::text, ${7}::int, ${null}::text, ${new Date(0)}::timestamptz, ${Buffer.from("x")}::bytea`;
+  await tx`select 3, ${["x", "y"]}::text[], ${instants}::timestamptz[], ${tx.json({ a: [1] })}::jsonb`;
+  await tx`select 4, ${tx`now()`}`;
+  await tx`select 5 as ${tx("name")}`;
+  await tx`select 6 where 6 in ${tx([6, 7])}`;
+  await keptPlan(tx`select 7, ${tx`now()`}`);
+  await tx.unsafe("select 8");
+}
+
+const fixed = [1, 2, 3];
+const marked = 7;
+
+describe("on a connection that keeps plans", () => {
+  test("statements whose text is always the same are kept, and of those made of parts what is marked", async () => {
+    const sql = open();
+    await runEach(sql);
+    expect(await keptOf(sql)).toEqual([...fixed, marked]);
+  });
+
+  test("in a transaction as well, and each but once", async () => {
+    const sql = open();
+    for (let turn = 0; turn < 3; turn++) await sql.begin(runEach);
+    expect(await keptOf(sql)).toEqual([...fixed, marked]);
+  });
+
+  test("another session has none of them, and one that is had alone has its own", async () => {
+    const sql = open();
+    await runEach(sql);
+    expect(await keptOf(open())).toEqual([]);
+    await open().alone(async (session) => {
+      await session`select 1`;
+      await session.begin((tx) => tx`select 2, ${"x"}::text`);
+      expect(await keptOf(session)).toEqual([1, 2]);
+    });
+  });
+});
+
+describe("nothing is kept", () => {
+  test.each<[string, Record<string, string>, ConnectOptions]>([
+    ["with DATABASE_PREPARE=off", { DATABASE_PREPARE: "off" }, {}],
+    [
+      "with DATABASE_PREPARE=off, whatever a function would",
+      { DATABASE_PREPARE: "off" },
+      { keepsPlans: true },
+    ],
+    ["where a function wants each plan made for what it meets", {}, { keepsPlans: false }],
+    ["there with DATABASE_PREPARE=on as well", { DATABASE_PREPARE: "on" }, { keepsPlans: false }],
+  ])("%s", async (_, env, options) => {
+    const sql = open(env, options);
+    await runEach(sql);
+    await sql.begin(runEach);
+    expect(await sql`select name from pg_prepared_statements`).toEqual([]);
+  });
+});
+
+test.each(["yes", "ON", ""])('DATABASE_PREPARE="%s" is refused with what it takes', (value) => {
+  expect(() => open({ DATABASE_PREPARE: value })).toThrow(
+    `DATABASE_PREPARE is "${value}"; it takes "on" or "off".`,
+  );
+});
+
+describe("when a column gets another type beneath a kept statement", () => {
+  async function changing(table: string): Promise<{ sql: Sql; change(): Promise<void> }> {
+    const [sql, owner] = [open(), open({}, { keepsPlans: false })];
+    await owner.unsafe(`create table ${table} (id int, amount int)`);
+    await owner.unsafe(`insert into ${table} values (1, 7)`);
+    const change = async () => {
+      await owner.unsafe(`alter table ${table} alter column amount type text using amount::text`);
+    };
+    return { sql, change };
+  }
+
+  test("the next run has it: it is sent again where no transaction was broken by it", async () => {
+    const { sql, change } = await changing("outside");
+    const read = () => sql`select * from outside where id = ${1}`;
+    expect(await read()).toEqual([{ id: 1, amount: 7 }]);
+    await change();
+    expect(await read()).toEqual([{ id: 1, amount: "7" }]);
+    expect(await read()).toEqual([{ id: 1, amount: "7" }]);
+  });
+
+  test("a transaction that meets it fails, once: the next one has it", async () => {
+    const { sql, change } = await changing("inside");
+    const read = () => sql.begin((tx) => tx`select * from inside where id = ${1}`);
+    expect(await read()).toEqual([{ id: 1, amount: 7 }]);
+    await change();
+    await expect(read()).rejects.toMatchObject({
+      code: "0A000",
+      message: "cached plan must not change result type",
+    });
+    expect(await read()).toEqual([{ id: 1, amount: "7" }]);
+  });
+});
