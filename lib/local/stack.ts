@@ -22,7 +22,8 @@ import {
   webhookFunctionName,
 } from "./local-functions.ts";
 import { startPostgres } from "./postgres/start-postgres.ts";
-import { type QueueEmulator, startQueues } from "./queue/start-queues.ts";
+import { queuesBeside } from "./queue/queues-beside.ts";
+import type { QueueEmulator } from "./queue/start-queues.ts";
 import type { LocalSettings } from "./settings.ts";
 
 export interface Stack {
@@ -42,7 +43,7 @@ export interface StackParts {
 const httpGraceMs = 1_000;
 const functionsGraceMs = 1_500;
 
-/** Everything that is deployed, for real, in this process and one Postgres beside it. When it resolves, all of it is up. */
+/** Everything that is deployed, for real, in this process, the queues in a thread of it, and one Postgres beside it. When it resolves, all of it is up. */
 export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
   const started = new AsyncDisposableStack();
   try {
@@ -52,7 +53,7 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
     if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
     const database = await startDatabase({ settings, clock, log }, dataDir.postgres, token, started);
 
-    const queues = await startQueues({
+    const queues = await queuesBeside({
       dataDir: dataDir.sqs,
       port: settings.ports.sqs,
       queues: [...Object.values(jobQueues), ingestQueue],

@@ -39,7 +39,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
 
   const app = parts.buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore: store } });
   const baseUrl = () => `http://127.0.0.1:${boundPort(app)}`;
-  const queueUrl = (name: string) => `${baseUrl()}/${localAccount}/${name}`;
+  const queueUrl = (name: string) => queueUrlAt(baseUrl(), name);
   const ensureQueue = (name: string, attributes: Readonly<Record<string, string>> = {}) => {
     const existing = store.getQueueByArn(localQueueArn(name));
     if (existing !== undefined) return existing;
@@ -69,6 +69,10 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
       persistence.close();
     },
   };
+}
+
+export function queueUrlAt(baseUrl: string, name: string): string {
+  return `${baseUrl}/${localAccount}/${name}`;
 }
 
 function openPersistence(parts: EmulatorParts, dataDir: string): Persistence {

@@ -1,0 +1,38 @@
+import { once } from "node:events";
+import path from "node:path";
+import { Worker } from "node:worker_threads";
+import * as z from "zod";
+import { PortTaken } from "../http-server.ts";
+import { type QueueEmulator, type QueueOptions, queueUrlAt } from "./start-queues.ts";
+
+const threadAnswer = z.union([
+  z.object({ up: z.object({ url: z.string(), port: z.int() }) }),
+  z.object({ portTaken: z.int() }),
+  z.object({ failed: z.string() }),
+]);
+
+export type ThreadAnswer = z.infer<typeof threadAnswer>;
+
+const script = new URL(`./queue-thread${path.extname(import.meta.filename)}`, import.meta.url);
+
+/**
+ * `startQueues` in a thread of its own: what goes through the queues takes as much of a processor as all functions do together, and would keep
+ * each of them waiting. Should the thread fail later on, so does the process.
+ */
+export async function queuesBeside(options: QueueOptions): Promise<QueueEmulator> {
+  const thread = new Worker(script, { workerData: options });
+  const [said] = await once(thread, "message");
+  const answer = threadAnswer.parse(said);
+  if ("up" in answer) {
+    return {
+      ...answer.up,
+      queueUrl: (name) => queueUrlAt(answer.up.url, name),
+      stop: async () => {
+        const ended = once(thread, "exit");
+        thread.postMessage("stop");
+        await ended;
+      },
+    };
+  }
+  throw "portTaken" in answer ? new PortTaken(answer.portTaken) : new Error(answer.failed);
+}
