@@ -55,6 +55,70 @@ begin
   return v_taken;
 end $$;
 
+-- Packs the parcels whose turns come next full with others of their shard that wait for the same target: a parcel costs the same whether it holds
+-- two jobs or two hundred, and where thousands wait of two each, that is what they wait for. A shard that is being edited is left, by a try of its gate:
+-- the gate comes before the target's lock, which is held here.
+create function carillon.merge_turns(p_target carillon.targets, p_now timestamptz, p_max bigint) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_size int := carillon.parcel_jobs('slow', null, null, null, p_target.cost_ms);
+  v_turn record;
+  v_head carillon.parcels;
+  v_others bigint[];
+begin
+  -- A limit counts places and starts by the parcel as it is.
+  if p_target.concurrency is not null or p_target.rate_count is not null then return; end if;
+  for v_turn in select d.id from carillon.due_turns(p_target.id, p_now, p_max) d loop
+    select p.* into v_head from carillon.parcels p
+    where p.id = v_turn.id and p.queue = 'slow' and p.turn = 'waits' and p.lane is null and p.held_schedule is null and p.owed is not true
+      and p.alone is not true and cardinality(p.occurrences) * 2 <= v_size
+    for update skip locked;
+    continue when not found or not pg_try_advisory_xact_lock_shared(2, v_head.shard);
+    with waiting as materialized (
+      -- So many in their order are looked at, whichever shards they are of.
+      select p.id, cardinality(p.occurrences) as jobs, p.turn_at
+      from (
+        select p.id, p.shard, p.queue, p.lane, p.held_schedule, p.owed, p.alone from carillon.parcels p
+        where p.target_id = p_target.id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(v_head.priority, 0)
+          and p.turn_at <= carillon.turn_place(p_now, v_head.priority)
+        order by p.turn_at, p.id limit 250) o
+      join carillon.parcels p on p.id = o.id
+      where o.shard = v_head.shard and o.id <> v_head.id and o.queue = 'slow' and o.lane is null and o.held_schedule is null
+        and o.owed is not true and o.alone is not true and p.turn = 'waits'
+      for update of p skip locked
+    )
+    select array_agg(w.id) into v_others
+    from (select w.id, sum(w.jobs) over (order by w.turn_at, w.id) as jobs from waiting w) w
+    where w.jobs <= v_size - cardinality(v_head.occurrences);
+    continue when v_others is null;
+    -- What an edit has taken out of one of them and put into another is listed by both.
+    with listed as materialized (
+      select distinct k.occurrence, k.schedule_id, coalesce(k.kind, 'cadence') as kind, coalesce(k.n, 0) as n
+      from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+      where p.id = v_head.id or p.id = any(v_others)
+    ), moved as (
+      update carillon.jobs j set parcel_id = v_head.id
+      from listed l
+      where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = l.kind and j.n = l.n and j.state = 'waiting'
+        and j.parcel_id = any(v_others)
+    ), gone as (
+      delete from carillon.parcels p where p.id = any(v_others)
+    )
+    update carillon.parcels p set occurrences = a.occurrences, schedule_ids = a.schedule_ids, kinds = a.kinds, ns = a.ns
+    from (
+      select array_agg(l.occurrence order by l.occurrence, l.schedule_id, l.kind, l.n) as occurrences,
+        array_agg(l.schedule_id order by l.occurrence, l.schedule_id, l.kind, l.n) as schedule_ids,
+        array_agg(l.kind order by l.occurrence, l.schedule_id, l.kind, l.n) as kinds,
+        array_agg(l.n order by l.occurrence, l.schedule_id, l.kind, l.n) as ns
+      from listed l) a
+    where p.id = v_head.id;
+  end loop;
+end $$;
+
 -- As in 0020; of a slow parcel a few jobs are under way at once, however many it holds.
 create or replace function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
@@ -78,6 +142,7 @@ begin
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
   v_from := greatest(p_now, v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
   if v_parcels <= 0 or v_slots <= 0 then return; end if;
+  perform carillon.merge_turns(v_target, p_now, v_parcels);
 
   return query
     with first as materialized (
@@ -285,7 +350,8 @@ begin
   end if;
 end $$;
 
-revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int)
+revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
+  carillon.merge_turns(carillon.targets, timestamptz, bigint)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

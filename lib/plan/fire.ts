@@ -1,5 +1,6 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import { type MadeParcel, targetLimits } from "../limit/target-limits.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { passedSinglyMax } from "./instants.ts";
@@ -46,7 +47,7 @@ export async function fire(
   // What concerns rows with rules of their own stands in the statement only where there are some.
   const own = unfolded.some(({ key }) => "scheduleId" in key);
   const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);
-  const firing = tx<FiredRow[]>`
+  const firing = keptPlan(tx<FiredRow[]>`
     with batch as (${source}),
     ${targetLimits(tx)},
     live as materialized (
@@ -89,7 +90,7 @@ export async function fire(
     ${somePassed ? passedNoted(tx, shard, now, ofOwn) : tx``}
     select (select count(*)::int from inserted_jobs) as jobs,
       p.id, p.queue, p.rated, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-    from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`;
+    from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`);
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {

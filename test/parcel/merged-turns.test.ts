@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { setLimits } from "../../lib/limit/limits.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { attemptsOf, dueOnce, ids, parcels, workerOf } from "./limit-world.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+/** So many parcels of one job each, each due a second after the one before, in shards by turns. */
+async function smallParcels(count: number, shards: number): Promise<string[]> {
+  for (let n = 0; n < count; n++)
+    await dueOnce(world, `p${n}`, 1, { target: { handler: "a" } }, at(minute + n * second));
+  await world.sql`update carillon.schedules set shard = id % ${shards}::int`;
+  await world.sql`update carillon.plan set shard = schedule_id % ${shards}::int`;
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(at(minute + count * second));
+  return ids(world);
+}
+
+const keysOf = (jobs: readonly { key: string }[]) => jobs.map(({ key }) => key).sort();
+
+test("small parcels that wait for one target become one when their turn comes, and each job is worked once", async () => {
+  const [one = "", ...others] = await smallParcels(8, 1);
+  const { claim, claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  for (const id of others) expect(await claim(id)).toMatchObject({ outcome: "held" });
+  const [next = "", ...more] = await settle(first);
+  expect(more).toEqual([]);
+  const second_ = await claimed(next);
+  expect(keysOf(second_.jobs)).toEqual(Array.from({ length: 7 }, (_, n) => `p${n + 1}-000`));
+  expect(second_.slots).toBe(7);
+  expect(await settle(second_)).toEqual([]);
+  expect(await parcels(world)).toEqual([]);
+  expect(await attemptsOf(world)).toEqual([{ attempt: 1 }]);
+  for (const id of others) expect(await claim(id)).toMatchObject({ outcome: "gone" });
+});
+
+test("up to as many jobs as travel together, and of one shard", async () => {
+  const [one = "", ...others] = await smallParcels(26, 2);
+  const { claim, claimed, settle } = workerOf(world, 1);
+  let next = await claimed(one);
+  for (const id of others) await claim(id);
+  const sizes: number[] = [];
+  for (let [id] = await settle(next); id !== undefined; [id] = await settle(next)) {
+    next = await claimed(id);
+    sizes.push(next.jobs.length);
+  }
+  expect(sizes.toSorted((a, b) => a - b)).toEqual([2, 3, 10, 10]);
+});
+
+test("not while an edit is at work in their shard", async () => {
+  const [one = "", ...others] = await smallParcels(4, 1);
+  const { claim, claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  for (const id of others) await claim(id);
+  const closed = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const editing = world.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(2, 0)`;
+    closed.resolve();
+    await over.promise;
+  });
+  await closed.promise;
+  const [next = ""] = await settle(first);
+  over.resolve();
+  await editing;
+  expect((await claimed(next)).jobs).toHaveLength(1);
+});
+
+test("not where a limit counts their places", async () => {
+  const [one = "", ...others] = await smallParcels(4, 1);
+  const limits = { concurrency: 1, rate: null };
+  await setLimits(world, { target: "handler/a", limits, caller: { name: "ann" } });
+  const { claim, claimed, settle } = workerOf(world, 5);
+  const first = await claimed(one);
+  for (const id of others) await claim(id);
+  const [next = ""] = await settle(first);
+  expect((await claimed(next)).jobs).toHaveLength(1);
+});
+
+test("what an edit has taken out of one parcel and put into another is not there twice", async () => {
+  const [one = "", ...others] = await smallParcels(4, 1);
+  const { claim, claimed, settle } = workerOf(world, 1);
+  const first = await claimed(one);
+  for (const id of others) await claim(id);
+  const [, two = "", three = ""] = await ids(world);
+  // The second still lists what is now in the third.
+  await world.sql`
+    update carillon.parcels p set occurrences = p.occurrences || o.occurrences, schedule_ids = p.schedule_ids || o.schedule_ids
+    from carillon.parcels o where p.id = ${two} and o.id = ${three}`;
+  const [next = ""] = await settle(first);
+  const merged = await claimed(next);
+  expect(keysOf(merged.jobs)).toEqual(["p1-000", "p2-000", "p3-000"]);
+  const [row] =
+    await world.sql`select cardinality(occurrences) as listed from carillon.parcels where id = ${next}`;
+  expect(row).toEqual({ listed: 3 });
+});
