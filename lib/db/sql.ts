@@ -3,6 +3,7 @@ import { arrayOid, sendable } from "./array-types.ts";
 import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
+import { sqlState } from "./sql-state.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
 
 /** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
@@ -97,7 +98,8 @@ async function transaction<T>(
     return result;
   } catch (error) {
     await rollBack(borrowed, tx);
-    throw error;
+    // Of statements that were sent together the first to be heard may be one that was refused because another had failed.
+    throw sqlState(error) === "failed_transaction" ? (failure ?? error) : error;
   } finally {
     over = true;
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type ConnectOptions, connect, type Sql } from "../../lib/db/connect.ts";
+import { type ConnectOptions, connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
@@ -21,6 +21,23 @@ async function pidOf(tx: { unsafe: Sql["unsafe"] }): Promise<number> {
 }
 
 describe("a transaction", () => {
+  test("fails by the statement that failed, though one that was sent with it is heard before", async () => {
+    const sql = open();
+    await sql`create table once (n int primary key)`;
+    const insert = async (tx: Tx, n: number) => tx`insert into once values (${n})`;
+    const together = () =>
+      sql.begin((tx) =>
+        Promise.all([
+          // Heard late: whoever awaits for others passes it on.
+          insert(tx, 1).then(async (rows) => rows),
+          tx`select ${2}::int`,
+        ]),
+      );
+    await together();
+    await expect(together()).rejects.toMatchObject({ code: "23505" });
+    await expect(together()).rejects.toMatchObject({ code: "23505" });
+  });
+
   test("commits what it did, or nothing when its work throws", async () => {
     const sql = open();
     await sql`create table whole (n int)`;

@@ -72,7 +72,8 @@ describe("functions", () => {
       return Object.keys(Variables).filter((name) => !name.startsWith("NODE_"));
     };
     const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
-    const querying = [...where, "DATABASE_AUTH", "DATABASE_USER", "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
+    const login = ["DATABASE_AUTH", "DATABASE_USER", "DATABASE_PREPARE"];
+    const querying = [...where, ...login, "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
     expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList, "API_AUTH"].sort());
     const measuring = "CARILLON_METRICS_NAMESPACE";
