@@ -83,7 +83,7 @@ async function transaction<T>(
   const tx = statementsOver(builder, (statement) => {
     if (over) return statement.reject(new Error("The transaction of this statement has already ended."));
     statement.then(undefined, (error: unknown) => {
-      failure ??= error;
+      if (sqlState(error) !== "failed_transaction") failure = error;
     });
     borrowed.line.run(statement);
   });

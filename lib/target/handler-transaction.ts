@@ -32,7 +32,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
   const route = (statement: Statement) => {
     if (over !== undefined) return statement.reject(over);
     statement.then(undefined, (error: unknown) => {
-      failure ??= error;
+      if (sqlState(error) !== "failed_transaction") failure = error;
     });
     open().tx.then(
       (tx) => (undone === undefined ? handlerOf(tx`select`)(statement) : statement.reject(undone)),
@@ -64,7 +64,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
       try {
         await open().ended;
       } catch (error) {
-        throw sqlState(error) === "failed_transaction" && failure !== undefined ? swallowed(failure) : error;
+        throw failure !== undefined && error === failure ? swallowed(failure) : error;
       }
       return given.promise;
     },
