@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
-import { sqlState } from "../db/sql-state.ts";
+import { ConnectionLost } from "../db/connection-lost.ts";
 import { handlerOf, isStatement, type Statement } from "../db/statement.ts";
 
 /** The transaction of one attempt. It begins with the first statement that somebody sends, and takes a connection only then. */
@@ -23,7 +23,8 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
   /** Why it takes no more statements, and why those that wait for its beginning are not sent either. */
   let over: Error | undefined;
   let undone: Error | undefined;
-  let failure: unknown;
+  /** Of what the handler sent. */
+  const failures = new Set<unknown>();
 
   const open = () => {
     opened ??= begin(pool, last.promise);
@@ -32,7 +33,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
   const route = (statement: Statement) => {
     if (over !== undefined) return statement.reject(over);
     statement.then(undefined, (error: unknown) => {
-      if (sqlState(error) !== "failed_transaction") failure = error;
+      failures.add(error);
     });
     open().tx.then(
       (tx) => (undone === undefined ? handlerOf(tx`select`)(statement) : statement.reject(undone)),
@@ -64,7 +65,7 @@ export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTrans
       try {
         await open().ended;
       } catch (error) {
-        throw failure !== undefined && error === failure ? swallowed(failure) : error;
+        throw failures.has(error) && !(error instanceof ConnectionLost) ? swallowed(error) : error;
       }
       return given.promise;
     },

@@ -59,8 +59,8 @@ describe.each([
       );
       expect(settled.held).toBe(true);
     });
-    // Those that are merged into the one whose turn it is are found among the next 250, twice: by the claim's target and by the settle's.
-    expectProbesOnly(of, 60 + 2 * 250);
+    // Those that are merged into the one whose turn it is are found among the next 250.
+    expectProbesOnly(of, 60 + 250);
   });
 
   test("a sweep looks at each target, not at each that waits", async () => {

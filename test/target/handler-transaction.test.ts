@@ -141,6 +141,16 @@ describe("what a handler writes with ctx.sql", () => {
     expect(job?.error).toMatch(/connection to the database was lost.*waits ten seconds for something else/);
     expect(await world.written()).toEqual([]);
   });
+
+  test("is undone when its connection is lost, and told as that, also where the handler swallowed it", async () => {
+    const job = await ranOnce(async ({ sql }) => {
+      await sql`select pg_terminate_backend(pg_backend_pid())`.catch(() => {});
+      // Refused by the connection that is gone.
+      await sql`select 1`.catch(() => {});
+    });
+    expect(job?.error).toMatch(/^ConnectionLost: .*waits ten seconds for something else/);
+    expect(await world.written()).toEqual([]);
+  });
 });
 
 describe("ctx.sql", () => {
