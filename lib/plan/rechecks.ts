@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { JobKey } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 
@@ -21,7 +22,7 @@ const lookedAt = 30;
  * look at a narrow index tells.
  */
 export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Promise<Map<string, Rechecks>> {
-  const rows = await tx<(Rechecks & { id: string })[]>`
+  const rows = await keptPlan(tx<(Rechecks & { id: string })[]>`
     select s.id, least(due."nextAt", ahead."nextAt") as "nextAt", coalesce(due.unsettled, false) or ahead."nextAt" is not null as unsettled,
       newest.checks, newest.since
     from carillon.schedules s
@@ -45,7 +46,7 @@ export async function rechecksOf(tx: Tx, ids: readonly string[], now: Date): Pro
       join carillon.parcels p on p.id = j.parcel_id
       where j.state = 'waiting' and (j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})
       having count(*) > 0) due on true
-    where s.id = any(${ids}::bigint[]) and s.target_kind = 'handler'`;
+    where s.id = any(${ids}::bigint[]) and s.target_kind = 'handler'`);
   return new Map(rows.map(({ id, ...rechecks }) => [id, rechecks]));
 }
 
