@@ -55,9 +55,69 @@ begin
   return v_taken;
 end $$;
 
--- Packs the parcels whose turns come next full with others of their shard that wait for the same target: a parcel costs the same whether it holds
--- two jobs or two hundred, and where thousands wait of two each, that is what they wait for. A shard that is being edited is left, by a try of its gate:
--- the gate comes before the target's lock, which is held here.
+-- Packs a slow parcel full with others of its shard and target that could start as well: those that wait there for their turn, and those that nobody
+-- has come for yet. A parcel costs the same whether it holds two jobs or two hundred, and where thousands stand there of two each, that is what they
+-- wait for. The caller holds the target's lock and the shard's gate. Returns how many jobs it has now; what it took is gone, and so its messages find nothing.
+create function carillon.fill_parcel(p_head carillon.parcels, p_size int, p_now timestamptz) returns int
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_others bigint[];
+  v_jobs int := cardinality(p_head.occurrences);
+begin
+  with near as materialized (
+    -- So many in their order are looked at, whichever shards they are of.
+    (select p.id, p.shard from carillon.parcels p
+      where p.target_id = p_head.target_id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
+        and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
+      order by p.turn_at, p.id limit 250)
+    union all
+    (select p.id, p.shard from carillon.parcels p
+      where p.target_id = p_head.target_id and p.shard = p_head.shard and p.queue = 'slow' and p.lease_until is null and p.turn is null
+        and p.ready_at <= p_now
+      order by p.ready_at limit 250)
+  ), free as materialized (
+    select p.id, cardinality(p.occurrences) as jobs, coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)) as place
+    from near o join carillon.parcels p on p.id = o.id
+    where o.shard = p_head.shard and o.id <> p_head.id and p.queue = 'slow' and p.lane is null and p.held_schedule is null
+      and p.owed is not true and p.alone is not true and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
+      and (p.turn = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= p_now))
+    for update of p skip locked
+  )
+  select array_agg(f.id) into v_others
+  from (select f.id, sum(f.jobs) over (order by f.place, f.id) as jobs from free f) f
+  where f.jobs <= p_size - v_jobs;
+  if v_others is null then return v_jobs; end if;
+  -- What an edit has taken out of one of them and put into another is listed by both.
+  with listed as materialized (
+    select distinct k.occurrence, k.schedule_id, coalesce(k.kind, 'cadence') as kind, coalesce(k.n, 0) as n
+    from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    where p.id = p_head.id or p.id = any(v_others)
+  ), moved as (
+    update carillon.jobs j set parcel_id = p_head.id
+    from listed l
+    where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = l.kind and j.n = l.n and j.state = 'waiting'
+      and j.parcel_id = any(v_others)
+  ), gone as (
+    delete from carillon.parcels p where p.id = any(v_others)
+  )
+  update carillon.parcels p set occurrences = a.occurrences, schedule_ids = a.schedule_ids, kinds = a.kinds, ns = a.ns
+  from (
+    select array_agg(l.occurrence order by l.occurrence, l.schedule_id, l.kind, l.n) as occurrences,
+      array_agg(l.schedule_id order by l.occurrence, l.schedule_id, l.kind, l.n) as schedule_ids,
+      array_agg(l.kind order by l.occurrence, l.schedule_id, l.kind, l.n) as kinds,
+      array_agg(l.n order by l.occurrence, l.schedule_id, l.kind, l.n) as ns
+    from listed l) a
+  where p.id = p_head.id
+  returning cardinality(p.occurrences) into v_jobs;
+  return v_jobs;
+end $$;
+
+-- Packs those full whose turns come next. A shard that is being edited is left, by a try of its gate: the gate comes before the target's lock, which
+-- is held here.
 create function carillon.merge_turns(p_target carillon.targets, p_now timestamptz, p_max bigint) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -68,7 +128,6 @@ declare
   v_size int := carillon.parcel_jobs('slow', null, null, null, p_target.cost_ms);
   v_turn record;
   v_head carillon.parcels;
-  v_others bigint[];
 begin
   -- A limit counts places and starts by the parcel as it is.
   if p_target.concurrency is not null or p_target.rate_count is not null then return; end if;
@@ -78,44 +137,7 @@ begin
       and p.alone is not true and cardinality(p.occurrences) * 2 <= v_size
     for update skip locked;
     continue when not found or not pg_try_advisory_xact_lock_shared(2, v_head.shard);
-    with waiting as materialized (
-      -- So many in their order are looked at, whichever shards they are of.
-      select p.id, cardinality(p.occurrences) as jobs, p.turn_at
-      from (
-        select p.id, p.shard, p.queue, p.lane, p.held_schedule, p.owed, p.alone from carillon.parcels p
-        where p.target_id = p_target.id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(v_head.priority, 0)
-          and p.turn_at <= carillon.turn_place(p_now, v_head.priority)
-        order by p.turn_at, p.id limit 250) o
-      join carillon.parcels p on p.id = o.id
-      where o.shard = v_head.shard and o.id <> v_head.id and o.queue = 'slow' and o.lane is null and o.held_schedule is null
-        and o.owed is not true and o.alone is not true and p.turn = 'waits'
-      for update of p skip locked
-    )
-    select array_agg(w.id) into v_others
-    from (select w.id, sum(w.jobs) over (order by w.turn_at, w.id) as jobs from waiting w) w
-    where w.jobs <= v_size - cardinality(v_head.occurrences);
-    continue when v_others is null;
-    -- What an edit has taken out of one of them and put into another is listed by both.
-    with listed as materialized (
-      select distinct k.occurrence, k.schedule_id, coalesce(k.kind, 'cadence') as kind, coalesce(k.n, 0) as n
-      from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
-      where p.id = v_head.id or p.id = any(v_others)
-    ), moved as (
-      update carillon.jobs j set parcel_id = v_head.id
-      from listed l
-      where j.occurrence = l.occurrence and j.schedule_id = l.schedule_id and j.kind = l.kind and j.n = l.n and j.state = 'waiting'
-        and j.parcel_id = any(v_others)
-    ), gone as (
-      delete from carillon.parcels p where p.id = any(v_others)
-    )
-    update carillon.parcels p set occurrences = a.occurrences, schedule_ids = a.schedule_ids, kinds = a.kinds, ns = a.ns
-    from (
-      select array_agg(l.occurrence order by l.occurrence, l.schedule_id, l.kind, l.n) as occurrences,
-        array_agg(l.schedule_id order by l.occurrence, l.schedule_id, l.kind, l.n) as schedule_ids,
-        array_agg(l.kind order by l.occurrence, l.schedule_id, l.kind, l.n) as kinds,
-        array_agg(l.n order by l.occurrence, l.schedule_id, l.kind, l.n) as ns
-      from listed l) a
-    where p.id = v_head.id;
+    perform carillon.fill_parcel(v_head, v_size, p_now);
   end loop;
 end $$;
 
@@ -227,6 +249,12 @@ begin
     end if;
     v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
     if v_slots > v_at_once then v_slots := v_at_once; end if;
+    if v_slots is not null and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null
+      and p_parcel.lane is null and p_parcel.owed is not true and p_parcel.alone is not true and v_jobs * 2 <= v_size
+    then
+      v_jobs := carillon.fill_parcel(p_parcel, v_size, v_now);
+      v_slots := least(v_jobs, v_at_once);
+    end if;
     if v_slots is null then
       update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
         offer_at = 'infinity', lease_until = null, claimed_at = null
@@ -351,7 +379,7 @@ begin
 end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
-  carillon.merge_turns(carillon.targets, timestamptz, bigint)
+  carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

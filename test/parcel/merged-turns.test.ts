@@ -13,16 +13,21 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** So many parcels of one job each, each due a second after the one before, in shards by turns. */
+/** A shard that no other parcel is of. */
+const apart = 9;
+
+/** So many parcels of one job each, each due a second after the one before: the first in a shard apart, the others in shards by turns. */
 async function smallParcels(count: number, shards: number): Promise<string[]> {
   for (let n = 0; n < count; n++)
     await dueOnce(world, `p${n}`, 1, { target: { handler: "a" } }, at(minute + n * second));
-  await world.sql`update carillon.schedules set shard = id % ${shards}::int`;
-  await world.sql`update carillon.plan set shard = schedule_id % ${shards}::int`;
+  await world.sql`update carillon.schedules set shard = case key when 'p0-000' then ${apart}::int else id % ${shards}::int end`;
+  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
   await world.tick();
   world.queue.messages = [];
   await world.clock.setNow(at(minute + count * second));
-  return ids(world);
+  const rows = await world.sql<{ id: string }[]>`
+    select id from carillon.parcels order by (shard = ${apart}) desc, ready_at, id`;
+  return rows.map(({ id }) => id);
 }
 
 const keysOf = (jobs: readonly { key: string }[]) => jobs.map(({ key }) => key).sort();
@@ -91,7 +96,7 @@ test("what an edit has taken out of one parcel and put into another is not there
   const { claim, claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
   for (const id of others) await claim(id);
-  const [, two = "", three = ""] = await ids(world);
+  const [two = "", three = ""] = others.slice(1);
   // The second still lists what is now in the third.
   await world.sql`
     update carillon.parcels p set occurrences = p.occurrences || o.occurrences, schedule_ids = p.schedule_ids || o.schedule_ids
@@ -102,4 +107,40 @@ test("what an edit has taken out of one parcel and put into another is not there
   const [row] =
     await world.sql`select cardinality(occurrences) as listed from carillon.parcels where id = ${next}`;
   expect(row).toEqual({ listed: 3 });
+});
+
+test("what nobody has come for yet goes along with the first that is claimed, and its own message finds nothing", async () => {
+  const [, one = "", ...others] = await smallParcels(8, 1);
+  const { claim, claimed, settle } = workerOf(world, 5);
+  const first = await claimed(one);
+  expect(keysOf(first.jobs)).toEqual(Array.from({ length: 7 }, (_, n) => `p${n + 1}-000`));
+  expect(first.slots).toBe(7);
+  for (const id of others) expect(await claim(id)).toMatchObject({ outcome: "gone" });
+  await settle(first);
+  const [row] = await world.sql`select count(*)::int as done from carillon.jobs where state = 'succeeded'`;
+  expect(row).toEqual({ done: 7 });
+});
+
+test("what is not ready yet stays where it is, and so does what another worker has", async () => {
+  const [, one = "", two = "", three = "", ...later] = await smallParcels(8, 1);
+  await world.clock.setNow(at(minute + 3 * second));
+  const { claim, claimed } = workerOf(world, 5);
+  await world.sql`
+    update carillon.parcels set claimed_at = ${world.clock.now()}, lease_until = ${at(minute + 60 * second)} where id = ${two}`;
+  expect(keysOf((await claimed(one)).jobs)).toEqual(["p1-000", "p3-000"]);
+  expect(await claim(three)).toMatchObject({ outcome: "gone" });
+  expect(await claim(two)).toMatchObject({ outcome: "leased" });
+  for (const id of later) expect(await claim(id)).toMatchObject({ outcome: "early" });
+});
+
+test("a parcel that is half as large as travels together goes by itself", async () => {
+  for (const [n, prefix] of ["a", "b"].entries())
+    await dueOnce(world, prefix, 6, { target: { handler: "a" } }, at(minute + n * second));
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.sql`update carillon.targets set cost_ms = 60000`;
+  await world.tick();
+  await world.clock.setNow(at(minute + second));
+  const { claimed } = workerOf(world, 5);
+  for (const id of await ids(world)) expect((await claimed(id)).jobs).toHaveLength(6);
 });

@@ -32,6 +32,8 @@ const pollSeconds = 20;
 /** SQS gives no more to one poll. */
 const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;
+/** So long messages gather after a poll that brought fewer than there was room for: a poll costs the same whether it brings one or ten. */
+const gatherMs = 10;
 
 /**
  * An event source mapping: one long poll at a time, which asks for as many messages as may begin at once; batch by batch they are handed to the
@@ -50,6 +52,7 @@ export function startQueueSource(parts: QueueSourceParts): QueueSource {
 
 async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<void> {
   const { consumer, clock, log, queue } = parts;
+  const remove = remover(parts);
   const underWay = new Set<Promise<void>>();
   const stopped = aborted(stopping);
   while (!stopping.aborted) {
@@ -59,13 +62,14 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
       continue;
     }
     try {
-      const messages = await receive(parts, Math.min(free * parts.batchSizeMax, receivedMax), stopping);
+      const most = Math.min(free * parts.batchSizeMax, receivedMax);
+      const messages = await receive(parts, most, stopping);
       for (let from = 0; from < messages.length; from += parts.batchSizeMax) {
-        const batch: Promise<void> = work(parts, messages.slice(from, from + parts.batchSizeMax)).finally(
-          () => underWay.delete(batch),
-        );
+        const some = messages.slice(from, from + parts.batchSizeMax);
+        const batch: Promise<void> = work(parts, some, remove).finally(() => underWay.delete(batch));
         underWay.add(batch);
       }
+      if (messages.length > 0 && messages.length < most) await clock.sleep(gatherMs, stopping);
     } catch (error) {
       if (stopping.aborted) return;
       log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
@@ -98,7 +102,9 @@ async function receive(
   }
 }
 
-async function work(parts: QueueSourceParts, messages: readonly Message[]): Promise<void> {
+type Remove = (messages: readonly Message[]) => void;
+
+async function work(parts: QueueSourceParts, messages: readonly Message[], remove: Remove): Promise<void> {
   const { consumer, log, queue } = parts;
   try {
     const response = await consumer.invoke(sqsEvent(messages, localQueueArn(queue.name)));
@@ -108,10 +114,7 @@ async function work(parts: QueueSourceParts, messages: readonly Message[]): Prom
         messages.map(({ MessageId }) => MessageId ?? ""),
       ),
     );
-    await remove(
-      parts,
-      messages.filter(({ MessageId }) => done.has(MessageId ?? "")),
-    );
+    remove(messages.filter(({ MessageId }) => done.has(MessageId ?? "")));
   } catch (error) {
     const failure = {
       function: consumer.name,
@@ -123,10 +126,35 @@ async function work(parts: QueueSourceParts, messages: readonly Message[]): Prom
   }
 }
 
-async function remove({ sqs, queue }: QueueSourceParts, messages: readonly Message[]): Promise<void> {
-  if (messages.length === 0) return;
-  const Entries = messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
-  await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+/**
+ * Removes messages that are done with, and nobody waits for it. One request is under way at a time; what is done meanwhile goes together in
+ * the next.
+ */
+function remover({ sqs, queue, log }: QueueSourceParts): Remove {
+  const waiting: Message[] = [];
+  let isSending = false;
+  const send = async () => {
+    isSending = true;
+    while (waiting.length > 0) {
+      const some = waiting.splice(0, receivedMax);
+      const Entries = some.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+      try {
+        await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+      } catch (error) {
+        // They come again, and find their work done.
+        log.warn("local.delete-failed", {
+          queue: queue.name,
+          messages: some.length,
+          error: errorText(error),
+        });
+      }
+    }
+    isSending = false;
+  };
+  return (messages) => {
+    waiting.push(...messages);
+    if (!isSending) void send();
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
