@@ -265,6 +265,7 @@ create or replace function carillon.claim_parcel(p_parcel bigint, p_lease_ms int
 #variable_conflict use_column
 declare
   v_shard smallint;
+  v_ready_at timestamptz;
   v_now timestamptz;
   v_lease_until timestamptz;
   v_parcel carillon.parcels;
@@ -282,8 +283,16 @@ declare
 begin
   -- The answer where there is no job: the other columns stay null.
   outcome := 'gone';
-  select p.shard into v_shard from carillon.parcels p where p.id = p_parcel;
+  select p.shard, case when p.lease_until is null then p.ready_at end into v_shard, v_ready_at from carillon.parcels p where p.id = p_parcel;
   if not found then
+    return next;
+    return;
+  end if;
+  -- Most messages come a little before their time: to say so needs no gate, behind which an edit may be at work.
+  v_now := carillon.clock();
+  if v_ready_at > v_now and v_ready_at < 'infinity' then
+    outcome := 'early';
+    more := jsonb_build_object('waitMs', ceil(least(extract(epoch from v_ready_at - v_now), 86400) * 1000));
     return next;
     return;
   end if;

@@ -26,8 +26,11 @@ export interface ParcelQueue {
   log: Log;
 }
 
-/** A message arrives this long before its parcel is ready: a cold start costs nothing, the worker waits out the rest. */
-const leadMs = 1_000;
+/**
+ * A message arrives this long before its parcel is ready, and up to a second more, for its delay is in whole seconds: the worker waits out the
+ * rest. Longer would spare more of a cold start; but a worker that waits has no hands for what is ready.
+ */
+const leadMs = 250;
 const delaySecondsMax = 900;
 export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
