@@ -42,6 +42,7 @@ export const wording = {
   "local.close-failed": "{function} did not close cleanly: {error}",
   "local.invoke-failed": "a function that was invoked failed: {error}",
   "local.poll-failed": "{queue} could not be read: {error}",
+  "local.delete-failed": "{messages} messages could not be removed from {queue} and will come again: {error}",
   "local.request-failed": "the API function failed: {error}",
   "local.stop-cut": "not everything stopped in time; the rest is cut off, and nothing is lost",
   "local.stopping": "stopping",

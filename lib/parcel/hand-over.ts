@@ -23,18 +23,7 @@ export async function handOver(
   }
 }
 
-/**
- * A sent parcel is offered again only when nobody has claimed it a minute after it was ready; later offers the sweep has
- * counted already. `order by … for update` keeps the lock order; a parcel that somebody holds at this moment is past being
- * offered anyway.
- */
+/** A sent parcel is offered again only when nobody has claimed it a minute after it was ready. */
 async function markSent(sql: Sql, ids: readonly string[]): Promise<void> {
-  await sql`
-    with locked as (
-      select id from carillon.parcels where id = any(${ids}::bigint[]) order by id for update skip locked
-    )
-    update carillon.parcels p
-    set offers = greatest(p.offers, 1),
-      offer_at = greatest(p.offer_at, greatest(p.ready_at, carillon.clock()) + interval '1 minute')
-    from locked where p.id = locked.id`;
+  await sql`select carillon.mark_sent(${[...ids]}::bigint[])`;
 }

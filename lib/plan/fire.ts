@@ -28,6 +28,8 @@ export interface FireParams {
   /** What the rows themselves cannot tell: whoever has looked leaves out of the statement what is not there. */
   somePassed?: boolean;
   someExist?: boolean;
+  /** One or a few rows: to plan the statement for them takes several times as long as to run it, so that a kept plan for any will do. */
+  few?: boolean;
 }
 
 /**
@@ -37,13 +39,14 @@ export interface FireParams {
  */
 export async function fire(
   tx: Tx,
-  { source, shard, now, nearUntil, unfolded, somePassed = true, someExist = true }: FireParams,
+  { source, shard, now, nearUntil, unfolded, somePassed = true, someExist = true, few = false }: FireParams,
 ): Promise<Fired> {
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it; and
   // high enough for it to remember schedules that it will not meet again.
-  const planning =
-    tx`select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true)`.execute();
+  const planning = tx`
+    select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true),
+      set_config('plan_cache_mode', ${few ? "force_generic_plan" : "auto"}, true)`.execute();
   // What concerns rows with rules of their own stands in the statement only where there are some.
   const own = unfolded.some(({ key }) => "scheduleId" in key);
   const ofOwn: Fragment = (fragment) => (own ? fragment : tx``);

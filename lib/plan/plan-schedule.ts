@@ -110,6 +110,9 @@ export interface Beginning {
   moment: Moment;
 }
 
+/** For so many at once one plan does as well as one of their own. */
+const fewAtMost = 100;
+
 /** The same for schedules of one shard, which share parcels. */
 export async function firePlannedEach(
   tx: Tx,
@@ -126,9 +129,7 @@ export async function firePlannedEach(
   const instants = unfolded.flatMap(({ runs, passed }) => [...runs, ...passed]);
   await attachMissingDays(tx, instants, state);
   const each = beginnings.map(({ planned }) => planned);
-  // One or a few: to plan the statement anew takes several times as long as to run it.
-  const planning = tx`select set_config('plan_cache_mode', 'force_generic_plan', true)`.execute();
-  const firing = fire(tx, {
+  return fire(tx, {
     source: tx`
       select p.*, true as own, p.due_at as bound
       from unnest(${tx.array(unfolded.map(({ plannedDue }) => plannedDue))}::timestamptz[],
@@ -140,9 +141,8 @@ export async function firePlannedEach(
     now: state.now,
     nearUntil: state.nearUntil,
     unfolded,
+    few: beginnings.length <= fewAtMost,
   });
-  const [, fired] = await Promise.all([planning, firing]);
-  return fired;
 }
 
 export interface PlannedRow extends Planned {

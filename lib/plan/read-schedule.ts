@@ -1,7 +1,6 @@
 import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
-import { databaseClock } from "../db/database-clock.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { type Hold, holdsOf } from "../schedule/holds.ts";
 import { wordsOf } from "../schedule/resolve-spec.ts";
@@ -57,10 +56,12 @@ export async function readStored(
   if (stored.length === 0) return [];
   const ids = stored.map(({ id }) => id);
   // Sent together, and answered by one round trip.
-  const [now, holds, shards, owed] = await Promise.all([
-    databaseClock(tx),
+  const [{ now, shards }, holds, owed] = await Promise.all([
+    shardsNow(
+      tx,
+      stored.map(({ shard }) => shard),
+    ),
     holdsOf(tx, ids),
-    shardsAt(tx),
     oldestOwed(tx, ids),
   ]);
   const probes = stored.map((schedule) =>
@@ -173,8 +174,17 @@ function onceOf(cadence: Cadence): number | null {
   return cadence.kind === "once" ? cadence.at : null;
 }
 
-async function shardsAt(tx: Tx): Promise<Map<number, { watermarkAt: Date; reachedAt: Date }>> {
-  const rows = await tx<{ id: number; watermarkAt: Date; reachedAt: Date }[]>`
-    select id, watermark_at as "watermarkAt", greatest(reached_at, watermark_at) as "reachedAt" from carillon.shards`;
-  return new Map(rows.map(({ id, ...shard }) => [id, shard]));
+async function shardsNow(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<{ now: Date; shards: Map<number, { watermarkAt: Date; reachedAt: Date }> }> {
+  const rows = await tx<{ now: Date; id: number; watermarkAt: Date; reachedAt: Date }[]>`
+    select carillon.clock() as now, id, watermark_at as "watermarkAt", greatest(reached_at, watermark_at) as "reachedAt"
+    from carillon.shards where id = any(${[...new Set(ids)]}::int[])`;
+  const [first] = rows;
+  if (first === undefined) throw new Error(`There is no shard ${ids.join(", ")}.`);
+  return {
+    now: first.now,
+    shards: new Map(rows.map(({ id, watermarkAt, reachedAt }) => [id, { watermarkAt, reachedAt }])),
+  };
 }

@@ -91,22 +91,32 @@ const requestBytesMax = 250_000;
 /** Splits entries into requests of at most ten and a quarter of a megabyte, as SQS and EventBridge take them. */
 export function requests<Entry extends { bytes: number }>(entries: readonly Entry[]): Entry[][] {
   const batches: Entry[][] = [];
-  let batch: Entry[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    if (batch.length === requestEntriesMax || (batch.length > 0 && bytes + entry.bytes > requestBytesMax)) {
-      batches.push(batch);
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(entry);
-    bytes += entry.bytes;
+  for (let from = 0; from < entries.length; ) {
+    const batch = firstRequest(entries, from);
+    batches.push(batch);
+    from += batch.length;
   }
-  if (batch.length > 0) batches.push(batch);
   return batches;
 }
 
-const requestsInFlight = 8;
+/** As many entries from this place on as one request takes. */
+export function firstRequest<Entry extends { bytes: number }>(entries: readonly Entry[], from = 0): Entry[] {
+  let bytes = 0;
+  let to = from;
+  for (const entry of entries.slice(from, from + requestEntriesMax)) {
+    bytes += entry.bytes;
+    if (to > from && bytes > requestBytesMax) break;
+    to += 1;
+  }
+  return entries.slice(from, to);
+}
+
+/** Whether a request takes no more, were there any. */
+export function isFull(batch: readonly unknown[]): boolean {
+  return batch.length === requestEntriesMax;
+}
+
+export const requestsInFlight = 8;
 
 /** Runs requests a few at a time. */
 export async function eachRequest<Entry>(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { GetQueueUrlCommand, SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { QueueTarget } from "../schedule/target-shape.ts";
 import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
+import { gathered, type SendRequest } from "./gather-requests.ts";
 
 export interface MessageSenderDeps {
   sqs: SQSClient;
@@ -38,39 +39,43 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     finding.catch(() => urls.delete(queue));
     return finding;
   };
+  const sendings = new Map<string, (entries: readonly Entry[]) => Promise<Sent[]>>();
+  const sendTo = (url: string) => {
+    const known = sendings.get(url);
+    if (known !== undefined) return known;
+    const send = (batch: readonly Entry[]) => sendBatch(deps.sqs, url, batch);
+    // Only in a FIFO queue does the order of arrival mean anything.
+    const sending = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
+    sendings.set(url, sending);
+    return sending;
+  };
 
   return async (messages) => {
-    const outcomes: Sent[] = messages.map(() => failed("SQS did not say what became of the message."));
+    const outcomes: Sent[] = messages.map(() => unanswered);
     const byQueue = Map.groupBy(messages.map(entry), ({ target }) => target.queue);
-    const sendings: Sending[] = [];
     await eachRequest([...byQueue], async ([queue, entries]) => {
       const url = await urlOf(queue).catch((error: unknown) => failed(error, error instanceof OtherRegion));
-      if (typeof url === "string" && !own.has(accountAndName(url))) {
-        sendings.push(...sendingsTo(url, entries));
-        return;
-      }
-      const refused = typeof url === "string" ? failed("This is one of Carillon's own queues.", true) : url;
-      for (const { index } of entries) outcomes[index] = refused;
-    });
-    await eachRequest(sendings, async ({ url, batches }) => {
-      for (const batch of batches) {
-        for (const [index, outcome] of await sendBatch(deps.sqs, url, batch)) outcomes[index] = outcome;
-      }
+      const sent =
+        typeof url !== "string"
+          ? entries.map(() => url)
+          : own.has(accountAndName(url))
+            ? entries.map(() => failed("This is one of Carillon's own queues.", true))
+            : await sendTo(url)(entries);
+      for (const [place, { index }] of entries.entries()) outcomes[index] = sent[place] ?? unanswered;
     });
     return outcomes;
   };
 }
 
-/** Batches of one queue that go one after the other. */
-interface Sending {
-  url: string;
-  batches: Entry[][];
-}
+const unanswered = failed("SQS did not say what became of the message.");
 
-/** Only in a FIFO queue does the order of arrival mean anything. */
-function sendingsTo(url: string, entries: readonly Entry[]): Sending[] {
-  const batches = requests(entries);
-  return url.endsWith(".fifo") ? [{ url, batches }] : batches.map((batch) => ({ url, batches: [batch] }));
+/** One request after the other. */
+function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promise<Sent[]> {
+  return async (entries) => {
+    const sent: Sent[] = [];
+    for (const batch of requests(entries)) sent.push(...(await send(batch)));
+    return sent;
+  };
 }
 
 function entry(message: QueueMessage, index: number): Entry {
@@ -84,14 +89,15 @@ function attributeBytes({ attributes }: QueueTarget): number {
   return Buffer.byteLength(texts.join(""));
 }
 
-async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): Promise<[number, Sent][]> {
+async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): Promise<Sent[]> {
   const isFifo = url.endsWith(".fifo");
+  const outcomes: Sent[] = batch.map(() => unanswered);
   try {
     const { Successful = [], Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: url,
-        Entries: batch.map(({ index, id, orderedBy, body, target }) => ({
-          Id: String(index),
+        Entries: batch.map(({ id, orderedBy, body, target }, place) => ({
+          Id: String(place),
           MessageBody: body,
           // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
           // second message: the receiver tells it by the envelope's id.
@@ -105,15 +111,12 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
         })),
       }),
     );
-    return [
-      ...Successful.map(({ Id }): [number, Sent] => [Number(Id), done]),
-      ...Failed.map(({ Id, Code, Message }): [number, Sent] => [
-        Number(Id),
-        failed(`SQS refused the message: ${Code} ${Message ?? ""}`),
-      ]),
-    ];
+    for (const { Id } of Successful) outcomes[Number(Id)] = done;
+    for (const { Id, Code, Message } of Failed)
+      outcomes[Number(Id)] = failed(`SQS refused the message: ${Code} ${Message ?? ""}`);
+    return outcomes;
   } catch (error) {
-    return batch.map(({ index }): [number, Sent] => [index, failed(error)]);
+    return batch.map(() => failed(error));
   }
 }
 

@@ -33,7 +33,7 @@ const pollSeconds = 20;
 const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;
 /** So long messages gather after a poll that brought fewer than there was room for: a poll costs the same whether it brings one or ten. */
-const gatherMs = 10;
+const gatherMs = 20;
 
 /**
  * An event source mapping: one long poll at a time, which asks for as many messages as may begin at once; batch by batch they are handed to the

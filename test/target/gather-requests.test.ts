@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { done, failed, type Sent } from "../../lib/target/delivery.ts";
+import { gathered } from "../../lib/target/gather-requests.ts";
+
+interface Entry {
+  name: string;
+  bytes: number;
+}
+
+/** Requests that end when the test says so. */
+function requestsByHand() {
+  const sent: { names: string[]; end: (outcomes?: Sent[]) => Promise<void>; fail: () => Promise<void> }[] =
+    [];
+  const send = gathered<Entry>((batch) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Sent[]>();
+    const settled = () => new Promise<void>((turn) => setImmediate(turn));
+    sent.push({
+      names: batch.map(({ name }) => name),
+      end: (outcomes = batch.map(() => done)) => {
+        resolve(outcomes);
+        return settled();
+      },
+      fail: () => {
+        reject(new Error("no answer"));
+        return settled();
+      },
+    });
+    return promise;
+  });
+  const named = (prefix: string, count: number, bytes = 100): Entry[] =>
+    Array.from({ length: count }, (_, n) => ({ name: `${prefix}${n}`, bytes }));
+  return { sent, send: (prefix: string, count: number, bytes?: number) => send(named(prefix, count, bytes)) };
+}
+
+test("what comes while a request is under way goes together in the next", async () => {
+  const { sent, send } = requestsByHand();
+  const all = [send("a", 4), send("b", 3), send("c", 2)];
+  expect(sent.map(({ names }) => names)).toEqual([["a0", "a1", "a2", "a3"]]);
+  await sent[0]?.end();
+  expect(sent[1]?.names).toEqual(["b0", "b1", "b2", "c0", "c1"]);
+  const bad = failed("refused");
+  await sent[1]?.end([done, bad, done, bad, done]);
+  expect(await Promise.all(all)).toEqual([
+    [done, done, done, done],
+    [done, bad, done],
+    [bad, done],
+  ]);
+});
+
+test("a full request waits for none, and the rest of it for those", async () => {
+  const { sent, send } = requestsByHand();
+  const all = send("a", 24);
+  expect(sent.map(({ names }) => names.length)).toEqual([10, 10]);
+  await sent[0]?.end();
+  expect(sent).toHaveLength(2);
+  await sent[1]?.end();
+  expect(sent[2]?.names).toEqual(["a20", "a21", "a22", "a23"]);
+  await sent[2]?.end();
+  expect(await all).toHaveLength(24);
+});
+
+test("one that is full by its size is full", async () => {
+  const { sent, send } = requestsByHand();
+  const all = send("a", 5, 100_000);
+  expect(sent.map(({ names }) => names.length)).toEqual([2, 2]);
+  await sent[0]?.end();
+  await sent[1]?.end();
+  await sent[2]?.end();
+  expect(await all).toEqual([done, done, done, done, done]);
+});
+
+test("no more than eight are under way", async () => {
+  const { sent, send } = requestsByHand();
+  const all = send("a", 100);
+  expect(sent).toHaveLength(8);
+  for (let n = 0; n < 10; n++) await sent[n]?.end();
+  expect((await all).length).toBe(100);
+});
+
+test("one that throws fails those who were in it, and no other", async () => {
+  const { sent, send } = requestsByHand();
+  const first = send("a", 2);
+  const second = send("b", 2);
+  const failing = expect(first).rejects.toThrow("no answer");
+  await sent[0]?.fail();
+  await failing;
+  await sent[1]?.end();
+  expect(await second).toEqual([done, done]);
+});
