@@ -92,7 +92,10 @@ function lazySecret(env: Environment): Passwords {
   };
 }
 
-/** `postgres://user:password@host:port/database?sslmode=…`: without sslmode in the clear, with `verify-full` (or `require`) encrypted and verified. */
+/**
+ * `postgres://user:password@host:port/database?sslmode=…`: without sslmode in the clear, with `verify-full` (or `require`) encrypted and verified.
+ * `?host=/folder` names the folder of a socket on this machine instead of a host, as libpq has it.
+ */
 function accountFromUrl(text: string): Account {
   if (!URL.canParse(text)) throw new Error("DATABASE_URL is not a URL.");
   const url = new URL(text);
@@ -100,8 +103,9 @@ function accountFromUrl(text: string): Account {
     throw new Error(`DATABASE_URL starts with "${url.protocol}"; it takes "postgres://" or "postgresql://".`);
   }
   const password = decodeURIComponent(url.password);
+  const host = url.searchParams.get("host") ?? decodeURIComponent(url.hostname);
   return {
-    host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, "$1"),
+    host: host.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? 5432 : Number(url.port),
     database: decodeURIComponent(url.pathname.slice(1)) || "postgres",
     user: decodeURIComponent(url.username) || "postgres",

@@ -4,6 +4,7 @@ import { connect as tlsConnect } from "node:tls";
 import { ConnectionLost } from "./connection-lost.ts";
 
 export interface Server {
+  /** Or, where it begins with a slash, the folder of a socket on this machine. */
   host: string;
   port: number;
   /** True: encrypted, and the server's certificate must be trusted and carry its name. There is nothing in between. */
@@ -20,7 +21,10 @@ const TLS_ACCEPTED = "S";
 /** A socket to the server, ready for the protocol's start-up message. It always resolves: one that failed to open ends at once with its cause. */
 export async function openSocket(server: Server): Promise<Duplex> {
   try {
-    const tcp = tcpConnect({ host: server.host, port: server.port, noDelay: true });
+    const { host, port } = server;
+    const tcp = tcpConnect(
+      host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port, noDelay: true },
+    );
     const opened = await within(tcp, server.tls ? secured(tcp, server) : untilEvent(tcp, "connect", tcp));
     return endingInOneStep(opened);
   } catch (cause) {

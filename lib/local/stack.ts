@@ -121,7 +121,7 @@ async function startDatabase(
       if (!stopping) resolve(`Postgres ended by itself; its log is in ${dataDir}.`);
     });
   });
-  return { urls: await prepareEmbedded(server.url, token, log), broken };
+  return { urls: await prepareEmbedded(server.socketUrl, token, log), broken };
 }
 
 /** Where the workers invoke the function that sends webhooks. Only they are told of the port. */

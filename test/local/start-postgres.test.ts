@@ -16,6 +16,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 
 const quick = { fsync: "off", shared_buffers: "16MB" };
@@ -81,6 +82,34 @@ describe("startPostgres", () => {
     chmodSync(path.dirname(inner), 0o700);
     server = await startPostgres({ dataDir: inner, settings: quick });
     expect(await ask(server.url, "select 1 as n")).toEqual([{ n: 1 }]);
+  });
+
+  test("is reached by a socket in its own folder, and by the loopback interface where that folder's name is too long for one", async () => {
+    const through = async (url: string) => {
+      const sql = connect({ DATABASE_URL: url });
+      try {
+        const [row] = await sql`select inet_client_addr() is null as by_socket, current_user as user`;
+        return row;
+      } finally {
+        await sql.end();
+      }
+    };
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(await through(server.url)).toEqual({ by_socket: false, user: "postgres" });
+    expect(await through(server.socketUrl)).toEqual({ by_socket: true, user: "postgres" });
+    await server.stop();
+    const long = path.join(folder, "x".repeat(80));
+    server = await startPostgres({ dataDir: long, settings: quick });
+    expect(await through(server.socketUrl)).toEqual({ by_socket: false, user: "postgres" });
+  });
+
+  test("removes the sockets of servers that were killed", async () => {
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    await server.stop();
+    const left = path.join(folder, "cluster", ".s.PGSQL.1");
+    writeFileSync(left, "");
+    server = await startPostgres({ dataDir: folder, settings: quick });
+    expect(existsSync(left)).toBe(false);
   });
 
   test("begins anew when an earlier making of the cluster was killed halfway", async () => {

@@ -14,10 +14,13 @@ import {
   serverEnvironment,
 } from "./cluster.ts";
 import { serverState, stopLeftover } from "./leftover.ts";
+import { hasSocket, removeSockets } from "./own-socket.ts";
 
 export interface PostgresServer {
   /** Connects the superuser to the database `postgres`. */
   url: string;
+  /** The same, by a socket of the operating system where there is one: a third less to do for each statement than by the loopback interface. */
+  socketUrl: string;
   port: number;
   /** Resolves when the server is gone, for whatever reason. */
   exited: Promise<void>;
@@ -57,7 +60,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     const outcome = await readiness(child, files, clock);
     if (outcome === "ready") {
       log.info("postgres.up", { port, ms: clock.now().getTime() - startedAt });
-      return running(child, port, password);
+      return running(child, { port, password, clusterDir: files.clusterDir });
     }
     // Somebody may take the port between our look and the server's start; backends of a killed server may need a moment to go.
     if (outcome.includes("in use") && attempt < attemptsMax) {
@@ -77,7 +80,9 @@ interface Launch {
 }
 
 function launch({ binaries, files, account, port, settings }: Launch): ChildProcess {
-  const all = { listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories: "", ...settings };
+  removeSockets(files.clusterDir);
+  const unix_socket_directories = hasSocket(files.clusterDir) ? "." : "";
+  const all = { listen_addresses: "127.0.0.1", port: String(port), unix_socket_directories, ...settings };
   const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const command = [binaries.postgres, "-D", pathForServer(files.clusterDir, account), ...flags];
   const [program = binaries.postgres, ...rest] = diesWithParent()
@@ -126,10 +131,18 @@ function endOfLog(files: ClusterFiles): string {
   return `${files.logFile} ends with: ${lines.slice(-5).join(" / ")}`;
 }
 
-function running(child: ChildProcess, port: number, password: string): PostgresServer {
+interface Place {
+  port: number;
+  password: string;
+  clusterDir: string;
+}
+
+function running(child: ChildProcess, { port, password, clusterDir }: Place): PostgresServer {
   const exited = once(child, "exit").then(() => {});
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   return {
-    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    url,
+    socketUrl: hasSocket(clusterDir) ? `${url}?host=${encodeURIComponent(clusterDir)}` : url,
     port,
     exited,
     stop: async () => {
