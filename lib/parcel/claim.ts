@@ -72,7 +72,7 @@ export interface PulsePlace {
 export interface NotClaimed {
   outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty";
   waitMs: number;
-  /** Where it has to wait for its turn at its target: another of that target whose turn has come, and whom nobody had a moment ago. */
+  /** Where it has to wait, for its time or its turn at its target: another of that target that could start, and that nobody had a moment ago. */
   insteadId?: string | undefined;
   freed: OutgoingParcel[];
 }

@@ -53,7 +53,8 @@ const slowLeaseMs = 30_000;
  * Claims one parcel, delivers its jobs and settles them. Returns when the message may leave the queue: the parcel is
  * settled, or somebody else's, or the database knows when to offer it again. It throws where that is not proven.
  *
- * Where it has to wait at its target, one whose turn there has come is worked in its place, should nobody have come for it yet.
+ * Where it has to wait for its turn at its target, or for its time, one of that target that could start is worked meanwhile, should nobody have
+ * come for it yet.
  */
 export async function workParcel(
   deps: WorkerDeps,
@@ -61,18 +62,37 @@ export async function workParcel(
   queueClass: QueueClass,
   timeLeftMs: () => number,
 ): Promise<void> {
-  for (;;) {
-    if (timeLeftMs() < startMinMs) return sendBack(deps, parcelId, queueClass, 0);
-    const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
-    if (claimed.outcome === "held" && claimed.insteadId !== undefined && timeLeftMs() >= startMinMs) {
-      const instead = await claim(deps, claimed.insteadId, queueClass, timeLeftMs());
-      return workClaimed(deps, instead, claimed.insteadId, queueClass, timeLeftMs);
+  const meanwhile: Promise<void>[] = [];
+  try {
+    for (;;) {
+      if (timeLeftMs() < startMinMs) return await sendBack(deps, parcelId, queueClass, 0);
+      const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
+      const insteadId = "insteadId" in claimed ? claimed.insteadId : undefined;
+      if (insteadId !== undefined && timeLeftMs() >= startMinMs) {
+        const other = workInstead(deps, insteadId, queueClass, timeLeftMs);
+        // Heard at the end; until then its failure is nobody's.
+        other.catch(() => {});
+        meanwhile.push(other);
+      }
+      if (claimed.outcome !== "early")
+        return await workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
+      if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
+        return await sendBack(deps, parcelId, queueClass, claimed.waitMs);
+      await deps.clock.sleep(claimed.waitMs);
     }
-    if (claimed.outcome !== "early") return workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
-    if (claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs))
-      return sendBack(deps, parcelId, queueClass, claimed.waitMs);
-    await deps.clock.sleep(claimed.waitMs);
+  } finally {
+    await Promise.all(meanwhile);
   }
+}
+
+async function workInstead(
+  deps: WorkerDeps,
+  parcelId: string,
+  queueClass: QueueClass,
+  timeLeftMs: () => number,
+): Promise<void> {
+  const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
+  await workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
 }
 
 async function workClaimed(

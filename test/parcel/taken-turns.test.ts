@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Claimed } from "../../lib/parcel/claim.ts";
+import { done } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { second } from "../support/instants.ts";
+import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { due, dueOnce, ids, parcels, workerOf } from "./limit-world.ts";
 
@@ -78,4 +79,57 @@ test("nobody is told of one that goes elsewhere", async () => {
   expect(await settle(first)).toEqual([two]);
   await claimed(three);
   expect(insteadOf(await claim(four))).toBe(null);
+});
+
+test("whoever waits for a parcel's time works one of that target that stands ready, and keeps the time", async () => {
+  const late = at(minute + 3 * second);
+  await dueOnce(world, "a", 3);
+  await dueOnce(world, "b", 3, { target: { handler: "a" } }, late);
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(at(minute + 2 * second));
+  const [ready = "", waiting = ""] = await ids(world, "handler/a");
+  world.queue.put("slow", JSON.stringify({ v: 1, parcel: waiting }));
+  expect(await world.work()).toEqual([]);
+  expect(world.delivered.map(({ key }) => key).sort()).toEqual([...keys(0, 3), "b-000", "b-001", "b-002"]);
+  const ofLate = world.delivered.filter(({ key }) => key.startsWith("b"));
+  expect(ofLate.map(({ at: moment }) => moment)).toEqual(ofLate.map(() => late.toISOString()));
+  expect(await parcels(world)).toEqual([]);
+  expect(await arrives(ready)).toEqual([]);
+});
+
+test("a failure of what is worked meanwhile is heard when the parcel that was waited for is done", async () => {
+  await dueOnce(world, "a", 1);
+  await dueOnce(world, "b", 1, { target: { handler: "a" } }, at(minute + 3 * second));
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(at(minute + 2 * second));
+  const [, waiting = ""] = await ids(world, "handler/a");
+  const body = JSON.stringify({ v: 1, parcel: waiting });
+  world.queue.put("slow", body);
+  world.outcome = ({ key }) => {
+    if (key.startsWith("a")) throw new Error("gone");
+    return done;
+  };
+  // Not proven done, so it comes again, and finds its own settled.
+  expect(await world.work()).toEqual([body]);
+  expect(await world.jobs()).toMatchObject([
+    { key: "a-000", state: "waiting" },
+    { key: "b-000", state: "succeeded" },
+  ]);
+});
+
+test("a message that comes early is told of none that is not ready, that goes elsewhere, or that somebody has", async () => {
+  await dueOnce(world, "a", 1);
+  await dueOnce(world, "b", 1, { target: { handler: "a" } }, at(minute + 3 * second));
+  await dueOnce(world, "c", 1, { target: { handler: "c" } });
+  await world.tick();
+  const [ready = "", waiting = ""] = await ids(world, "handler/a");
+  const { claim, claimed } = workerOf(world, 5);
+  await world.clock.setNow(at(minute - second));
+  expect(await claim(waiting)).toEqual({ outcome: "early", waitMs: 4_000, freed: [] });
+  await world.clock.setNow(at(minute + second));
+  expect(await claim(waiting)).toMatchObject({ outcome: "early", insteadId: ready });
+  await claimed(ready);
+  expect(await claim(waiting)).toEqual({ outcome: "early", waitMs: 2_000, freed: [] });
 });
