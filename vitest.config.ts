@@ -32,8 +32,8 @@ export default defineConfig({
     environment: "node",
     pool: "forks",
     sequence: { sequencer: LongestFirst },
-    // By default one of two cores is left idle, and much of the time is spent waiting for disks.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // By default one of two cores is left idle, and with one worker for each a quarter of the time is: both wait for the server at times.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     globalSetup: ["test/support/postgres.ts"],
     setupFiles: ["test/support/after-file.ts"],
     // Long enough for a slow machine under load, short enough that a hang is a failure and not a stuck run.

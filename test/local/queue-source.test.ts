@@ -138,7 +138,7 @@ describe("an SQS event source", () => {
     await expect.poll(() => seen.toSorted(), { timeout: 10_000 }).toEqual(["a", "a", "b", "b"]);
   });
 
-  test("fetches by one poll what as many invocations take as are free, and leaves the others in the queue", async () => {
+  test("fetches by one poll what several invocations take, begins as many as are free, and the others as those end", async () => {
     const sizes: number[] = [];
     let polls = 0;
     let open = () => {};
@@ -161,10 +161,30 @@ describe("an SQS event source", () => {
     consume(handler, 4, 1);
     await expect.poll(() => sizes).toEqual([1, 1, 1, 1]);
     expect(polls).toBe(1);
-    expect((await counted()).visible).toBe(2);
     open();
     await expect.poll(left).toBe(0);
     expect(sizes).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  test("gives back what it has fetched and not begun when it stops", async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    await send("a", "b", "c", "d", "e");
+    consume(
+      async () => {
+        begun += 1;
+        await gate.promise;
+        return { batchItemFailures: [] };
+      },
+      2,
+      1,
+    );
+    await expect.poll(() => begun).toBe(2);
+    await source.stop();
+    expect(await counted()).toEqual({ visible: 3, invisible: 2 });
+    gate.resolve();
+    await expect.poll(left).toBe(3);
+    expect(begun).toBe(2);
   });
 
   test("has no more batches under way than the function serves at once, of ten messages at most", async () => {

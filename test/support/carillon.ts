@@ -81,11 +81,11 @@ export async function carillon({
   roles?: RoleUrls;
 } = {}): Promise<Carillon> {
   const database = await testDatabase("still");
-  const sql = connect({ DATABASE_URL: database.url }, { max: 4 });
+  const sql = connect({ DATABASE_URL: database.socketUrl }, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();
   const queue = memoryQueue(clock, log);
-  const own = roles === undefined ? undefined : await roles(sql, database.url);
+  const own = roles === undefined ? undefined : await roles(sql, database.socketUrl);
   const as = { tick: own?.tick ?? sql, worker: own?.worker ?? sql, api: own?.api ?? sql };
   const edits = { sql: as.api, queue };
 

@@ -11,6 +11,8 @@ export const templates = {
 
 export interface TestDatabase {
   url: string;
+  /** By a socket, which takes a quarter less for each statement; `connect` alone knows it. */
+  socketUrl: string;
   name: string;
   /** Leave it out when a test has failed: the database then stays for a look until the run ends. */
   drop(): Promise<void>;
@@ -21,10 +23,10 @@ export async function testDatabase(of: keyof typeof templates = "migrated"): Pro
   const name = `test_${randomBytes(6).toString("hex")}`;
   const server = await serverConnection();
   await server`create database ${server(name)} template ${server(templates[of])} strategy file_copy`;
-  const url = new URL(inject("postgresUrl"));
-  url.pathname = `/${name}`;
+  const within = (serverUrl: string) => Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
   return {
-    url: url.href,
+    url: within(inject("postgresUrl")),
+    socketUrl: within(inject("postgresSocketUrl")),
     name,
     drop: async () => {
       const sql = await serverConnection();

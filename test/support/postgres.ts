@@ -16,6 +16,7 @@ import { monday } from "./instants.ts";
 declare module "vitest" {
   interface ProvidedContext {
     postgresUrl: string;
+    postgresSocketUrl: string;
   }
 }
 
@@ -58,6 +59,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   }
   project.provide("postgresUrl", server.url);
+  project.provide("postgresSocketUrl", server.socketUrl);
   return teardown;
 }
 

@@ -1,4 +1,5 @@
 import {
+  ChangeMessageVisibilityBatchCommand,
   DeleteMessageBatchCommand,
   type Message,
   ReceiveMessageCommand,
@@ -32,12 +33,13 @@ const pollSeconds = 20;
 /** SQS gives no more to one poll. */
 const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;
-/** So long messages gather after a poll that brought fewer than there was room for: a poll costs the same whether it brings one or ten. */
+/** So long messages gather after a poll that brought fewer than it could: it costs the same whether it brings one or ten. */
 const gatherMs = 20;
 
 /**
- * An event source mapping: one long poll at a time, which asks for as many messages as may begin at once; batch by batch they are handed to the
- * function, and no more batches are under way than it serves. What it does not prove done stays in the queue until its visibility timeout.
+ * An event source mapping: one long poll at a time, and none while as many batches are under way as the function serves. What a poll brings is
+ * handed over batch by batch; what there are no hands for yet waits here, ten messages at most. What is not proven done stays in the queue
+ * until its visibility timeout.
  */
 export function startQueueSource(parts: QueueSourceParts): QueueSource {
   const stopping = new AbortController();
@@ -51,41 +53,54 @@ export function startQueueSource(parts: QueueSourceParts): QueueSource {
 }
 
 async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<void> {
-  const { consumer, clock, log, queue } = parts;
+  const { consumer, clock, log, queue, batchSizeMax } = parts;
   const remove = remover(parts);
   const underWay = new Set<Promise<void>>();
   const stopped = aborted(stopping);
+  let waiting: Message[] = [];
   while (!stopping.aborted) {
-    const free = consumer.concurrency - underWay.size;
-    if (free <= 0) {
+    if (underWay.size >= consumer.concurrency) {
       await Promise.race([...underWay, stopped]);
       continue;
     }
+    if (waiting.length > 0) {
+      const batch: Promise<void> = work(parts, waiting.splice(0, batchSizeMax), remove).finally(() =>
+        underWay.delete(batch),
+      );
+      underWay.add(batch);
+      continue;
+    }
     try {
-      const most = Math.min(free * parts.batchSizeMax, receivedMax);
-      const messages = await receive(parts, most, stopping);
-      for (let from = 0; from < messages.length; from += parts.batchSizeMax) {
-        const some = messages.slice(from, from + parts.batchSizeMax);
-        const batch: Promise<void> = work(parts, some, remove).finally(() => underWay.delete(batch));
-        underWay.add(batch);
-      }
-      if (messages.length > 0 && messages.length < most) await clock.sleep(gatherMs, stopping);
+      waiting = await receive(parts, stopping);
+      if (waiting.length > 0 && waiting.length < receivedMax) await clock.sleep(gatherMs, stopping);
     } catch (error) {
       if (stopping.aborted) return;
       log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
       await clock.sleep(pauseAfterFailureMs, stopping);
     }
   }
+  await giveBack(parts, waiting);
 }
 
-async function receive(
-  { sqs, queue }: QueueSourceParts,
-  most: number,
-  stopping: AbortSignal,
-): Promise<Message[]> {
+/** What nobody has begun is there for the next who asks. */
+async function giveBack({ sqs, queue, log }: QueueSourceParts, messages: readonly Message[]): Promise<void> {
+  if (messages.length === 0) return;
+  const Entries = messages.map(({ ReceiptHandle }, index) => ({
+    Id: String(index),
+    ReceiptHandle,
+    VisibilityTimeout: 0,
+  }));
+  try {
+    await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
+  } catch (error) {
+    log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
+  }
+}
+
+async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal): Promise<Message[]> {
   const command = new ReceiveMessageCommand({
     QueueUrl: queue.url,
-    MaxNumberOfMessages: most,
+    MaxNumberOfMessages: receivedMax,
     WaitTimeSeconds: pollSeconds,
     MessageSystemAttributeNames: ["All"],
     MessageAttributeNames: ["All"],
