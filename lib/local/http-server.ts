@@ -21,13 +21,15 @@ export interface LoopbackServer {
 
 /** More than a query may have, percent-encoded: what is too long is refused by the API, with a problem, and not by the server. */
 const headerBytesMax = 64 * 1024;
+/** Of a connection that rests for five seconds, Node's default, a caller may make use just as it is closed. API Gateway keeps one for longer too. */
+const restMs = 75_000;
 
 /** Listens on the loopback interface only; port 0 takes any free one. */
 export async function listenOnLoopback(
   port: number,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<LoopbackServer> {
-  const server = createServer({ maxHeaderSize: headerBytesMax }, answer);
+  const server = createServer({ maxHeaderSize: headerBytesMax, keepAliveTimeout: restMs }, answer);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(isTaken(error) ? new PortTaken(port) : error));
     server.listen(port, "127.0.0.1", resolve);
