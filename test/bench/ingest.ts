@@ -21,8 +21,15 @@ export const does = "commands → schedules by one worker, handed over and throu
 
 export const options = { schedules: "300000", commands: "10000", runs: "3" };
 
+interface IngestFigures extends Figures {
+  /** Commands a second, by how they came. */
+  rates: Record<string, number>;
+  commands: number;
+  schedules: number;
+}
+
 /** Commands → schedules by one function after the other: as Lambda hands messages over, one command each, and through SQS in messages of a hundred. */
-export async function bench(options: Options, say: Say): Promise<Figures> {
+export async function bench(options: Options, say: Say): Promise<IngestFigures> {
   const schedules = number(options, "schedules");
   const commands = number(options, "commands");
   const runs = number(options, "runs");
@@ -66,12 +73,25 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   say(`commands a second, one worker: ${JSON.stringify(figures)}`);
   return {
     perSecond: figures["putPerSecond"],
-    ...figures,
+    rates: figures,
     commands,
     schedules,
     machine: machine(),
     settings: stack.settings,
   };
+}
+
+export function page({ rates, commands, schedules }: IngestFigures): string {
+  const rate = (name: string) => (rates[`${name}PerSecond`] ?? 0).toLocaleString("en");
+  return `One function drains ${commands.toLocaleString("en")} commands a run, over ${schedules.toLocaleString("en")} schedules.
+
+| commands | a second |
+|---|--:|
+| puts, one a message, as Lambda hands them over | ${rate("put")} |
+| orders that come and ship: puts and deletes of the same keys, one in ten the wrong way round | ${rate("watch")} |
+| puts, a hundred a message, sent and received through SQS | ${rate("throughSqs")} |
+
+The function, Postgres and the SQS emulator share the machine.`;
 }
 
 const target = { queue: "bench" };
