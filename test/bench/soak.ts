@@ -15,13 +15,13 @@ export const does =
 
 export const options = {
   minutes: "5",
-  rate: "300",
-  handlers: "30",
-  soon: "25",
-  creates: "25",
-  edits: "20",
-  deletes: "25",
-  reads: "50",
+  rate: "200",
+  handlers: "20",
+  soon: "6",
+  creates: "6",
+  edits: "5",
+  deletes: "6",
+  reads: "12",
 };
 
 const minutesMin = 2;
