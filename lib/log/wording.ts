@@ -40,6 +40,8 @@ export const wording = {
     "{function} failed on {messages} messages of {queue}, which stay there for now: {error}",
   "local.broken": "the stack cannot go on: {reason}",
   "local.close-failed": "{function} did not close cleanly: {error}",
+  "local.give-back-failed":
+    "{messages} messages of {queue} that nobody has begun come again only after their visibility timeout: {error}",
   "local.invoke-failed": "a function that was invoked failed: {error}",
   "local.poll-failed": "{queue} could not be read: {error}",
   "local.delete-failed": "{messages} messages could not be removed from {queue} and will come again: {error}",

@@ -85,16 +85,18 @@ async function poll(parts: QueueSourceParts, stopping: AbortSignal): Promise<voi
 /** What nobody has begun is there for the next who asks. */
 async function giveBack({ sqs, queue, log }: QueueSourceParts, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return;
-  const Entries = messages.map(({ ReceiptHandle }, index) => ({
-    Id: String(index),
-    ReceiptHandle,
-    VisibilityTimeout: 0,
-  }));
+  const Entries = entriesOf(messages).map((entry) => ({ ...entry, VisibilityTimeout: 0 }));
   try {
     await sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
   } catch (error) {
-    log.warn("local.poll-failed", { queue: queue.name, error: errorText(error) });
+    const failure = { queue: queue.name, messages: messages.length, error: errorText(error) };
+    log.warn("local.give-back-failed", failure);
   }
+}
+
+/** How a request names several messages. */
+function entriesOf(messages: readonly Message[]): { Id: string; ReceiptHandle: string | undefined }[] {
+  return messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
 }
 
 async function receive({ sqs, queue }: QueueSourceParts, stopping: AbortSignal): Promise<Message[]> {
@@ -152,9 +154,8 @@ function remover({ sqs, queue, log }: QueueSourceParts): Remove {
     isSending = true;
     while (waiting.length > 0) {
       const some = waiting.splice(0, receivedMax);
-      const Entries = some.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
       try {
-        await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+        await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries: entriesOf(some) }));
       } catch (error) {
         // They come again, and find their work done.
         log.warn("local.delete-failed", {
