@@ -18,9 +18,9 @@ describe.each([
 
   beforeAll(async () => {
     world = await carillon();
-    await fill(world.sql);
-    if (analyzed) await world.sql`analyze`;
     sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    await fill(sql);
+    if (analyzed) await sql`analyze`;
     await world.clock.setNow(at(minute));
   });
 

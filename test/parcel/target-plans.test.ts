@@ -25,13 +25,13 @@ describe.each([
     await world.sql`update carillon.plan set shard = 0`;
     await world.tick();
     await world.clock.setNow(at(2 * minute));
-    await world.sql`insert into carillon.targets (name, concurrency) select 'handler/other-' || i, 1 from generate_series(1, ${targets}) i`;
-    await world.sql`
+    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    await sql`insert into carillon.targets (name, concurrency) select 'handler/other-' || i, 1 from generate_series(1, ${targets}) i`;
+    await sql`
       insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, turn, turn_at, occurrences, schedule_ids)
       select 0, 'slow', 'infinity', 'infinity', t.id, 'waits', carillon.clock() + (n - 100) * interval '1 ms', array[carillon.clock()], '{1}'
       from carillon.targets t cross join lateral generate_series(1, case t.name when 'handler/a' then ${waiters}::int else 5 end) n`;
-    if (analyzed) await world.sql`analyze`;
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    if (analyzed) await sql`analyze`;
     await sql`set jit = off`;
   });
 

@@ -33,9 +33,9 @@ describe.each([
 
   beforeAll(async () => {
     world = await carillon();
-    await fill(world.sql);
-    if (analyzed) await world.sql`analyze`;
     sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    await fill(sql);
+    if (analyzed) await sql`analyze`;
     await sql`set jit = off`;
   });
 

@@ -13,7 +13,10 @@ interface Counted {
   read: string;
 }
 
-/** What Postgres itself counted while `act` ran over this one connection: no plan is guessed from another one's explanation. */
+/**
+ * What Postgres itself counted while `act` ran over this one connection: no plan is guessed from another one's explanation. Much that is
+ * written before is written over this connection too: another one tells what it did up to ten seconds later, and `act` would be charged.
+ */
 export async function touched(sql: Sql, act: () => Promise<unknown>): Promise<Touched> {
   const [tablesBefore, indexesBefore] = await count(sql);
   await act();
