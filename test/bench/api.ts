@@ -4,6 +4,7 @@ import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";
 import { httpEvent, invocation } from "../api/http-event.ts";
 import { benchStack } from "./bench-stack.ts";
+import { cpuLine, cpuSplit } from "./cpu-split.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
 
@@ -54,8 +55,10 @@ export async function bench(options: Options, say: Say): Promise<ApiFigures> {
       await stack.sql`checkpoint`;
       for (const callers of [[send], [send, ...others]]) {
         const prefix = `batch:${run}:${callers.length}`;
-        for (const [name, rate] of await batches(callers, prefix, number(options, "batches"))) {
+        const measured = { count: number(options, "batches"), postgresPid: stack.postgresPid };
+        for (const { name, rate, cpu } of await batches(callers, prefix, measured)) {
           const figure = `${name}By${callers.length}`;
+          say(`${figure}: ${rate} a second; ${cpu}`);
           figures[figure] = [...(figures[figure] ?? []), rate];
         }
       }
@@ -156,16 +159,27 @@ async function latencies(count: number, act: (n: number) => Promise<unknown>): P
   return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1 - 1 / taken.length) };
 }
 
+interface Measured {
+  name: string;
+  rate: number;
+  cpu: string;
+}
+
 /** The same thousands of schedules made, put again unchanged, changed and deleted, by so many callers at once. */
-async function batches(callers: readonly Send[], prefix: string, count: number): Promise<[string, number][]> {
+async function batches(
+  callers: readonly Send[],
+  prefix: string,
+  { count, postgresPid }: { count: number; postgresPid: number },
+): Promise<Measured[]> {
   const keys = Array.from({ length: count }, (_, batch) =>
     Array.from({ length: 1_000 }, (_, n) => ({ key: `${prefix}:${batch}:${n}`, n: batch * 1_000 + n })),
   );
   const each = async (
     name: string,
     operation: (key: string, n: number) => object,
-  ): Promise<[string, number]> => {
+  ): Promise<Measured> => {
     const startedAt = performance.now();
+    const split = cpuSplit(postgresPid);
     const left = keys.values();
     const call = async (send: Send) => {
       for (const batch of left) {
@@ -175,7 +189,8 @@ async function batches(callers: readonly Send[], prefix: string, count: number):
       }
     };
     await Promise.all(callers.map(call));
-    return [name, perSecond(count * 1_000, performance.now() - startedAt)];
+    const rate = perSecond(count * 1_000, performance.now() - startedAt);
+    return { name, rate, cpu: cpuLine(split.end()) };
   };
   return [
     await each("create", (key, n) => ({ put: { key, ...body(n) } })),
