@@ -5,6 +5,13 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** How long something has taken, and how to wait. A test's stands still. */
+export interface Timing {
+  /** Milliseconds that only rise. */
+  now(): number;
+  sleep: Clock["sleep"];
+}
+
 export const systemClock: Clock = {
   now: () => new Date(),
   sleep: (ms, signal) =>
@@ -19,3 +26,5 @@ export const systemClock: Clock = {
       signal?.addEventListener("abort", done, { once: true });
     }),
 };
+
+export const systemTiming: Timing = { now: () => performance.now(), sleep: systemClock.sleep };

@@ -1,4 +1,5 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { systemTiming } from "../clock.ts";
 import { awsClientSettings } from "../config/aws.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Log } from "../log/log.ts";
@@ -10,5 +11,6 @@ export function parcelQueueFrom(env: Environment, log: Log): ParcelQueue {
     sqs: new SQSClient({ ...awsClientSettings(env, "SQS"), useQueueUrlAsEndpoint: false }),
     urls: { fast: required(env, "FAST_QUEUE_URL"), slow: required(env, "SLOW_QUEUE_URL") },
     log,
+    timing: systemTiming,
   };
 }

@@ -1,4 +1,5 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import type { Timing } from "../clock.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 
@@ -24,19 +25,21 @@ export interface ParcelQueue {
   sqs: SQSClient;
   urls: Readonly<Record<QueueClass, string>>;
   log: Log;
+  /** By it, waits that were told a while ago are shortened. */
+  timing: Timing;
 }
 
 /**
- * A message arrives this long before its parcel is ready, and up to a second more, for its delay is in whole seconds: the worker waits out the
- * rest. Longer would spare more of a cold start; but a worker that waits has no hands for what is ready.
+ * A message may arrive this long after its parcel is ready, and else up to a second before, for its delay is in whole seconds: a worker waits out
+ * the rest, and has no hands for what is ready meanwhile.
  */
-const leadMs = 250;
+export const lateMs = 60;
 const delaySecondsMax = 900;
 export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
 /** The database takes no greater number for an id: asked for one it would fail, and the message would come again. */
 const greatestId = 2n ** 63n - 1n;
-const batchesInFlight = 8;
+export const requestsAtOnceMax = 8;
 
 /** What travels through SQS: the parcel's id and nothing else. `v` is there for the day it changes. */
 export function parcelMessage(id: string): string {
@@ -58,7 +61,7 @@ export function parcelOfMessage(body: string): string | null {
 }
 
 export function delaySeconds(waitMs: number): number {
-  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs - leadMs) / 1_000)));
+  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs + lateMs) / 1_000)));
 }
 
 /**
@@ -72,10 +75,16 @@ export async function sendParcels(queue: ParcelQueue, parcels: readonly Outgoing
   });
   const sent: string[] = [];
   const waiting = batches.values();
+  const toldAt = queue.timing.now();
   const sendNext = async () => {
-    for (const { name, batch } of waiting) sent.push(...(await sendBatch(queue, name, batch)));
+    for (const { name, batch } of waiting) {
+      // Of thousands, the last ones go seconds after their waits were told.
+      const sinceMs = queue.timing.now() - toldAt;
+      const left = batch.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs }));
+      sent.push(...(await sendBatch(queue, name, left)));
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(batchesInFlight, batches.length) }, sendNext));
+  await Promise.all(Array.from({ length: Math.min(requestsAtOnceMax, batches.length) }, sendNext));
   return sent;
 }
 

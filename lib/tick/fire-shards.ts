@@ -7,16 +7,25 @@ import type { Run } from "./run.ts";
 import { fireShardBatch } from "./shard-batch.ts";
 import { inTurn, shardsOf } from "./share.ts";
 
-/** Lanes side by side, each taking shard after shard. */
+/**
+ * Lanes side by side, each taking shard after shard. Ticks are two minutes ahead of what is due: while nothing presses, one lane goes alone, and
+ * leaves the database's other processors to those who claim and settle what is due now.
+ */
 export async function fireShards(run: Run): Promise<void> {
-  const sending = parcelSending(run, run.note, run.now);
+  const sending = parcelSending(run);
   const own = shardsOf(run.settings.share);
   const idle = await passIdle(run, own);
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
+  const lanes: Promise<void>[] = [];
   const lane = async () => {
-    for (const shard of shards) await fireShard(run, shard, sending).catch(run.note);
+    for (const shard of shards) await fireShard(run, shard, sending, press).catch(run.note);
   };
-  await Promise.all(Array.from({ length: run.settings.lanes }, lane));
+  const press = () => {
+    while (lanes.length < run.settings.lanes) lanes.push(lane());
+  };
+  lanes.push(lane());
+  // More may come while the first are awaited.
+  for (const each of lanes) await each;
   await sending.finish();
 }
 
@@ -30,7 +39,7 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
   }
 }
 
-async function fireShard(run: Run, shard: number, sending: ParcelSending): Promise<void> {
+async function fireShard(run: Run, shard: number, sending: ParcelSending, press: () => void): Promise<void> {
   const { sql, settings, total } = run;
   for (let done = false; !done; ) {
     if (run.timeIsUp()) {
@@ -38,6 +47,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending): Promi
       return;
     }
     const batch = await fireShardBatch(sql, shard, settings.batchMax);
+    if (batch.isPressing) press();
     total.batches += 1;
     total.jobs += batch.jobs;
     total.parcels += batch.parcels.length;

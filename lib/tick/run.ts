@@ -17,14 +17,12 @@ export interface TickDeps {
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
   /** What is taken of the SQL inbox; without, it is left alone. */
   acceptance?: Acceptance | undefined;
-  /** Milliseconds that only rise, by which waits that were told a while ago are shortened; a test's stand still. */
-  now?: (() => number) | undefined;
 }
 
 export interface TickSettings {
   /** Plan rows per transaction: larger is faster per row, smaller keeps edits of the shard waiting less. */
   batchMax: number;
-  /** Shards worked on at once, each on a connection of its own. */
+  /** Shards worked on at once where it presses, each on a connection of its own. */
   lanes: number;
   retentionDays: number;
   /** Whether a day of jobs goes only when the archive has it. */

@@ -174,10 +174,7 @@ async function batches(
   const keys = Array.from({ length: count }, (_, batch) =>
     Array.from({ length: 1_000 }, (_, n) => ({ key: `${prefix}:${batch}:${n}`, n: batch * 1_000 + n })),
   );
-  const each = async (
-    name: string,
-    operation: (key: string, n: number) => object,
-  ): Promise<Measured> => {
+  const each = async (name: string, operation: (key: string, n: number) => object): Promise<Measured> => {
     const startedAt = performance.now();
     const split = cpuSplit(postgresPid);
     const left = keys.values();

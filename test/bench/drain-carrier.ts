@@ -49,13 +49,13 @@ export function sqsCarrier(queue: ParcelQueue): Carrier {
 const momentMs = 2;
 
 /** A list in this process, for what it costs without SQS. Delays are none: all that is sent here is due. */
-export function directCarrier({ urls, log }: ParcelQueue): Carrier {
+export function directCarrier({ urls, log, timing }: ParcelQueue): Carrier {
   const waiting: Record<QueueClass, string[]> = { fast: [], slow: [] };
   const sqs = answeringClient((url, bodies) => {
     waiting[url === urls.fast ? "fast" : "slow"].push(...bodies);
   });
   return {
-    queue: { sqs, urls, log },
+    queue: { sqs, urls, log, timing },
     receive: async (name, max) => {
       const bodies = waiting[name].splice(0, max);
       if (bodies.length === 0) await new Promise((resolve) => setTimeout(resolve, momentMs));

@@ -44,6 +44,7 @@ export async function bench(options: Options, say: Say): Promise<LatenessFigures
   const kinds = await latenessOf(stack.sql, between);
   const ledger = await checkLedger(stack.sql, between);
   for (const kind of kinds) say(told(kind));
+  if (cores !== null) say(`cores busy: stack ${cores.stack}, Postgres ${cores.postgres}`);
   const faults = [...faultsOf(kinds, ledger), ...report.failures];
   for (const fault of faults) say(`✗ ${fault}`);
   for (const complaint of stack.complaints()) say(`the stack said: ${complaint}`);

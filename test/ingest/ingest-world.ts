@@ -58,7 +58,7 @@ export async function ingestWorld(): Promise<IngestWorld> {
   const deps: QueueDeps = {
     sql,
     log: world.log,
-    queue: { sqs, urls, log: world.log },
+    queue: { sqs, urls, log: world.log, timing: world.queue.timing },
     acceptance: acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: localRegion }) }),
     prefix: null,
     queues: { url: queues.queueUrl("carillon-ingest"), deadUrl },

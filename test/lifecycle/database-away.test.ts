@@ -53,7 +53,7 @@ afterEach(async () => {
 
 function parcelQueue() {
   const urls = { fast: emulator.queueUrl("carillon-fast"), slow: emulator.queueUrl("carillon-slow") };
-  return { sqs, urls, log: world.log };
+  return { sqs, urls, log: world.log, timing: world.queue.timing };
 }
 
 async function receive(name: string): Promise<Message[]> {

@@ -85,8 +85,7 @@ export async function beatWorld(): Promise<BeatWorld> {
           await world.tick();
           tickAt += minute;
         }
-        // A message comes a second ahead of what is due.
-        const dues = world.queue.messages.map(({ visibleAt }) => visibleAt + second);
+        const dues = world.queue.messages.map(({ visibleAt }) => visibleAt);
         const next = Math.min(tickAt, end, ...dues.filter((each) => each > now));
         if (next > now) await world.clock.setNow(new Date(next));
         await world.work();

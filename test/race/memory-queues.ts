@@ -38,8 +38,10 @@ export function memoryQueues(clock: Clock, visibilityMs: number): MemoryQueues {
       visibleAt: clock.now().getTime() + DelaySeconds * 1_000,
     });
 
+  const timing = { now: () => clock.now().getTime(), sleep: async () => {} };
+
   return {
-    sender: (fate = () => "arrives") => ({ sqs: clientOver(put, fate), urls, log: silentLog }),
+    sender: (fate = () => "arrives") => ({ sqs: clientOver(put, fate), urls, log: silentLog, timing }),
     receive: (max, pick = () => 0) => {
       const now = clock.now().getTime();
       const visible = [...messages].filter(({ visibleAt }) => visibleAt <= now);

@@ -108,11 +108,7 @@ export async function carillon({
     resume: (key, owner) => resumeSchedule(edits, { key, owner, caller: { name: author } }),
     remove: (key) => deleteSchedule(edits, { key, caller: { name: author } }),
     tick: (settings = {}) =>
-      tick(
-        { sql: as.tick, queue, log, now: () => clock.now().getTime(), ...world.more.tick },
-        { ...tickDefaults, ...settings },
-        () => false,
-      ),
+      tick({ sql: as.tick, queue, log, ...world.more.tick }, { ...tickDefaults, ...settings }, () => false),
     work: (timeLeftMs = 60_000) => work(world, as.worker, timeLeftMs),
     outcome: () => done,
     window: null,

@@ -42,6 +42,7 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
     sqs,
     urls,
     log,
+    timing: { now: () => clock.now().getTime(), sleep: async () => {} },
     messages: [],
     requests: [],
     fate: () => "arrives",

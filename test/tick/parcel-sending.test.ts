@@ -22,12 +22,35 @@ const sent = () =>
     entries.map(({ MessageBody = "", DelaySeconds }) => [parcelOfMessage(MessageBody), DelaySeconds]),
   );
 
-const note = (error: unknown) => {
-  throw error;
-};
+const begun = (timeIsUp = () => false) =>
+  parcelSending({
+    ...world,
+    timeIsUp,
+    note: (error) => {
+      throw error;
+    },
+  });
+
+/** A time that goes on by what is slept, and by what each request takes; and when each parcel was sent. */
+function passingTime(from: number, requestMs: number) {
+  let now = from;
+  const sentAt = new Map<string, number>();
+  world.queue.timing = {
+    now: () => now,
+    sleep: async (ms) => {
+      now += ms;
+    },
+  };
+  world.queue.fate = ({ Id = "" }) => {
+    sentAt.set(Id, now);
+    now += requestMs / 10;
+    return "arrives";
+  };
+  return { sentAt, now: () => now, pass: (ms: number) => (now += ms) };
+}
 
 describe("the parcels of a tick", () => {
-  test("of several shards are sent in the order in which they are ready", async () => {
+  test("of several shards are sent in the order in which they are ready, where that is the same moment of a second", async () => {
     for (let n = 0; n < 24; n++)
       await world.put(`k${n}`, { when: `at 2026-03-02T10:30:${String(30 - n).padStart(2, "0")}` });
     await world.clock.setNow(at("10:29:00"));
@@ -39,8 +62,63 @@ describe("the parcels of a tick", () => {
     expect(sent().map(([id]) => id)).toEqual(ready.map(({ id }) => id));
   });
 
+  test("arrive when they are ready, within a tenth of a second, whatever part of a second that is", async () => {
+    const time = passingTime(123_456.7, 5);
+    const sending = begun();
+    const readyAt = new Map<string, number>();
+    for (let n = 1; n <= 200; n++) {
+      const waitMs = 20 * second + ((n * 7_919) % 100_000);
+      readyAt.set(String(n), time.now() + waitMs);
+      sending.add([parcel(n, waitMs)]);
+    }
+    await sending.finish();
+    const late = sent().map(([id, delay]) => {
+      const key = String(id);
+      return (time.sentAt.get(key) ?? 0) + Number(delay) * second - (readyAt.get(key) ?? 0);
+    });
+    expect(late).toHaveLength(200);
+    expect(Math.max(...late)).toBeLessThanOrEqual(100);
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(-100);
+  });
+
+  test("take the tick no time where they are a request's", async () => {
+    const time = passingTime(0, 0);
+    const sending = begun();
+    sending.add(Array.from({ length: 10 }, (_, n) => parcel(n + 1, 30 * second - 137 * n)));
+    await sending.finish();
+    expect(time.now()).toBe(0);
+    expect(sent().map(([, delay]) => delay)).toEqual([28, 28, 29, 29, 29, 29, 29, 29, 29, 30]);
+  });
+
+  test("take the tick a second at most where they are some requests'", async () => {
+    const time = passingTime(0, 0);
+    const sending = begun();
+    sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 30 * second + 7 * n)));
+    await sending.finish();
+    expect(time.now()).toBeLessThanOrEqual(second);
+  });
+
+  test("leave queue and database to others for as long again as it takes to send them", async () => {
+    const time = passingTime(0, 50);
+    const sending = begun();
+    sending.add(Array.from({ length: 800 }, (_, n) => parcel(n + 1, 30 * second + (n % 10))));
+    await sending.finish();
+    // Eighty requests, one by one in this test, at most eighty messages at a time.
+    expect(time.now()).toBeGreaterThan(4 * second + 9 * 0.2 * second - 1);
+    expect(sent()).toHaveLength(800);
+  });
+
+  test("are sent without a rest where the tick has no time left", async () => {
+    const time = passingTime(0, 50);
+    const sending = begun(() => true);
+    sending.add(Array.from({ length: 400 }, (_, n) => parcel(n + 1, 30 * second + 7 * n)));
+    await sending.finish();
+    expect(sent()).toHaveLength(400);
+    expect(time.now()).toBeCloseTo(2 * second);
+  });
+
   test("that are ready soon do not wait for those of other shards", async () => {
-    const sending = parcelSending(world, note, () => 0);
+    const sending = begun();
     sending.add([parcel(1, 60 * second), parcel(2, 5 * second)]);
     sending.add([parcel(3, 20 * second), parcel(4, -second)]);
     await expect.poll(() => sent().length).toBe(2);
@@ -49,16 +127,18 @@ describe("the parcels of a tick", () => {
   });
 
   test("wait as much less as they were kept back", async () => {
-    let now = 0;
-    const sending = parcelSending(world, note, () => now);
+    const time = passingTime(0, 0);
+    const sending = begun();
     sending.add([parcel(1, 60 * second)]);
-    now = 7 * second;
+    time.pass(7 * second);
     await sending.finish();
-    expect(sent()).toEqual([["1", 52]]);
+    const [[, delay] = []] = sent();
+    expect((time.sentAt.get("1") ?? 0) + Number(delay) * second).toBeCloseTo(60 * second, -3);
+    expect(delay).toBeLessThanOrEqual(53);
   });
 
   test("that are ready together keep the order of their priorities", async () => {
-    const sending = parcelSending(world, note, () => 0);
+    const sending = begun();
     // Each row of a statement is told its wait a little later than the one before.
     sending.add([parcel(1, 60_000.04), parcel(2, 60_000.02), parcel(3, 60_000)]);
     await sending.finish();
@@ -66,7 +146,7 @@ describe("the parcels of a tick", () => {
   });
 
   test("are sent before the tick has made all of them where they are many", async () => {
-    const sending = parcelSending(world, note, () => 0);
+    const sending = begun();
     sending.add(Array.from({ length: 4_000 }, (_, n) => parcel(n + 1, 60 * second)));
     await expect.poll(() => sent().length).toBe(4_000);
     await sending.finish();
