@@ -34,8 +34,13 @@ export function rememberedSql(sql: Sql): Sql {
     const memory = mode === undefined ? underWay.getStore() : undefined;
     return memory === undefined ? sql.begin(work, mode) : memory.transaction(sql.begin, work);
   };
+  const beginByReading = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    const memory = underWay.getStore();
+    return memory === undefined ? sql.beginByReading(work) : memory.transaction(sql.beginByReading, work);
+  };
   const own: Record<PropertyKey, unknown> = {
     begin,
+    beginByReading,
     unsafe: (...details: unknown[]) => routed(Reflect.apply(sql.unsafe, sql, details)),
   };
   return new Proxy(sql, {

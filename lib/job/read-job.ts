@@ -60,7 +60,7 @@ type SoughtJob = Pick<JobKey, "scheduleId" | "occurrence"> & Partial<Pick<JobKey
 /** The jobs of these keys, as far as there are any; each is found by its primary key. */
 export async function readJobsAt(tx: Tx, keys: readonly SoughtJob[]): Promise<JobRead[]> {
   if (keys.length === 0) return [];
-  const rows = await tx<JobRow[]>`
+  const rows = await keptPlan(tx<JobRow[]>`
     select ${jobColumns(tx)}
     from unnest(${tx.array(keys.map((key) => key.occurrence))}::timestamptz[], ${keys.map((key) => key.scheduleId)}::bigint[],
       ${keys.map(({ kind = "cadence" }) => kind)}::text[]::carillon.job_kind[], ${keys.map(({ n = 0 }) => n)}::int[])
@@ -69,7 +69,7 @@ export async function readJobsAt(tx: Tx, keys: readonly SoughtJob[]): Promise<Jo
       select * from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n offset 0) j
     join carillon.schedules s on s.id = j.schedule_id
-    left join carillon.parcels p on p.id = j.parcel_id`;
+    left join carillon.parcels p on p.id = j.parcel_id`);
   return rows.map(jobRead);
 }
 

@@ -7,11 +7,11 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Label } from "../schedule/shared-holds.ts";
-import { findPlace, findScheduleById } from "../schedule/stored-schedule.ts";
+import { findPlace, findPlaceOrNewId, findScheduleById, type Place } from "../schedule/stored-schedule.ts";
 import { BeginAnew } from "./begin-anew.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
-import { readStored, type ScheduleRead } from "./read-schedule.ts";
+import { factsOf, readStored, type ScheduleRead } from "./read-schedule.ts";
 
 export interface EditDeps {
   sql: Sql;
@@ -45,13 +45,14 @@ export type Decision =
 
 export interface Created {
   id: string;
+  shard: number;
   parcels: OutgoingParcel[];
   now: Date;
 }
 
 export interface EditSteps {
   /** What to do where the key is free; without it, the schedule must exist. */
-  missing?: (tx: Tx) => Promise<Created>;
+  missing?: (tx: Tx, id: string) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
 }
 
@@ -60,7 +61,7 @@ export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Pr
   let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const done = await deps.sql.begin((tx) => editOnce(tx, wish, steps, labels));
+      const done = await deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, labels));
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
         if ("schedule" in done) return done;
@@ -98,19 +99,27 @@ export async function editOnce(
   steps: EditSteps,
   labels: readonly Label[],
 ): Promise<EditedOnce> {
-  const found = await findPlace(tx, wish.key);
-  if (found === null) {
-    if (steps.missing === undefined) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
-    const { id, parcels, now } = await steps.missing(tx);
-    const { schedule, coming } = await readAfter(tx, id, now);
-    return {
-      change: "created",
-      schedule,
-      parcels: await joinParcels(tx, parcels),
-      changes: { before: [], after: coming },
-    };
-  }
-  const context = await lockForEdit(tx, found, labels);
+  const { missing } = steps;
+  const place = missing === undefined ? await findPlace(tx, wish.key) : await findPlaceOrNewId(tx, wish.key);
+  if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
+  if (!("newId" in place)) return editPlaced(tx, place, wish, steps, labels);
+  if (missing === undefined) throw new Error("An id was taken for a schedule that nobody makes.");
+  const made = await missing(tx, place.newId);
+  const [parcels, { schedule, coming }] = await Promise.all([
+    joinParcels(tx, made.parcels),
+    readAfter(tx, made, made.now),
+  ]);
+  return { change: "created", schedule, parcels, changes: { before: [], after: coming } };
+}
+
+async function editPlaced(
+  tx: Tx,
+  place: Place,
+  wish: EditWish,
+  steps: EditSteps,
+  labels: readonly Label[],
+): Promise<EditedOnce> {
+  const context = await lockForEdit(tx, place, labels);
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
@@ -119,16 +128,19 @@ export async function editOnce(
   const before = await comingOf(tx, current, state.now, changesShown);
   const decision = await steps.decide(tx, context);
   if (decision === null) {
-    const { schedule } = await readAfter(tx, current.id, state.now);
+    const { schedule } = await readAfter(tx, current, state.now);
     return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
   if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
-  const parcels = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller);
-  const { schedule, coming } = await readAfter(tx, current.id, state.now);
+  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller);
+  const [parcels, { schedule, coming }] = await Promise.all([
+    joinParcels(tx, [...(decision.freed ?? []), ...ofEdit]),
+    readAfter(tx, current, state.now),
+  ]);
   return {
     change: "changed",
     schedule,
-    parcels: await joinParcels(tx, [...(decision.freed ?? []), ...parcels]),
+    parcels,
     changes: { before, after: decision.edit.delete === true ? [] : coming },
   };
 }
@@ -137,9 +149,13 @@ export async function editOnce(
 const changesShown = 5;
 
 /** As it stands in this transaction, also one that is deleted; and what is to come of it. */
-async function readAfter(tx: Tx, id: string, now: Date): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
-  const stored = await findScheduleById(tx, id);
-  const [schedule] = stored === null ? [] : await readStored(tx, [stored]);
+async function readAfter(
+  tx: Tx,
+  { id, shard }: { id: string; shard: number },
+  now: Date,
+): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
+  const [stored, facts] = await Promise.all([findScheduleById(tx, id), factsOf(tx, [{ id, shard }])]);
+  const [schedule] = stored === null ? [] : await readStored(tx, [stored], { facts });
   if (stored === null || schedule === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
   return { schedule, coming: await comingOf(tx, stored, now, changesShown) };
 }

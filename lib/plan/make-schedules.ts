@@ -61,31 +61,32 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
     const planned = { id, version: 1, timetable, cadenceId, ...rulesOf(spec.body) };
     return { ...each, held, cadenceId, planned };
   });
-  await insertSchedules(
-    tx,
-    made.map(({ wish, state, spec, cadenceId, held }) => ({
-      id: wish.id,
-      key: wish.key,
-      shard: state.shard,
-      spec,
-      cadenceId,
-      held,
-      author: { ...wish.caller, at: state.now },
-    })),
-  );
-  const parcels: OutgoingParcel[] = [];
+  // Sent ahead of the others, and not waited for alone.
+  const [, ofFree] = await Promise.all([
+    insertSchedules(
+      tx,
+      made.map(({ wish, state, spec, cadenceId, held }) => ({
+        id: wish.id,
+        key: wish.key,
+        shard: state.shard,
+        spec,
+        cadenceId,
+        held,
+        author: { ...wish.caller, at: state.now },
+      })),
+    ),
+    planFromEach(
+      tx,
+      made.filter(({ held }) => held === null),
+    ),
+  ]);
+  const parcels = [...ofFree];
   for (const { wish, state, planned, held, holds } of made) {
     if (held === null) continue;
     await writeHolds(tx, wish.id, { set: holds });
     parcels.push(...(await planAfterHold(tx, state, planned, held)));
   }
-  return [
-    ...parcels,
-    ...(await planFromEach(
-      tx,
-      made.filter(({ held }) => held === null),
-    )),
-  ];
+  return parcels;
 }
 
 async function planAfterHold(

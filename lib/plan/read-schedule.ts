@@ -42,28 +42,36 @@ export interface ScheduleRead {
 export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | null> {
   const stored = await findSchedule(tx, key);
   if (stored === null) return null;
-  const [read] = await readStored(tx, [stored], backlogLookedAt);
+  const [read] = await readStored(tx, [stored], { depth: backlogLookedAt });
   const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, started: true })).items;
   return read === undefined ? null : { ...read, lastJob };
 }
 
-/** `depth`: of how many due occurrences the oldest that waits is told. */
-export async function readStored(
-  tx: Tx,
-  stored: readonly StoredSchedule[],
-  depth = 1,
-): Promise<ScheduleRead[]> {
-  if (stored.length === 0) return [];
-  const ids = stored.map(({ id }) => id);
-  // Sent together, and answered by one round trip.
-  const [{ now, shards }, holds, owed] = await Promise.all([
+/** What is told of schedules beside their rows. */
+type Facts = Awaited<ReturnType<typeof factsOf>>;
+
+/** Sent together, and answered by one round trip. */
+export async function factsOf(tx: Tx, schedules: readonly Pick<StoredSchedule, "id" | "shard">[]) {
+  const ids = schedules.map(({ id }) => id);
+  const [moment, holds, owed] = await Promise.all([
     shardsNow(
       tx,
-      stored.map(({ shard }) => shard),
+      schedules.map(({ shard }) => shard),
     ),
     holdsOf(tx, ids),
     oldestOwed(tx, ids),
   ]);
+  return { ...moment, holds, owed };
+}
+
+/** `depth`: of how many due occurrences the oldest that waits is told. `facts`: where they were read together with the schedules. */
+export async function readStored(
+  tx: Tx,
+  stored: readonly StoredSchedule[],
+  { depth = 1, facts }: { depth?: number; facts?: Facts } = {},
+): Promise<ScheduleRead[]> {
+  if (stored.length === 0) return [];
+  const { now, shards, holds, owed } = facts ?? (await factsOf(tx, stored));
   const probes = stored.map((schedule) =>
     probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard)),
   );

@@ -11,7 +11,7 @@ import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/r
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
-import { newScheduleId, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import type { ScheduleChange, Spec } from "../schedule/write-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import {
   type Created,
@@ -23,7 +23,7 @@ import {
   edit,
 } from "./edit-transaction.ts";
 import { askedWhenNeeded } from "./known.ts";
-import { makeSchedules, prepareSchedule } from "./make-schedules.ts";
+import { makeSchedules, type NewWish, prepareSchedule } from "./make-schedules.ts";
 import { readShard, shardOf } from "./shard.ts";
 
 export interface PutWish extends EditWish {
@@ -40,10 +40,10 @@ export function putSchedule(deps: EditDeps, wish: PutWish): Promise<EditDone> {
 export function putSteps(wish: PutWish): EditSteps {
   const { key, body, caller, ifMatch, ifNoneMatch, countFrom } = wish;
   return {
-    missing: async (tx) => {
+    missing: async (tx, id) => {
       if (ifMatch !== undefined)
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-      return create(tx, key, body, caller, countFrom);
+      return create(tx, { id, key, body, caller, countFrom });
     },
     decide: async (_tx, context) => {
       if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
@@ -61,7 +61,7 @@ export function createSchedule(
     deps,
     { key, caller: wish.caller },
     {
-      missing: (tx) => create(tx, key, wish.body, wish.caller),
+      missing: (tx, id) => create(tx, { id, key, body: wish.body, caller: wish.caller }),
       decide: () => {
         throw new Refusal("conflict", `The schedule ${key} exists already.`, [
           { path: "key", message: "is taken" },
@@ -111,23 +111,15 @@ export const deleteSteps: EditSteps = {
   decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
 };
 
-async function create(
-  tx: Tx,
-  key: string,
-  body: ScheduleBody,
-  caller: Caller,
-  countFrom?: Date,
-): Promise<Created> {
-  const id = await newScheduleId(tx);
-  const shard = shardOf(id);
+async function create(tx: Tx, wish: NewWish): Promise<Created> {
+  const shard = shardOf(wish.id);
   const [, , state] = await Promise.all([
-    lockLabels(tx, labelsOf(body)),
+    lockLabels(tx, labelsOf(wish.body)),
     lockPlanShared(tx, shard),
     readShard(tx, shard),
   ]);
-  const known = askedWhenNeeded(tx, state.now);
-  const prepared = await prepareSchedule(known, state, { id, key, body, caller, countFrom });
-  return { id, parcels: await makeSchedules(tx, [prepared]), now: state.now };
+  const prepared = await prepareSchedule(askedWhenNeeded(tx, state.now), state, wish);
+  return { id: wish.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }
 
 /** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */

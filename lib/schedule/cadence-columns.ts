@@ -2,6 +2,7 @@ import type { Cadence } from "../cadence/cadence.ts";
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 
 /** A calendar in one version, as a schedule refers to it. */
 export interface CalendarRef {
@@ -134,10 +135,11 @@ export async function cadenceIds(
   const rows = tx`
     select t.text, r.* from unnest(${wanted}::text[]) t (text)
     cross join lateral json_to_record(t.text::json) r (expression text, timezone text, dst text, version int, "on" text)`;
-  const find = () => tx<{ text: string; id: number }[]>`
-    select w.text, c.id from (${rows}) w join carillon.cadences c
-      on c.expression = w.expression and c.timezone = w.timezone and c.dst = w.dst
-      and c.calendar_version is not distinct from w.version and c.calendar_on is not distinct from w."on"`;
+  const find = () =>
+    keptPlan(tx<{ text: string; id: number }[]>`
+      select w.text, c.id from (${rows}) w join carillon.cadences c
+        on c.expression = w.expression and c.timezone = w.timezone and c.dst = w.dst
+        and c.calendar_version is not distinct from w.version and c.calendar_on is not distinct from w."on"`);
   const known = new Map((await find()).map(({ text, id }) => [text, id]));
   if (known.size < wanted.length) {
     // In one order, whoever makes them: two that make the same wait for each other at the first.

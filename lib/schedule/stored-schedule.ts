@@ -120,10 +120,25 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
 }
 
 /** No more than what its locks are taken by. */
-export async function findPlace(tx: Tx, key: string): Promise<{ id: string; shard: number } | null> {
-  const [row] = await tx<{ id: string; shard: number }[]>`
+export interface Place {
+  id: string;
+  shard: number;
+}
+
+export async function findPlace(tx: Tx, key: string): Promise<Place | null> {
+  const [row] = await tx<Place[]>`
     select id, shard from carillon.schedules where key = ${key} and deleted_at is null`;
   return row ?? null;
+}
+
+/** The same for who makes a schedule where there is none: it has this id. */
+export async function findPlaceOrNewId(tx: Tx, key: string): Promise<Place | { newId: string }> {
+  const [row] = await tx<{ id: string; shard: number | null }[]>`
+    select coalesce(s.id, nextval('carillon.schedules_id_seq')) as id, s.shard
+    from (select) one left join carillon.schedules s on s.key = ${key} and s.deleted_at is null`;
+  if (row === undefined) throw new Error("A row that is always there was not read.");
+  const { id, shard } = row;
+  return shard === null ? { newId: id } : { id, shard };
 }
 
 /** Those of these keys that there are, without their payloads. */

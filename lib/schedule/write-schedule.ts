@@ -28,12 +28,6 @@ export interface Spec {
   calendar: CalendarRef | null;
 }
 
-export async function newScheduleId(tx: Tx): Promise<string> {
-  const [id] = await newScheduleIds(tx, 1);
-  if (id === undefined) throw new Error("nextval gave nothing.");
-  return id;
-}
-
 export async function newScheduleIds(tx: Tx, count: number): Promise<string[]> {
   if (count === 0) return [];
   const rows = await tx<{ id: string }[]>`

@@ -55,6 +55,8 @@ const gatewayByDefault: Gateway =
 export async function ownApi(
   settings: Environment = {},
   gateway: Gateway = gatewayByDefault,
+  /** By which way the API reaches its database. */
+  wayTo: (databaseUrl: string) => string | Promise<string> = (databaseUrl) => databaseUrl,
 ): Promise<OwnApi> {
   const database = await testDatabase();
   const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
@@ -80,7 +82,7 @@ export async function ownApi(
   const { handler, close } = assemble({
     ...environment,
     ...settings,
-    DATABASE_URL: await loginAsApi(sql, database.url),
+    DATABASE_URL: await wayTo(await loginAsApi(sql, database.url)),
   });
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);

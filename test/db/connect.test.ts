@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { type ConnectOptions, connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { countRoundTrips } from "../support/round-trips.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -84,6 +85,60 @@ describe("a transaction", () => {
     const sql = open();
     const [row] = await sql.begin((tx) => tx`show transaction_read_only`, "read only");
     expect(row).toEqual({ transaction_read_only: "on" });
+  });
+});
+
+describe("a transaction that begins by reading", () => {
+  test("is one, its first statement included", async () => {
+    const sql = open();
+    await sql`create table read_first (n int)`;
+    const outcome = sql.beginByReading(async (tx) => {
+      await tx`insert into read_first values (1)`;
+      await tx`insert into read_first values (2)`;
+      throw new Error("no");
+    });
+    await expect(outcome).rejects.toThrow("no");
+    expect(await sql`select n from read_first`).toEqual([]);
+    await sql.beginByReading((tx) => tx`insert into read_first values (3)`);
+    expect(await sql`select n from read_first`).toEqual([{ n: 3 }]);
+  });
+
+  test("takes a round trip less", async () => {
+    const counted = await countRoundTrips(database.url);
+    const sql = connect({ DATABASE_URL: counted.url });
+    onTestFinished(() => sql.end());
+    const work = async (tx: Tx) => {
+      await tx`select 1`;
+      await tx`select 2`;
+    };
+    await sql.begin(work);
+    counted.taken();
+    await sql.begin(work);
+    expect(counted.taken()).toBe(4);
+    await sql.beginByReading(work);
+    expect(counted.taken()).toBe(3);
+  });
+
+  test("sends nothing behind its first statement where it cannot begin", async () => {
+    const sql = open({ max: 1 });
+    await sql`create table not_begun (n int)`;
+    // In a transaction that has failed, the server refuses to begin one.
+    await sql.unsafe("begin");
+    await expect(sql.unsafe("select 1 / 0")).rejects.toThrow();
+    const seen: unknown[] = [];
+    const outcome = sql.beginByReading(async (tx) => {
+      const both = await Promise.allSettled([tx`select 1`, tx`insert into not_begun values (1)`]);
+      seen.push(...both.map((each) => (each.status === "rejected" ? each.reason : "done")));
+    });
+    const error = await outcome.then(
+      () => "done",
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ code: "25P02" });
+    // The second is told why there is no transaction, and not what the server says of itself.
+    expect(seen[0]).not.toBe(error);
+    expect(seen[1]).toBe(error);
+    expect(await sql`select n from not_begun`).toEqual([]);
   });
 });
 

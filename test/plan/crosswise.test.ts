@@ -43,8 +43,9 @@ test("many batches at once, on the same keys in every order, close no circle", a
     refused.push(...applied.flat().flatMap((each) => (each.change === "refused" ? [each.refusal.kind] : [])));
   }
   await sql.end();
-  // Who meets a key that is just being taken begins anew.
-  expect(failures.filter((state) => state !== "unique_violation")).toEqual([]);
+  // Who meets a key that is just being taken begins anew, and what it had sent behind is refused.
+  const passing = ["unique_violation", "failed_transaction"];
+  expect(failures.filter((state) => !passing.includes(String(state)))).toEqual([]);
   expect(failures.length).toBeGreaterThan(0);
   expect(new Set(refused)).toEqual(new Set(["missing"]));
   const [rows] = await world.sql`select count(*)::int as schedules from carillon.schedules`;
