@@ -155,7 +155,9 @@ describe("a worker", () => {
     await world.store([{ id: 1, every: 60, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(19 * second));
-    const [next] = await world.sql<{ id: string }[]>`select id from carillon.parcels order by pulse_at limit 1`;
+    const [next] = await world.sql<
+      { id: string }[]
+    >`select id from carillon.parcels order by pulse_at limit 1`;
     world.queue.put("fast", parcelMessage(next?.id ?? ""));
     await world.work();
     expect(world.sent).toMatchObject([{ id: `1-${at(20 * second).getTime()}-c0`, sentAt: iso(20 * second) }]);
