@@ -131,24 +131,29 @@ begin
   update carillon.shards s set pulsed_to = to_timestamp(v_last) where s.id = v_shard;
 end $$;
 
--- Reads those who beat at a second of a shard, in the order of (interval, schedule) from behind a place on, at most p_rows of them and p_bytes
--- of what they say: by interval and target how many, the last of them, and their envelopes, one behind the other with U+001F between, which JSON
--- text never holds. p_times: what stands in an envelope between its occurrence and its constant members. A last row without an interval says that
--- there are no more.
+-- Reads those who beat at a second of a shard, in the order of (interval, schedule) from behind a place on, until they are p_rows or say p_bytes:
+-- by some hundreds, of each interval and target how many, the last of them, and their envelopes, one behind the other with U+001F between, which
+-- JSON text never holds. p_times: what stands in an envelope between its occurrence and its constant members. A last row without an interval says
+-- that there are no more.
 create function carillon.read_pulses(p_shard int, p_second bigint, p_targets int[], p_every int, p_schedule bigint, p_times text, p_rows int, p_bytes int)
   returns table (every_s int, target_id int, pulses int, last_schedule bigint, envelopes text)
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
-  -- In the order of the index, whose rows need no sorting.
+  -- In the order of the index, whose rows need no sorting; and targets are told apart by a hash, for which they need none either.
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_sort = off
   as $$
 #variable_conflict use_column
 declare
   v_shard smallint := p_shard;
   v_rows int := p_rows;
   v_bytes bigint := p_bytes;
-  v_taken bigint;
   v_every int;
+  v_from bigint;
+  v_most int := 100;
+  v_wanted int;
+  v_read int;
+  v_size bigint;
   v_group record;
 begin
   for v_every in
@@ -161,34 +166,41 @@ begin
     select i.every_s from intervals i
     where exists (select from carillon.pulses p where p.shard = v_shard and p.every_s = i.every_s and p.offset_s = p_second % i.every_s)
   loop
-    v_taken := 0;
-    for v_group in
-      select s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(s.size) as bytes,
-        string_agg('{"id":"' || s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, chr(31)) as envelopes
-      from (
-        select p.target_id, p.schedule_id, p.lag_s, p.rest, octet_length(p.rest) as size,
-          sum(octet_length(p.rest)) over (order by p.schedule_id rows between unbounded preceding and 1 preceding) as before
-        from carillon.pulses p
-        where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every
-          and p.schedule_id > case when v_every = p_every then p_schedule else 0 end
-          and p.starts_s <= p_second and (p.ends_s is null or p.ends_s > p_second)
-          and (p_targets is null or p.target_id = any(p_targets))
-        order by p.schedule_id limit v_rows
-      ) s
-      where coalesce(s.before, 0) < v_bytes
-      group by s.target_id
+    v_from := case when v_every = p_every then p_schedule else 0 end;
     loop
-      v_rows := v_rows - v_group.pulses;
-      v_taken := v_taken + v_group.bytes;
-      every_s := v_every;
-      target_id := v_group.target_id;
-      pulses := v_group.pulses;
-      last_schedule := v_group.last_schedule;
-      envelopes := v_group.envelopes;
-      return next;
+      v_wanted := least(v_rows, v_most);
+      v_read := 0;
+      v_size := 0;
+      for v_group in
+        select s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
+          string_agg('{"id":"' || s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, chr(31)) as envelopes
+        from (
+          select p.target_id, p.schedule_id, p.lag_s, p.rest
+          from carillon.pulses p
+          where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every and p.schedule_id > v_from
+            and p.starts_s <= p_second and (p.ends_s is null or p.ends_s > p_second)
+            and (p_targets is null or p.target_id = any(p_targets))
+          order by p.schedule_id limit v_wanted
+        ) s
+        group by s.target_id
+      loop
+        v_read := v_read + v_group.pulses;
+        v_size := v_size + v_group.bytes;
+        v_from := greatest(v_from, v_group.last_schedule);
+        every_s := v_every;
+        target_id := v_group.target_id;
+        pulses := v_group.pulses;
+        last_schedule := v_group.last_schedule;
+        envelopes := v_group.envelopes;
+        return next;
+      end loop;
+      v_rows := v_rows - v_read;
+      v_bytes := v_bytes - v_size;
+      if v_rows <= 0 or v_bytes <= 0 then return; end if;
+      exit when v_read < v_wanted;
+      -- So few at once that what they say is still at hand when it is put together, and that they say little more than may be said.
+      v_most := greatest(1, least(250, v_bytes * v_read / v_size));
     end loop;
-    v_bytes := v_bytes - v_taken;
-    if v_rows <= 0 or v_bytes <= 0 then return; end if;
   end loop;
   return query select null::int, null::int, null::int, null::bigint, null::text;
 end $$;

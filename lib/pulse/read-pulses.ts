@@ -14,7 +14,7 @@ export interface PulsePage {
   next: PulsePlace | null;
 }
 
-/** So many are read at once, or as many as say so much: they are in memory while they are sent. */
+/** So many are read at once, or as many as say so much, and some hundreds more: they are in memory while they are sent. */
 const rowsMax = 2_000;
 const bytesMax = 2_000_000;
 
