@@ -150,6 +150,8 @@ declare
   v_bytes bigint := p_bytes;
   v_every int;
   v_from bigint;
+  v_beginning constant text := '{"id":"';
+  v_between constant text := chr(31) || '{"id":"';
   v_most int := 100;
   v_wanted int;
   v_read int;
@@ -173,7 +175,7 @@ begin
       v_size := 0;
       for v_group in
         select s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
-          string_agg('{"id":"' || s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, chr(31)) as envelopes
+          string_agg(s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, v_between) as envelopes
         from (
           select p.target_id, p.schedule_id, p.lag_s, p.rest
           from carillon.pulses p
@@ -191,7 +193,7 @@ begin
         target_id := v_group.target_id;
         pulses := v_group.pulses;
         last_schedule := v_group.last_schedule;
-        envelopes := v_group.envelopes;
+        envelopes := v_beginning || v_group.envelopes;
         return next;
       end loop;
       v_rows := v_rows - v_read;

@@ -270,6 +270,6 @@ export function page(figures: Figures): string {
 | a minute's parcels of all shards made by a tick, and sent | ${n(tickMs.withPulses.database)} ms, and ${n(tickMs.withPulses.all)} ms |
 | the same without any pulse | ${n(tickMs.withoutPulses.all)} ms |
 
-A reader and a worker is a thread with connections of its own, all on one machine with Postgres and the emulator. Reading is bounded by Postgres, which fetches each pulse from where it lies;
+A reader and a worker is a thread of two invocations, each with a connection of its own, all on one machine with Postgres and the emulator. Reading is bounded by Postgres, which fetches each pulse from where it lies;
 handing over by the emulator and by Node, which wraps each body into a request. In AWS a batch is a request to SQS like any other.`;
 }

@@ -31,20 +31,24 @@ const queue = parcelQueueFrom(given.env, silentLog);
 const sqs = new SQSClient({ ...awsClientSettings(given.env, "SQS"), useQueueUrlAsEndpoint: false });
 const sql = connect(given.env, { max: 2 });
 
-async function read(seconds: readonly (readonly [number, number])[]): Promise<number> {
-  let pulses = 0;
-  for (const [shard, second] of seconds) {
-    for (let after: PulsePlace | null | undefined; after !== null; ) {
-      const page = await readPulses(sql, { shard, second, targets: null }, after ?? null, new Date());
-      for (const { envelopes } of page.pulses) pulses += envelopes.length;
-      after = page.next;
-    }
-  }
-  return pulses;
-}
-
 /** Several at once, as Lambda has; each takes ten messages. */
 const invocations = 2;
+
+async function read(seconds: readonly (readonly [number, number])[]): Promise<number> {
+  let pulses = 0;
+  const waiting = seconds.values();
+  const invoke = async () => {
+    for (const [shard, second] of waiting) {
+      for (let after: PulsePlace | null | undefined; after !== null; ) {
+        const page = await readPulses(sql, { shard, second, targets: null }, after ?? null, new Date());
+        for (const { envelopes } of page.pulses) pulses += envelopes.length;
+        after = page.next;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: invocations }, invoke));
+  return pulses;
+}
 
 async function work(): Promise<number> {
   let pulses = 0;
