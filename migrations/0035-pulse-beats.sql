@@ -152,7 +152,7 @@ declare
   v_from bigint;
   v_beginning constant text := '{"id":"';
   v_between constant text := chr(31) || '{"id":"';
-  v_most int := 100;
+  v_most int;
   v_wanted int;
   v_read int;
   v_size bigint;
@@ -169,6 +169,8 @@ begin
     where exists (select from carillon.pulses p where p.shard = v_shard and p.every_s = i.every_s and p.offset_s = p_second % i.every_s)
   loop
     v_from := case when v_every = p_every then p_schedule else 0 end;
+    -- The first of an interval may say more than those of the one before.
+    v_most := 100;
     loop
       v_wanted := least(v_rows, v_most);
       v_read := 0;
@@ -200,7 +202,7 @@ begin
       v_bytes := v_bytes - v_size;
       if v_rows <= 0 or v_bytes <= 0 then return; end if;
       exit when v_read < v_wanted;
-      -- So few at once that what they say is still at hand when it is put together, and that they say little more than may be said.
+      -- So few at once that what they say is still at hand when it is put together; and no more than may be said, if they say as much as these.
       v_most := greatest(1, least(250, v_bytes * v_read / v_size));
     end loop;
   end loop;

@@ -17,7 +17,7 @@ export function remembering<T>(memory: Memory, act: () => Promise<T>): Promise<T
 
 /**
  * The same, but that what belongs to a request with a memory goes through it. The operations know nothing of it: they are made once, over
- * this, and whoever adds one need not think of it, as long as it writes in transactions (`sql.begin`).
+ * this, and whoever adds one need not think of it, as long as it writes in transactions (`sql.begin`, `sql.beginByReading`).
  */
 export function rememberedSql(sql: Sql): Sql {
   const routed = (made: unknown): unknown => {

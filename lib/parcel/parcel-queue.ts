@@ -30,10 +30,10 @@ export interface ParcelQueue {
 }
 
 /**
- * A message may arrive this long after its parcel is ready, and else up to a second before, for its delay is in whole seconds: a worker waits out
- * the rest, and has no hands for what is ready meanwhile.
+ * A message arrives this long before its parcel is ready, and up to a second more, for its delay is in whole seconds: the worker waits out the
+ * rest. Longer would spare more of a cold start; but a worker that waits has no hands for what is ready.
  */
-export const lateMs = 60;
+export const leadMs = 100;
 const delaySecondsMax = 900;
 export const delayMaxMs: number = delaySecondsMax * 1_000;
 const entriesMax = 10;
@@ -61,7 +61,7 @@ export function parcelOfMessage(body: string): string | null {
 }
 
 export function delaySeconds(waitMs: number): number {
-  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs + lateMs) / 1_000)));
+  return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs - leadMs) / 1_000)));
 }
 
 /**

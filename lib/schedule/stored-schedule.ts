@@ -119,12 +119,13 @@ export async function findSchedule(tx: Tx, key: string): Promise<StoredSchedule 
   return row === undefined ? null : stored(row);
 }
 
-/** No more than what its locks are taken by. */
+/** By what a schedule's locks are taken. */
 export interface Place {
   id: string;
   shard: number;
 }
 
+/** No more than that. */
 export async function findPlace(tx: Tx, key: string): Promise<Place | null> {
   const [row] = await tx<Place[]>`
     select id, shard from carillon.schedules where key = ${key} and deleted_at is null`;

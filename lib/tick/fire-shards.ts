@@ -47,7 +47,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       return;
     }
     const batch = await fireShardBatch(sql, shard, settings.batchMax);
-    if (batch.isPressing) press();
+    if (batch.aheadMs < settings.pressingMs) press();
     total.batches += 1;
     total.jobs += batch.jobs;
     total.parcels += batch.parcels.length;

@@ -1,6 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import { lateMs, type OutgoingParcel, type ParcelQueue, requestsAtOnceMax } from "../parcel/parcel-queue.ts";
+import { leadMs, type OutgoingParcel, type ParcelQueue, requestsAtOnceMax } from "../parcel/parcel-queue.ts";
 
 export interface ParcelSending {
   add(parcels: readonly OutgoingParcel[]): void;
@@ -8,48 +8,49 @@ export interface ParcelSending {
   finish(): Promise<void>;
 }
 
-/** What is ready sooner does not wait for what other shards have. */
-const soonMs = 10_000;
-/** So many are kept back at most: they hold up to a million jobs, and a tick that dies leaves them to the sweep. */
-const keptMax = 4_000;
-/** So few are one request, and not worth a second of the tick. */
-const fewMax = 10;
-/** The second is divided into so many moments at which is sent what arrives at the next one of a later second. */
-const momentMs = 50;
-const momentsASecond = 1_000 / momentMs;
-
-/**
- * Sends the parcels of a tick, of all shards together. SQS delays by whole seconds, so a message that is sent at any time arrives up to a second
- * before its parcel is ready, and a worker has its hands full of what it waits for. So each is sent at that moment of a second at which it shall
- * arrive, which takes the tick a second more and the workers most of one less for each.
- */
-export function parcelSending({
-  sql,
-  queue,
-  timeIsUp,
-  note,
-}: {
+export interface SendingDeps {
   sql: Sql;
   queue: ParcelQueue;
   timeIsUp: () => boolean;
   /** A failure while other batches are fired must not stay a rejection that nobody awaits yet. */
   note: (error: unknown) => void;
-}): ParcelSending {
+}
+
+/** What is ready sooner is sent at once. A tick that keeps up makes what is due in two minutes. */
+const soonMs = 60_000;
+/** So many are kept back at most: they hold up to a million jobs, and a tick that dies leaves them to the sweep. */
+const keptMax = 4_000;
+/** So few are one request, and not worth a second of the tick. */
+const fewMax = 10;
+/** The second is divided into so many moments at which is sent what shall arrive at the next one of a later second. */
+const momentMs = 50;
+const momentsASecond = 1_000 / momentMs;
+/** A message shall come so much after its parcel is ready rather than before. */
+const lateMs = 60;
+/** What is kept back has time: between two lots the tick rests as long as one took, and leaves queue and database to others. */
+const restMaxMs = 200;
+/** So long moments are waited for, and rests are taken; what is left then goes as fast as it can. */
+const gentleMs = 5_000;
+/** Ten messages a request. */
+const togetherMax = 10 * requestsAtOnceMax;
+
+/**
+ * Sends the parcels of a tick, of all shards together. SQS delays by whole seconds, so a message that is sent at any time arrives up to a second
+ * before its parcel is ready, and a worker has its hands full of what it waits for. So what is far ahead is sent at that moment of a second at
+ * which it shall arrive: it takes the tick a second more, or some where there is much, and the workers most of one less for each.
+ */
+export function parcelSending(deps: SendingDeps): ParcelSending {
+  const { sql, queue, note } = deps;
   const sending: Promise<void>[] = [];
   let kept: Kept[] = [];
   const send = (parcels: readonly OutgoingParcel[]) => {
     if (parcels.length > 0) sending.push(handOver(sql, queue, parcels).catch(note));
   };
   const sendKept = () => {
-    if (kept.length <= fewMax) {
-      const at = queue.timing.now();
-      send(inOrder(kept).map(({ parcel, readyAt }) => ({ ...parcel, waitMs: readyAt - at })));
-      kept = [];
-      return;
-    }
-    const timed = kept;
+    const own = inOrder(kept);
     kept = [];
-    sending.push(sendAtTheirMoments({ sql, queue, timeIsUp }, timed).catch(note));
+    if (own.length <= fewMax) send(waitingAt(own, queue.timing.now()));
+    else sending.push(sendAtTheirMoments(deps, own).catch(note));
   };
   return {
     add: (parcels) => {
@@ -71,35 +72,32 @@ interface Kept {
   readyAt: number;
 }
 
-/** What is kept back has time: between two lots the tick rests as long as one took, and leaves queue and database to others. */
-const restMaxMs = 200;
-/** Ten messages a request. */
-const togetherMax = 10 * requestsAtOnceMax;
-
-/** Moment by moment, those that are ready first ahead; what a moment has no time for is sent a second later. */
+/** Moment by moment, those that are ready first ahead; what a moment has no time for is sent a second later, or after all others. */
 async function sendAtTheirMoments(
-  { sql, queue, timeIsUp }: { sql: Sql; queue: ParcelQueue; timeIsUp: () => boolean },
+  { sql, queue, timeIsUp }: SendingDeps,
   kept: readonly Kept[],
 ): Promise<void> {
   const { timing } = queue;
-  const pause = async (ms: number) => {
-    if (ms > 0 && !timeIsUp()) await timing.sleep(ms);
-  };
-  const left = Map.groupBy(inOrder(kept), (each) => momentOf(each) % momentsASecond);
-  while (left.size > 0) {
+  const left = Map.groupBy(kept, (each) => momentOf(each) % momentsASecond);
+  const until = timing.now() + gentleMs;
+  const isGentle = () => timing.now() < until && !timeIsUp();
+  while (left.size > 0 && isGentle()) {
     const { moment, waitMs } = nextOf(left.keys(), timing.now());
-    await pause(waitMs);
+    if (waitMs > 0) await timing.sleep(waitMs);
     const own = left.get(moment) ?? [];
     const some = own.splice(0, togetherMax);
     if (own.length === 0) left.delete(moment);
     const now = timing.now();
-    await handOver(
-      sql,
-      queue,
-      some.map(({ parcel, readyAt }) => ({ ...parcel, waitMs: readyAt - now })),
-    );
-    if (left.size > 0) await pause(Math.min(timing.now() - now, restMaxMs));
+    await handOver(sql, queue, waitingAt(some, now - leadMs - lateMs));
+    if (left.size > 0 && isGentle()) await timing.sleep(Math.min(timing.now() - now, restMaxMs));
   }
+  const rest = inOrder([...left.values()].flat());
+  if (rest.length > 0) await handOver(sql, queue, waitingAt(rest, timing.now()));
+}
+
+/** How long each had to wait was told when its batch was made. */
+function waitingAt(kept: readonly Kept[], now: number): OutgoingParcel[] {
+  return kept.map(({ parcel, readyAt }) => ({ ...parcel, waitMs: readyAt - now }));
 }
 
 /** Parcels that are ready together stay in the order of their priorities, in which they came. */
@@ -107,7 +105,7 @@ function inOrder(kept: readonly Kept[]): Kept[] {
   return kept.toSorted((a, b) => momentOf(a) - momentOf(b));
 }
 
-/** When its message shall arrive: in the moment after this one, which is counted from no beginning in particular. */
+/** When its message is sent, some seconds ahead of the moment in which it shall arrive; counted from no beginning in particular. */
 function momentOf({ readyAt }: Kept): number {
   return Math.floor((readyAt + lateMs) / momentMs) - 1;
 }

@@ -24,6 +24,8 @@ export interface TickSettings {
   batchMax: number;
   /** Shards worked on at once where it presses, each on a connection of its own. */
   lanes: number;
+  /** Where less than this is planned, it presses. */
+  pressingMs: number;
   retentionDays: number;
   /** Whether a day of jobs goes only when the archive has it. */
   archives: boolean;

@@ -11,11 +11,9 @@ export interface Batch extends Fired {
   /** True when the shard is planned up to the horizon. */
   done: boolean;
   shard: number;
-  /** When it began, the shard was planned for less than the next minute. */
-  isPressing: boolean;
+  /** When it began, the shard was planned so far ahead. */
+  aheadMs: number;
 }
-
-const pressingMs = 60_000;
 
 /**
  * One batch of one shard. A job is written without asking whether it exists, which costs half as much; where one does, because an edit
@@ -45,8 +43,8 @@ function fireOnce(
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     // Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over.
     const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
-    const isPressing = state.watermarkAt.getTime() < state.now.getTime() + pressingMs;
-    const nothing = { shard, isPressing, jobs: 0, parcels: [], done: true };
+    const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
+    const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true };
     if (isReached(state, horizon)) return nothing;
     const { rows, unfolded, releases, somePassed, done, last } = await lookAhead(
       tx,
@@ -82,7 +80,7 @@ function fireOnce(
       ...fired,
       parcels: [...fired.parcels, ...released.map((parcel) => ({ ...parcel, rated: null }))],
       shard,
-      isPressing,
+      aheadMs,
       done,
     };
   });

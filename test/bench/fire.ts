@@ -84,7 +84,8 @@ export async function fireRuns(
   say: Say,
 ): Promise<FireRun[]> {
   const { sql, queue } = stack;
-  const settings = { ...tickDefaults, lanes, batchMax };
+  // As when it presses.
+  const settings = { ...tickDefaults, lanes, pressingMs: Number.POSITIVE_INFINITY, batchMax };
   await tick({ sql, queue, log: silentLog }, settings, () => false);
   const done: FireRun[] = [];
   for (let run = 1; run <= runs; run++) {

@@ -30,12 +30,12 @@ const marked = async () =>
   (await world.sql`select id from carillon.parcels where offers > 0 order by id`).map(({ id }) => String(id));
 
 describe("a hand-over", () => {
-  test("sends ten to a request, each to its queue, so that it arrives when it is ready, and marks it", async () => {
+  test("sends ten to a request, each to its queue, so that it arrives a second early, and marks it", async () => {
     const parcels = await unsent(35);
     await handOver(world.sql, world.queue, parcels);
     expect(world.queue.requests.map((entries) => entries.length).sort()).toEqual([10, 10, 7, 8].sort());
     expect(world.queue.messages.filter(({ queue }) => queue === "slow")).toHaveLength(7);
-    expect(world.queue.messages.every(({ delaySeconds }) => delaySeconds === 60)).toBe(true);
+    expect(world.queue.messages.every(({ delaySeconds }) => delaySeconds === 59)).toBe(true);
     expect(new Set(world.queue.messages.map(({ body }) => parcelOfMessage(body))).size).toBe(35);
     expect(await world.sql`select distinct offers, offer_at from carillon.parcels`).toEqual([
       { offers: 1, offer_at: at(2 * minute) },
@@ -91,11 +91,11 @@ describe("a hand-over", () => {
 });
 
 describe("a message", () => {
-  test("is delayed by whole seconds, never so that it comes more than 60 ms after its parcel is ready, within what SQS takes", () => {
-    expect([-5_000, 0, 939, 940, 1_939, 1_940, 60_500].map(delaySeconds)).toEqual([0, 0, 0, 1, 1, 2, 60]);
+  test("is delayed by whole seconds, never so that it comes after its parcel is ready, within what SQS takes", () => {
+    expect([-5_000, 0, 999, 1_099, 1_100, 2_099, 60_500].map(delaySeconds)).toEqual([0, 0, 0, 0, 1, 1, 60]);
     expect(delaySeconds(24 * 60 * minute)).toBe(900);
     for (let waitMs = 0; waitMs < 20 * second; waitMs += 137)
-      expect(delaySeconds(waitMs) * 1_000).toBeLessThanOrEqual(Math.max(0, waitMs + 60));
+      expect(delaySeconds(waitMs) * 1_000).toBeLessThanOrEqual(Math.max(0, waitMs - 100));
   });
 
   test("carries a parcel's id and nothing else, and anything else is no message of ours", () => {

@@ -61,7 +61,7 @@ describe("a parcel that nobody claims", () => {
     expect(await sweepOnce()).toBe(0);
     await world.clock.setNow(at(20 * second));
     expect(await sweepOnce()).toBe(1);
-    expect(world.queue.messages).toMatchObject([{ delaySeconds: 40 }]);
+    expect(world.queue.messages).toMatchObject([{ delaySeconds: 39 }]);
   });
 
   test("is not offered twice by two sweeps at once", async () => {

@@ -85,7 +85,8 @@ export async function beatWorld(): Promise<BeatWorld> {
           await world.tick();
           tickAt += minute;
         }
-        const dues = world.queue.messages.map(({ visibleAt }) => visibleAt);
+        // A message comes when it is due, or up to a second ahead.
+        const dues = world.queue.messages.flatMap(({ visibleAt }) => [visibleAt, visibleAt + second]);
         const next = Math.min(tickAt, end, ...dues.filter((each) => each > now));
         if (next > now) await world.clock.setNow(new Date(next));
         await world.work();

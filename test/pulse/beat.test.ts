@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { type BeatWorld, beatWorld } from "./beat-world.ts";
@@ -155,10 +154,6 @@ describe("a worker", () => {
     await world.store([{ id: 1, every: 60, offset: 20 }]);
     await world.tick();
     await world.clock.setNow(at(19 * second));
-    const [next] = await world.sql<
-      { id: string }[]
-    >`select id from carillon.parcels order by pulse_at limit 1`;
-    world.queue.put("fast", parcelMessage(next?.id ?? ""));
     await world.work();
     expect(world.sent).toMatchObject([{ id: `1-${at(20 * second).getTime()}-c0`, sentAt: iso(20 * second) }]);
   });

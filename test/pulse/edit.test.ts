@@ -307,7 +307,7 @@ describe("up to where the ticks have made their parcels", () => {
     await world.put("a", { ...pulse, spread: "0s" });
     const seconds = [10, 20, 30, 40].map((s) => at(s * second).getTime());
     expect(await parcelSeconds()).toEqual(seconds);
-    expect(world.queue.messages.map(({ delaySeconds }) => delaySeconds)).toEqual([10, 20, 30, 40]);
+    expect(world.queue.messages.map(({ delaySeconds }) => delaySeconds)).toEqual([9, 19, 29, 39]);
     // The other shards have theirs apart.
     await world.put("b", { ...pulse, spread: "0s" });
     expect(await parcelSeconds()).toEqual(seconds.flatMap((s) => [s, s]));

@@ -70,7 +70,7 @@ describe("ctx.schedule", () => {
       {},
       edits((schedule) => schedule.put("soon", soon)),
     );
-    expect(world.queue.messages).toMatchObject([{ queue: "slow", delaySeconds: 5 }]);
+    expect(world.queue.messages).toMatchObject([{ queue: "slow", delaySeconds: 4 }]);
     await world.clock.advance(5 * second);
     await world.run();
     expect(await world.jobs("soon")).toMatchObject([{ state: "succeeded" }]);
