@@ -89,32 +89,37 @@ async function transaction<T>(
 ): Promise<T> {
   let over = false;
   let failure: unknown;
-  const route = (statement: Statement) => {
-    if (over) return statement.reject(new Error("The transaction of this statement has already ended."));
+  const send = (statement: Statement) => {
     statement.then(undefined, (error: unknown) => {
       if (sqlState(error) !== "failed_transaction") failure = error;
     });
     borrowed.line.run(statement);
   };
+  // Of work that does several things at once, one may go on after another has failed: behind the rollback it would not be undone.
+  const route = (statement: Statement) => {
+    if (over) statement.reject(new Error("The transaction of this statement has already ended."));
+    else send(statement);
+  };
   const tx = statementsOver(builder, route);
+  const control = statementsOver(builder, send);
 
   try {
-    const begun = tx.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
+    const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
     if (!readsFirst) await begun;
     const result = await work(readsFirst ? statementsOver(builder, besideBegin(begun, route)) : tx);
     // Outside a transaction "commit" is answered as within one.
     await begun;
-    const { command } = await tx.unsafe("commit");
+    over = true;
+    const { command } = await control.unsafe("commit");
     // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
     if (command !== "COMMIT") throw failure ?? new Error(`The transaction ended with ${command}.`);
     borrowed.handBack();
     return result;
   } catch (error) {
-    await rollBack(borrowed, tx);
+    over = true;
+    await rollBack(borrowed, control);
     // Of statements that were sent together the first to be heard may be one that was refused because another had failed.
     throw sqlState(error) === "failed_transaction" ? (failure ?? error) : error;
-  } finally {
-    over = true;
   }
 }
 

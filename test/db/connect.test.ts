@@ -81,6 +81,25 @@ describe("a transaction", () => {
     await expect(late.run()).rejects.toThrow("already ended");
   });
 
+  test("refuses what one part of its work sends after another has failed", async () => {
+    const sql = open();
+    await sql`create table parts (n int)`;
+    const refused: unknown[] = [];
+    const outcome = sql.begin((tx) =>
+      Promise.all([
+        (async () => {
+          await tx`insert into parts values (1)`;
+          await tx`insert into parts values (2)`.catch((error: unknown) => refused.push(error));
+        })(),
+        Promise.reject(new Error("no")),
+      ]),
+    );
+    await expect(outcome).rejects.toThrow("no");
+    await expect.poll(() => refused.length).toBe(1);
+    expect(String(refused[0])).toContain("already ended");
+    expect(await sql`select n from parts`).toEqual([]);
+  });
+
   test("runs in the mode that was asked for", async () => {
     const sql = open();
     const [row] = await sql.begin((tx) => tx`show transaction_read_only`, "read only");
