@@ -1,5 +1,4 @@
-import { connect as connectTcp } from "node:net";
-import { serve } from "./tls-front.ts";
+import { frontOf } from "./postgres-front.ts";
 
 export interface Watched {
   /** The database, as it is reached through the one who listens. */
@@ -10,27 +9,12 @@ export interface Watched {
   prepared(): number;
 }
 
-/** Passes on what is said to this Postgres, and hears which statements are prepared by name: no session tells that of another. */
+/** Hears which statements are prepared by name at this Postgres: no session tells that of another. */
 export async function watchPreparedNames(postgresUrl: string): Promise<Watched> {
   const heard: string[] = [];
-  const behindUrl = new URL(postgresUrl);
-  const port = await serve((socket) => {
-    const behind = connectTcp(Number(behindUrl.port), behindUrl.hostname);
-    behind.on("error", () => socket.destroy());
-    behind.on("close", () => socket.destroy());
-    socket.on("close", () => behind.destroy());
-    const listen = parseListener((name) => heard.push(name));
-    socket.on("data", (bytes) => {
-      listen(bytes);
-      behind.write(bytes);
-    });
-    behind.pipe(socket);
-  });
-  const url = new URL(postgresUrl);
-  url.hostname = "localhost";
-  url.port = String(port);
+  const url = await frontOf(postgresUrl, () => ({ said: parseListener((name) => heard.push(name)) }));
   return {
-    url: url.href,
+    url,
     names: () => heard.filter((name) => name !== ""),
     prepared: () => heard.length,
   };

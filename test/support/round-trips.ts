@@ -1,5 +1,4 @@
-import { connect as connectTcp } from "node:net";
-import { serve } from "./tls-front.ts";
+import { frontOf } from "./postgres-front.ts";
 
 export interface Counted {
   /** The database, as it is reached through the one who counts. */
@@ -8,31 +7,23 @@ export interface Counted {
   taken(): number;
 }
 
-/** Passes on what is said to this Postgres, and counts how often somebody waited for its answer before going on. */
+/** Counts how often somebody waited for an answer of this Postgres before going on. */
 export async function countRoundTrips(postgresUrl: string): Promise<Counted> {
   let taken = 0;
-  const behindUrl = new URL(postgresUrl);
-  const port = await serve((socket) => {
-    const behind = connectTcp(Number(behindUrl.port), behindUrl.hostname);
+  const url = await frontOf(postgresUrl, () => {
     let isAnswered = true;
-    behind.on("error", () => socket.destroy());
-    behind.on("close", () => socket.destroy());
-    socket.on("close", () => behind.destroy());
-    socket.on("data", (bytes) => {
-      if (isAnswered) taken += 1;
-      isAnswered = false;
-      behind.write(bytes);
-    });
-    behind.on("data", (bytes) => {
-      isAnswered = true;
-      socket.write(bytes);
-    });
+    return {
+      said: () => {
+        if (isAnswered) taken += 1;
+        isAnswered = false;
+      },
+      answered: () => {
+        isAnswered = true;
+      },
+    };
   });
-  const url = new URL(postgresUrl);
-  url.hostname = "localhost";
-  url.port = String(port);
   return {
-    url: url.href,
+    url,
     taken: () => {
       const since = taken;
       taken = 0;
