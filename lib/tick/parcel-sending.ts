@@ -30,7 +30,7 @@ const lateMs = 60;
 /** What is kept back has time: between two lots the tick rests as long as one took, and leaves queue and database to others. */
 const restMaxMs = 200;
 /** So long moments are waited for, and rests are taken; what is left then goes as fast as it can. */
-const gentleMs = 5_000;
+const gentleMs = 15_000;
 /** Ten messages a request. */
 const togetherMax = 10 * requestsAtOnceMax;
 
