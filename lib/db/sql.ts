@@ -100,13 +100,12 @@ async function transaction<T>(
     if (over) statement.reject(new Error("The transaction of this statement has already ended."));
     else send(statement);
   };
-  const tx = statementsOver(builder, route);
   const control = statementsOver(builder, send);
 
   try {
     const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
     if (!readsFirst) await begun;
-    const result = await work(readsFirst ? statementsOver(builder, besideBegin(begun, route)) : tx);
+    const result = await work(statementsOver(builder, readsFirst ? besideBegin(begun, route) : route));
     // Outside a transaction "commit" is answered as within one.
     await begun;
     over = true;

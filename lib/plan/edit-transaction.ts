@@ -99,12 +99,14 @@ export async function editOnce(
   steps: EditSteps,
   labels: readonly Label[],
 ): Promise<EditedOnce> {
-  const { missing } = steps;
-  const place = missing === undefined ? await findPlace(tx, wish.key) : await findPlaceOrNewId(tx, wish.key);
-  if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
+  if (steps.missing === undefined) {
+    const place = await findPlace(tx, wish.key);
+    if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
+    return editPlaced(tx, place, wish, steps, labels);
+  }
+  const place = await findPlaceOrNewId(tx, wish.key);
   if (!("newId" in place)) return editPlaced(tx, place, wish, steps, labels);
-  if (missing === undefined) throw new Error("An id was taken for a schedule that nobody makes.");
-  const made = await missing(tx, place.newId);
+  const made = await steps.missing(tx, place.newId);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, made.parcels),
     readAfter(tx, made, made.now),

@@ -3,6 +3,7 @@ import type { SQSRecord } from "aws-lambda";
 import type { Clock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+import { standingTiming } from "../support/standing-timing.ts";
 
 export interface Message {
   id: number;
@@ -38,7 +39,7 @@ export function memoryQueues(clock: Clock, visibilityMs: number): MemoryQueues {
       visibleAt: clock.now().getTime() + DelaySeconds * 1_000,
     });
 
-  const timing = { now: () => clock.now().getTime(), sleep: async () => {} };
+  const timing = standingTiming(clock);
 
   return {
     sender: (fate = () => "arrives") => ({ sqs: clientOver(put, fate), urls, log: silentLog, timing }),

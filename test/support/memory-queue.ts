@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+import { standingTiming } from "./standing-timing.ts";
 
 export interface QueuedMessage {
   id: string;
@@ -42,7 +43,7 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
     sqs,
     urls,
     log,
-    timing: { now: () => clock.now().getTime(), sleep: async () => {} },
+    timing: standingTiming(clock),
     messages: [],
     requests: [],
     fate: () => "arrives",
