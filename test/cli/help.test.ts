@@ -9,6 +9,7 @@ import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;
 let folder: string;
+const before = process.cwd();
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), "carillon-help-"));
@@ -23,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cli.stop();
-  process.chdir(tmpdir());
+  process.chdir(before);
   rmSync(folder, { recursive: true });
 });
 

@@ -6,6 +6,7 @@ import { readShard } from "../../lib/plan/shard.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 let database: TestDatabase;
 let sql: Sql;
@@ -28,10 +29,7 @@ async function whileAnotherMovesTheWatermark<Result>(act: () => Promise<Result>)
   await sql.begin(async (tx) => {
     await lockPlan(tx, shard);
     acting = act();
-    await until("the other one waits for the plan lock", async () => {
-      const waiting = await sql`select from pg_locks where locktype = 'advisory' and not granted`;
-      return waiting.length > 0;
-    });
+    await until("the other one waits for the plan lock", async () => (await waitingLocks(sql)) > 0);
     await tx`update carillon.shards set watermark_at = ${later} where id = ${shard}`;
   });
   if (acting === undefined) throw new Error("Nobody acted.");

@@ -5,6 +5,7 @@ import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { deleteSteps, putSteps } from "../../lib/plan/schedule-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { minute, second } from "../support/instants.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
 
 let world: IngestWorld;
@@ -41,9 +42,7 @@ async function whileEdited(
   });
   await written.promise;
   const waiting = meanwhile();
-  await expect
-    .poll(async () => (await sql`select from pg_locks where not granted`).length, { timeout: 5_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(() => waitingLocks(sql), { timeout: 5_000 }).toBeGreaterThan(0);
   commit.resolve();
   await edited;
   return waiting;

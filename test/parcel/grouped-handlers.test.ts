@@ -7,6 +7,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 let world: Carillon;
 
@@ -167,10 +168,7 @@ describe("a grouped handler", () => {
     await world.sql.begin(async (tx) => {
       await tx`select from carillon.claim_parcel(${a?.parcelId ?? "0"}, ${lease})`;
       other = claimParcel(world.sql, moved?.parcelId ?? "0", lease);
-      await until("the other claim waits for the job", async () => {
-        const waiting = await world.sql`select from pg_locks where not granted`;
-        return waiting.length > 0;
-      });
+      await until("the other claim waits for the job", async () => (await waitingLocks(world.sql)) > 0);
     });
     await other;
     expect(await world.jobs("moved")).toMatchObject([{ parcelId: a?.parcelId }]);

@@ -10,6 +10,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 let world: Carillon;
 
@@ -442,11 +443,7 @@ describe("a claim and the settle before it", () => {
   }
 
   const untilWaiting = (count: number) =>
-    until(`${count} wait for the lane`, async () => {
-      const waiting =
-        await world.sql`select from pg_locks where locktype = 'advisory' and classid = 4 and not granted`;
-      return waiting.length === count;
-    });
+    until(`${count} wait for the lane`, async () => (await waitingLocks(world.sql, 4)) === count);
 
   test("take turns: who comes too early is handed the lane", async () => {
     await dueJobs(2, { overlap: "queue" });

@@ -8,6 +8,7 @@ import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 import { dueOnce, lease, swept } from "./limit-world.ts";
 
 let world: Carillon;
@@ -116,12 +117,7 @@ test("a settle waits for its target before it takes its lane: whoever has the ta
   await own.begin(async (tx) => {
     await lockTarget(tx, parcel.target);
     settling.push(settleParcel(own, claim, [{ kind: "succeeded" }]));
-    await until("the settle waits for its target", async () => {
-      const waiting = await own`
-        select from pg_locks l join pg_database d on d.oid = l.database
-        where d.datname = current_database() and l.locktype = 'advisory' and l.classid = 6 and not l.granted`;
-      return waiting.length === 1;
-    });
+    await until("the settle waits for its target", async () => (await waitingLocks(own, 6)) === 1);
     await tx`set local lock_timeout = '100ms'`;
     await lockLane(tx, parcel.schedule);
   });

@@ -2,6 +2,7 @@ import type { Tx } from "../../lib/db/connect.ts";
 import { closeGate } from "../../lib/db/locks.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 /** What comes of an act that begins while an edit of the schedule is under way, has written what it writes, and commits only then. */
 export async function whileEdited<T>(
@@ -16,12 +17,7 @@ export async function whileEdited<T>(
     await closeGate(tx, schedule.shard);
     await before(tx);
     const settled = Promise.allSettled([act()]);
-    await until("the act waits for the gate", async () => {
-      const waiting =
-        await sql`select from pg_locks where locktype = 'advisory' and classid = 2 and not granted
-        and database = (select oid from pg_database where datname = current_database())`;
-      return waiting.length > 0;
-    });
+    await until("the act waits for the gate", async () => (await waitingLocks(sql, 2)) > 0);
     return { settled };
   });
   const [outcome] = await acting.settled;

@@ -1,11 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { unfold } from "../../lib/plan/instants.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
-
-vi.mock("../../lib/plan/instants.ts", { spy: true });
 
 let world: Carillon;
 
@@ -26,6 +23,20 @@ async function expectEachJobInOneParcel(): Promise<void> {
       select from unnest(p.occurrences, p.schedule_ids) k (o, s) where k.o = j.occurrence and k.s = j.schedule_id)
     where j.state = 'waiting' group by j.occurrence, j.schedule_id, j.parcel_id having array_agg(p.id) <> array[j.parcel_id]`;
   expect(astray).toEqual([]);
+}
+
+/** Loaded anew: the files of a run share their modules, and this one must not be watched in others. */
+async function tickThatTellsHowOftenItUnfolds() {
+  const instants = "../../lib/plan/instants.ts";
+  vi.doMock(instants, { spy: true });
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.doUnmock(instants);
+    vi.resetModules();
+  });
+  const { tick: watchedTick } = await import("../../lib/tick/tick.ts");
+  const { unfold } = await import("../../lib/plan/instants.ts");
+  return { watchedTick, unfold };
 }
 
 describe("what a tick makes", () => {
@@ -81,8 +92,11 @@ describe("what a tick makes", () => {
       await world.put(`cron-${index}`, { when: index % 2 === 0 ? "* * * * *" : "*/2 * * * *" });
     await world.sql`update carillon.schedules set shard = 7`;
     await world.sql`update carillon.plan set shard = 7`;
-    vi.mocked(unfold).mockClear();
-    expect(await world.tick()).toMatchObject({ jobs: 24 * 3 + 24 });
+    const { watchedTick, unfold } = await tickThatTellsHowOftenItUnfolds();
+    const { sql, queue, log } = world;
+    expect(await watchedTick({ sql, queue, log }, tickDefaults, () => false)).toMatchObject({
+      jobs: 24 * 3 + 24,
+    });
     expect(unfold).toHaveBeenCalledTimes(2);
   });
 });

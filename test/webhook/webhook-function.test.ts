@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -148,6 +149,7 @@ test("a proxy in the environment sees nothing", async () => {
 
 test("the bundle holds neither the SDK nor a database", async () => {
   const { metafile } = await build({
+    absWorkingDir: path.join(import.meta.dirname, "..", ".."),
     entryPoints: ["functions/webhook.ts"],
     bundle: true,
     platform: "node",
