@@ -1,6 +1,6 @@
 import { FURTHEST_MS } from "./bounds.ts";
 import { type Cadence, nextAfter } from "./cadence.ts";
-import { readCronFields } from "./cron-fields.ts";
+import { type CronFields, readCronFields } from "./cron-fields.ts";
 import { cronWarnings } from "./cron-warnings.ts";
 import { describeCron } from "./describe-cron.ts";
 import { tooFar, type WhenFault } from "./fault.ts";
@@ -19,8 +19,9 @@ export const nicknames: ReadonlyMap<string, string> = new Map([
 
 export function parseCron(text: string, start: number, context: WhenContext): ParsedWhen | WhenFault {
   const { timezone, now, key } = context;
-  const fields = readCronFields(text.slice(start), start, key);
-  if (!fields.ok) return fields;
+  const read = readCron(text.slice(start), start, key);
+  if (!read.ok) return read;
+  const { fields, words, warnings } = read;
   const cadence: Cadence = { kind: "cron", expression: fields.normal, timezone, ...overrideOf(context) };
   if (fields.years !== null) {
     const next = nextAfter(cadence, before(context));
@@ -32,7 +33,30 @@ export function parseCron(text: string, start: number, context: WhenContext): Pa
     cadence,
     relative: false,
     normal: normalForm(cadence),
-    description: `${describeCron(fields)}, ${timezone}`,
-    warnings: cronWarnings(fields),
+    description: `${words}, ${timezone}`,
+    warnings: [...warnings],
   };
 }
+
+interface ReadCron {
+  ok: true;
+  fields: CronFields;
+  words: string;
+  warnings: readonly string[];
+}
+
+/** Millions of schedules share a few expressions: each is read once, unless an `H` in it goes by the key. */
+function readCron(text: string, start: number, key: string): ReadCron | WhenFault {
+  const known = readByText.get(text);
+  if (known !== undefined) return known;
+  const fields = readCronFields(text, start, key);
+  if (!fields.ok) return fields;
+  const read: ReadCron = { ok: true, fields, words: describeCron(fields), warnings: cronWarnings(fields) };
+  if (/h/i.test(text)) return read;
+  if (readByText.size >= readMax) readByText.clear();
+  readByText.set(text, read);
+  return read;
+}
+
+const readMax = 1_000;
+const readByText = new Map<string, ReadCron>();

@@ -104,14 +104,13 @@ function keyIsRequired(): never {
 function verbOf(input: unknown) {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw notUnderstood([{ path: "", message: `takes an object with one of ${verbs.join(", ")}` }]);
-  const members = new Map<string, unknown>(Object.entries(input));
-  const found = verbs.filter((verb) => members.has(verb));
+  const members: Partial<Record<string, unknown>> = { ...input };
+  const found = verbs.filter((verb) => Object.hasOwn(members, verb));
   const [verb] = found;
   if (verb === undefined || found.length > 1)
     throw notUnderstood([{ path: "", message: `takes one of ${verbs.join(", ")}, and one alone` }]);
-  const value = members.get(verb);
-  members.delete(verb);
-  const shaped = conditionsShape.safeParse(Object.fromEntries(members), { reportInput: true });
+  const { [verb]: value, ...beside } = members;
+  const shaped = conditionsShape.safeParse(beside, { reportInput: true });
   if (!shaped.success) throw notUnderstood(shapeFaults(shaped.error));
   if (shaped.data.ifNoneMatch !== undefined && verb !== "put")
     throw notUnderstood([{ path: "ifNoneMatch", message: "stands beside `put` alone" }]);

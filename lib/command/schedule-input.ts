@@ -73,10 +73,8 @@ export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
 function takeKey(input: unknown): { key: unknown; rest: unknown } {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     return { key: undefined, rest: input };
-  const members = new Map<string, unknown>(Object.entries(input));
-  const key = members.get("key");
-  members.delete("key");
-  return { key, rest: Object.fromEntries(members) };
+  const { key, ...rest }: { key?: unknown } = input;
+  return { key, rest };
 }
 
 /** Names the fault of the key together with those of the body. */

@@ -79,7 +79,9 @@ function writeArray(values: readonly unknown[], write: (value: unknown) => strin
   const elements = values.map((value) => {
     if (value === null || value === undefined) return "NULL";
     if (Array.isArray(value)) return writeArray(value, write);
-    return `"${write(value).replace(/["\\]/g, "\\$&")}"`;
+    const text = write(value);
+    if (typeof value === "number" || typeof value === "boolean" || value instanceof Date) return text;
+    return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, "\\$&")}"` : `"${text}"`;
   });
   return `{${elements.join(",")}}`;
 }

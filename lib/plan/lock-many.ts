@@ -81,8 +81,33 @@ async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[
   return rows.map(({ shard }) => shard);
 }
 
+/**
+ * Whether a patch may change which locks its schedule needs. Where one alone comes to a key and names none of these, what stands is
+ * enough, and need not be read twice.
+ */
+const lockingFields = [
+  "group",
+  "serial",
+  "tags",
+  "target",
+  "overlap",
+] as const satisfies (keyof ScheduleBody)[];
+
+function mayNeedOtherLocks(operations: readonly Operation[]): boolean {
+  return (
+    operations.length > 1 ||
+    operations.some((each) => each.kind === "patch" && lockingFields.some((name) => named(each.patch, name)))
+  );
+}
+
+const named = (patch: unknown, name: string) =>
+  typeof patch === "object" && patch !== null && Object.hasOwn(patch, name);
+
 async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<Map<Operation, ScheduleBody>> {
-  const patched = operations.flatMap(({ kind, key }) => (kind === "patch" ? [key] : []));
+  const ofKeys = [...Map.groupBy(operations, ({ key }) => key).values()];
+  const patched = ofKeys
+    .filter(mayNeedOtherLocks)
+    .flatMap((own) => own.flatMap(({ kind, key }) => (kind === "patch" ? [key] : [])).slice(0, 1));
   const seen = new Map((await findSchedules(tx, patched)).map(({ key, body }) => [key, body]));
   const bodies = new Map<Operation, ScheduleBody>();
   for (const operation of operations) {

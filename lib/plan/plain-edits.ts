@@ -123,8 +123,7 @@ function keepsLanes(
 export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {
   if (edits.length === 0) return [];
   const withJobs = edits.filter(({ current }) => current.body.delivery !== "pulse");
-  for (const ofShard of Map.groupBy(withJobs, ({ state }) => state.shard).values())
-    await withdrawAhead(tx, ofShard);
+  await withdrawAhead(tx, withJobs);
   const specs = edits.map(({ current, edit: { spec } }) => ({
     cadence: spec?.cadence ?? current.cadence,
     calendar: spec === undefined ? current.calendar : spec.calendar,
@@ -200,13 +199,13 @@ async function followLanes(
   return parcels;
 }
 
-/** The jobs that were made ahead: what is due after the cut is planned anew. */
+/** The jobs that were made ahead: what is due after the cut, which is one for all, is planned anew. */
 async function withdrawAhead(tx: Tx, edits: readonly DecidedEdit[]): Promise<void> {
   const [first] = edits;
   if (first === undefined) return;
-  const { now, reachedAt, watermarkAt } = first.state;
-  const upTo = Math.max(reachedAt.getTime(), watermarkAt.getTime());
-  const ahead = edits.map(({ current }) => {
+  const { now } = first.state;
+  const ahead = edits.map(({ current, state: { reachedAt, watermarkAt } }) => {
+    const upTo = Math.max(reachedAt.getTime(), watermarkAt.getTime());
     const timetable = timetableOf(current);
     const [from, to] = [occurrenceDueBy(timetable, now.getTime()), occurrenceDueBy(timetable, upTo)];
     return { scheduleId: current.id, occurrences: occurrencesWithin(current.cadence, from, to) };

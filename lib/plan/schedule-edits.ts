@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { lockPlanShared } from "../db/locks.ts";
@@ -8,6 +7,7 @@ import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/hold
 import type { Json } from "../schedule/json.ts";
 import { patchedSchedule } from "../schedule/merge-patch.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import { sameJson } from "../schedule/same-json.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
@@ -135,13 +135,13 @@ export async function respec(
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;
   const releasing = paused === false && owns;
-  const same = restored === undefined && !counted && isDeepStrictEqual(asStored(wanted), current.body);
+  const same = restored === undefined && !counted && sameJson(wanted, current.body);
   if (same && !holding && !releasing) return null;
   const entered = labelsBesides(labelsOf(body), labelsOf(current.body));
   const unlockedLabels = labelsBesides(entered, locked);
   if (unlockedLabels.length > 0) return { unlockedLabels: entered };
   const ofLabels = holdsOfLabels(holds, labelsOf(body), await known.holdsBinding(entered, current.key));
-  const kept = !counted && hasSameCadence(asStored(wanted), current.body);
+  const kept = !counted && hasSameCadence(wanted, current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
     restored?.spec ??
@@ -174,9 +174,4 @@ export interface Respec {
   restored?: { spec: Spec; detail: Json };
   /** From when relative times count; from the cut where it is left out. */
   countFrom?: Date | undefined;
-}
-
-/** As it would be read back: JSON has no negative zero. */
-function asStored<Body>(body: Body): Body {
-  return JSON.parse(JSON.stringify(body));
 }

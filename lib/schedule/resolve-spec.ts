@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
 import { normalForm } from "../cadence/normal-form.ts";
-import { parseWhen } from "../cadence/parse-when.ts";
+import { mayBeRelative, parseWhen } from "../cadence/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import type { CalendarRef } from "./cadence-columns.ts";
+import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./timetable.ts";
@@ -16,11 +16,12 @@ const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "ds
 export type CadenceBody = Pick<ScheduleBody, (typeof cadenceFields)[number]>;
 
 export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
-  return cadenceFields.every((name) => isDeepStrictEqual(a[name], b[name]));
+  return cadenceFields.every((name) => sameJson(a[name], b[name]));
 }
 
 /** True for what counts from now: putting it again means a new instant. */
 export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): boolean {
+  if (!mayBeRelative(when)) return false;
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
   return parsed.ok && parsed.relative;
 }

@@ -6,6 +6,7 @@ import type { CalendarRef } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
 import type { Json } from "./json.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
+import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { auditWritten, headRow, laneOfRow, versionRow, versionsWritten, wantedRows } from "./version-rows.ts";
@@ -167,7 +168,7 @@ export function asksForElse(
     isDeepStrictEqual(cadence, current.cadence) || (hasSameCadence(body, current.body) && !isRelative(body));
   return !(
     sameWhen &&
-    isDeepStrictEqual(body.target, current.body.target) &&
-    isDeepStrictEqual(body.payload, current.body.payload)
+    sameJson(body.target, current.body.target) &&
+    sameJson(body.payload, current.body.payload)
   );
 }
