@@ -28,6 +28,8 @@ export interface FireParams {
   /** What the rows themselves cannot tell: whoever has looked leaves out of the statement what is not there. */
   somePassed?: boolean;
   someExist?: boolean;
+  /** From when the waits of parcels are counted; from when the statement tells them where it is left out, for who sends them at once. */
+  waitsFrom?: Date;
   /** One or a few rows: to plan the statement for them takes several times as long as to run it, so that a kept plan for any will do. */
   few?: boolean;
 }
@@ -37,10 +39,19 @@ export interface FireParams {
  * the schedule it changed. A row counts only while its version is the schedule's and no hold stands. `offset 0` keeps
  * the planner from turning the look-up by id into a join over all schedules.
  */
-export async function fire(
-  tx: Tx,
-  { source, shard, now, nearUntil, unfolded, somePassed = true, someExist = true, few = false }: FireParams,
-): Promise<Fired> {
+export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
+  const {
+    source,
+    shard,
+    now,
+    nearUntil,
+    unfolded,
+    somePassed = true,
+    someExist = true,
+    few = false,
+  } = params;
+  const waitsFrom =
+    params.waitsFrom === undefined ? tx`carillon.clock()` : tx`${params.waitsFrom}::timestamptz`;
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it; and
   // high enough for it to remember schedules that it will not meet again.
@@ -92,7 +103,7 @@ export async function fire(
     ${owedLater(tx, shard, now, unfolded)}
     ${somePassed ? passedNoted(tx, shard, now, ofOwn) : tx``}
     select (select count(*)::int from inserted_jobs) as jobs,
-      p.id, p.queue, p.rated, (extract(epoch from p.ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+      p.id, p.queue, p.rated, (extract(epoch from p.ready_at - ${waitsFrom}) * 1000)::float8 as "waitMs"
     from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`);
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;

@@ -46,7 +46,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       total.finished = false;
       return;
     }
-    const batch = await fireShardBatch(sql, shard, settings.batchMax);
+    const batch = await fireShardBatch(sql, shard, settings.batchMax, run.queue.timing);
     if (batch.aheadMs < settings.pressingMs) press();
     total.batches += 1;
     total.jobs += batch.jobs;

@@ -1,3 +1,4 @@
+import type { Timing } from "../clock.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
 import { sqlState } from "../db/sql-state.ts";
@@ -19,13 +20,39 @@ export interface Batch extends Fired {
  * One batch of one shard. A job is written without asking whether it exists, which costs half as much; where one does, because an edit
  * planned its occurrence again, the whole batch is done anew with the question.
  */
-export async function fireShardBatch(sql: Sql, shard: number, batchMax: number): Promise<Batch> {
+export async function fireShardBatch(
+  sql: Sql,
+  shard: number,
+  batchMax: number,
+  timing: Timing,
+): Promise<Batch> {
   try {
-    return await fireOnce(sql, shard, batchMax, { someExist: false });
+    return await fireTimed(sql, shard, timing, { batchMax, someExist: false });
   } catch (error) {
     if (sqlState(error) !== "unique_violation") throw error;
-    return fireOnce(sql, shard, batchMax, { someExist: true });
+    return fireTimed(sql, shard, timing, { batchMax, someExist: true });
   }
+}
+
+/**
+ * A batch of thousands is written and committed for half a second and more after the waits of its parcels could have been told: they are
+ * counted from when the shard was read, less what has passed since.
+ */
+async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWish): Promise<Batch> {
+  let readAt = timing.now();
+  const batch = await fireOnce(sql, shard, wish, () => {
+    readAt = timing.now();
+  });
+  const sinceMs = timing.now() - readAt;
+  return {
+    ...batch,
+    parcels: batch.parcels.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs })),
+  };
+}
+
+interface BatchWish {
+  batchMax: number;
+  someExist: boolean;
 }
 
 /**
@@ -36,11 +63,13 @@ export async function fireShardBatch(sql: Sql, shard: number, batchMax: number):
 function fireOnce(
   sql: Sql,
   shard: number,
-  batchMax: number,
-  { someExist }: { someExist: boolean },
+  { batchMax, someExist }: BatchWish,
+  /** Called as soon as the clock has been read with the shard. */
+  onRead: () => void,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
+    onRead();
     // Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over.
     const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
@@ -73,6 +102,7 @@ function fireOnce(
         unfolded,
         somePassed,
         someExist,
+        waitsFrom: state.now,
       }),
       raiseWatermark(tx, shard, last, horizon),
     ]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemTiming } from "../../lib/clock.ts";
 import { connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { closeGate, lockPlan, lockPlanShared } from "../../lib/db/locks.ts";
 import { lockForEdit } from "../../lib/plan/edit.ts";
@@ -55,7 +56,7 @@ test("an edit reads where its shard stands after it has the plan lock, not befor
 
 test("a tick reads where its shard stands after it has the plan lock, not before", async () => {
   await reset();
-  const batch = await whileAnotherMovesTheWatermark(() => fireShardBatch(sql, shard, 10));
+  const batch = await whileAnotherMovesTheWatermark(() => fireShardBatch(sql, shard, 10, systemTiming));
   expect(batch).toMatchObject({ jobs: 0, done: true });
   expect(await watermark()).toEqual(later);
 });

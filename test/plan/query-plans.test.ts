@@ -74,7 +74,7 @@ describe.each([
 
   test("a batch of the tick reads its own plan rows and looks up their schedules", async () => {
     const of = await touched(sql, async () => {
-      const batch = await fireShardBatch(sql, 0, 5_000);
+      const batch = await fireShardBatch(sql, 0, 5_000, world.queue.timing);
       expect(batch.jobs).toBe(1_000);
     });
     expectProbesOnly(of, 4_000);

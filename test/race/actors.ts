@@ -66,7 +66,7 @@ export async function ticker(world: World, sql: Sql): Promise<void> {
   const { dice, queues, shards, state, counts } = world;
   const queue = queues.sender(() => fate(world));
   const batch = async () => {
-    const fired = await fireShardBatch(sql, dice.pick(shards), dice.between(1, 12));
+    const fired = await fireShardBatch(sql, dice.pick(shards), dice.between(1, 12), queue.timing);
     if (state.faults && dice.chance(0.1)) throw new Died("before the send");
     await handOver(sql, queue, fired.parcels);
   };

@@ -26,7 +26,7 @@ test.each([1, 2])(
     for (let step = 0; step < steps; step++) {
       const lot = dice.between(1, 100);
       if (lot <= 45) await unlessRefused(dice.pick(minds).change());
-      else if (lot <= 70) await fireShardBatch(sql, 1, dice.between(1, 4));
+      else if (lot <= 70) await fireShardBatch(sql, 1, dice.between(1, 4), queue.timing);
       else if (lot <= 73) await world.tick();
       else
         await clock.advance(

@@ -73,7 +73,7 @@ export async function stage(): Promise<Stage> {
   const key = "staged";
   const ordinary = open();
   const batch = async (sql: Sql, batchMax = 100) => {
-    const fired = await fireShardBatch(sql, shard, batchMax);
+    const fired = await fireShardBatch(sql, shard, batchMax, queue.timing);
     await handOver(sql, queue, fired.parcels);
   };
 
@@ -111,7 +111,7 @@ export async function stage(): Promise<Stage> {
       while (clock.now().getTime() < until) {
         for (let full = true; full; ) {
           await staged.pass();
-          const fired = await fireShardBatch(ordinary, shard, 100);
+          const fired = await fireShardBatch(ordinary, shard, 100, queue.timing);
           await handOver(ordinary, queue, fired.parcels);
           full = !fired.done;
         }

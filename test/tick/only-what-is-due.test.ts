@@ -67,7 +67,10 @@ test("a batch looks at as many pages among fifty times as many schedules", async
     await makeDue(at(now + minute), due);
     looked.push(
       await pagesDuring(async () => {
-        expect(await fireShardBatch(sql, 0, 5_000)).toMatchObject({ jobs: due, done: true });
+        expect(await fireShardBatch(sql, 0, 5_000, world.queue.timing)).toMatchObject({
+          jobs: due,
+          done: true,
+        });
       }),
     );
   }
@@ -88,11 +91,11 @@ test("a job that exists already stays as it is, and keeps no other from being ma
     select ${when}, min(schedule_id), ${when}, 1, 'skipped', 'missed', ${at(0)} from carillon.plan where due_at = ${when}
     returning schedule_id as id`;
   const planned = await sql`select distinct schedule_id as id from carillon.plan where due_at = ${when}`;
-  await fireShardBatch(sql, 0, 5_000);
+  await fireShardBatch(sql, 0, 5_000, world.queue.timing);
   const jobs = await sql<{ id: string; state: string }[]>`
     select schedule_id as id, state from carillon.jobs where occurrence = ${when} order by schedule_id`;
   expect(jobs).toHaveLength(planned.length);
   expect(jobs.filter(({ state }) => state === "skipped").map(({ id }) => id)).toEqual([first?.id]);
   expect(jobs.filter(({ state }) => state === "waiting")).toHaveLength(planned.length - 1);
-  expect(await fireShardBatch(sql, 0, 5_000)).toMatchObject({ jobs: 0, done: true });
+  expect(await fireShardBatch(sql, 0, 5_000, world.queue.timing)).toMatchObject({ jobs: 0, done: true });
 });

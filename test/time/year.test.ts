@@ -98,7 +98,7 @@ test("each day of a year has the jobs that the clocks on the wall call for, none
 
 async function fireOneShard(): Promise<void> {
   for (let done = false; !done; ) {
-    const fired = await fireShardBatch(world.sql, ownShare.share, 100);
+    const fired = await fireShardBatch(world.sql, ownShare.share, 100, world.queue.timing);
     await handOver(world.sql, world.queue, fired.parcels);
     done = fired.done;
   }

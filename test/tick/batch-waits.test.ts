@@ -1,0 +1,23 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+test("a batch tells how long its parcels have to wait once it is committed, however long that took", async () => {
+  await world.put("soon", { when: "in 4m" });
+  const [stored] = await world.sql<{ shard: number }[]>`select shard from carillon.schedules`;
+  await world.clock.advance(2 * minute);
+  let at = 0;
+  // From look to look 700 ms go by: before the shard has been read, and from then to the end.
+  const timing = { now: () => (at += 700), sleep: async () => {} };
+  const { parcels } = await fireShardBatch(world.sql, stored?.shard ?? -1, 100, timing);
+  expect(parcels).toMatchObject([{ waitMs: 2 * minute - 0.7 * second }]);
+});
