@@ -3,9 +3,9 @@ import { textList, textOrToken, wholeNumber } from "./shapes.ts";
 
 /** How much is done at once. */
 export const workSettings = {
-  /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. */
+  /** How many workers at most deliver to queues and event buses at once; each may hold two database connections. A job that is put some seconds before it is due keeps one waiting for up to a second. */
   fastConcurrency: wholeNumber(2, 1_000).default(4),
-  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold four database connections, two of them for handlers' transactions. */
+  /** How many workers at most run handlers, invoke functions and send webhooks at once; each may hold four database connections, two of them for handlers' transactions. A job that is put some seconds before it is due keeps one waiting for up to a second. */
   slowConcurrency: wholeNumber(2, 1_000).default(10),
   /** How many invocations at most drain the queue of commands at once; each may hold two database connections. */
   ingestConcurrency: wholeNumber(2, 1_000).default(2),
