@@ -33,18 +33,20 @@ export async function dayToArchive(sql: Sql, retentionDays: number): Promise<str
 }
 
 /**
- * Takes a day on, where nobody has it; null where somebody does. It goes on where the one before has stopped, but from the beginning where
+ * Takes a day on, where nobody has it; null where somebody does, or has brought it into the archive since it was looked for. It goes on where the one before has stopped, but from the beginning where
  * somebody has written to the day since: what has been archived of it is no longer what it is.
  */
 export async function takeDay(sql: Sql, day: string): Promise<DayProgress | null> {
   await sql`insert into carillon.archived_days (day) values (${day}::text::date) on conflict do nothing`;
   const [row] = await sql<ProgressRow[]>`
     with begun as (
-      select a.day, a.begun_at is null or a.archived_at is not null or exists (
-        select from carillon.stirred_days s where s.day = a.day and s.on_day >= (a.begun_at at time zone 'UTC')::date) as anew
-      from carillon.archived_days a
+      select a.day, a.begun_at is null or s.stirred as anew
+      from carillon.archived_days a cross join lateral (
+        select exists (
+          select from carillon.stirred_days s where s.day = a.day and s.on_day >= (a.begun_at at time zone 'UTC')::date) as stirred) s
       where a.day = ${day}::text::date and (a.lease_until is null or a.lease_until <= carillon.clock())
-      for update
+        and (a.archived_at is null or s.stirred)
+      for update of a
     )
     update carillon.archived_days a set fence = a.fence + 1, lease_until = carillon.clock() + ${leaseMinutes} * interval '1 minute', archived_at = null,
       parts_max = greatest(a.parts_max, a.parts), begun_at = case when b.anew then carillon.clock() else a.begun_at end,

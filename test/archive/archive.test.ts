@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { assemble } from "../../functions/archive.ts";
 import { archiveDays } from "../../lib/archive/archive-days.ts";
 import { type ArchiveStore, s3Store } from "../../lib/archive/archive-store.ts";
+import { dayToArchive, takeDay } from "../../lib/archive/archived-day.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { retryJob } from "../../lib/plan/retry-jobs.ts";
 import { dropDays } from "../../lib/retention/drop-days.ts";
@@ -230,6 +231,14 @@ describe("a day that goes", () => {
     expect(both.flat().filter((each) => each === monday)).toHaveLength(1);
     expect(new Set((await linesOf(monday)).map(({ id }) => id)).size).toBe(jobsOfMonday);
     expect(await linesOf(monday)).toHaveLength(jobsOfMonday);
+  });
+
+  test("is not begun again by one who looked for it before another had brought it in", async () => {
+    await mondayAnd(3);
+    const seen = (await dayToArchive(archivist, retentionDays)) ?? "none";
+    expect(await archive()).toEqual(expect.arrayContaining([seen, monday]));
+    expect(await takeDay(archivist, seen)).toBeNull();
+    expect(await takeDay(archivist, monday)).toBeNull();
   });
 
   test("is archived anew, and dropped only then, where a dead job of it was tried again meanwhile", async () => {
