@@ -70,7 +70,7 @@ export async function lockMany(
   if (stored.length < found.length) return null;
   if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
   if (!(await lockReplaced(tx, operations, stored))) return null;
-  await lockLanesToPass(tx, [...bodies.values()], stored);
+  await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);
   const standing = new Map(stored.map((schedule) => [schedule.key, schedule]));
   return { standing, states, newIds, labels, bodies };
 }
@@ -119,6 +119,17 @@ async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<M
     seen.set(operation.key, body);
   }
   return bodies;
+}
+
+/** Of patches that were not looked at before: what locks they need, what stands tells. */
+function keptBodies(
+  operations: readonly Operation[],
+  bodies: ReadonlyMap<Operation, ScheduleBody>,
+  stored: readonly StoredSchedule[],
+): ScheduleBody[] {
+  const patched = operations.filter((each) => each.kind === "patch" && !bodies.has(each));
+  const keys = new Set(patched.map(({ key }) => key));
+  return stored.flatMap(({ key, body }) => (keys.has(key) ? [body] : []));
 }
 
 /** Why it cannot be patched so is told when it is decided. */
