@@ -6,6 +6,7 @@ import { assemble as assembleWebhook } from "../../functions/webhook.ts";
 import { assemble as assembleWorker } from "../../functions/worker.ts";
 import type { Clock } from "../clock.ts";
 import type { Environment } from "../config/environment.ts";
+import { functionConnections } from "../config/function-connections.ts";
 import {
   ingestReceivesMax,
   ingestRetentionDays,
@@ -40,11 +41,19 @@ export const ingestQueue: QueueSpec = {
 };
 
 /**
- * More than by default in AWS, for they cost nothing here. A message that an edit sends comes up to a second before its parcel is ready, and
- * holds its worker for so long: 50 schedules a second that are put seconds before they are due keep thirty workers waiting.
+ * Environments of each function. Workers are more than by default in AWS, for they cost nothing here. A message that an edit sends comes up to
+ * a second before its parcel is ready, and holds its worker for so long: 50 schedules a second that are put seconds before they are due keep
+ * thirty workers waiting.
  */
-const fastConcurrency = 10;
-const slowConcurrency = 20;
+const concurrency = { api: 10, tick: 2, fast: 10, slow: 20, ingest: 2 };
+
+/** So many database connections all of them may hold at once. */
+export const localConnectionsMax =
+  concurrency.api * functionConnections.api +
+  concurrency.tick * functionConnections.tick +
+  concurrency.fast * functionConnections.worker +
+  concurrency.slow * (functionConnections.worker + functionConnections.handlers) +
+  concurrency.ingest * functionConnections.ingest;
 
 function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
   return {
@@ -104,7 +113,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         assemble: assembleApi,
         env: { ...as("api"), ...webhookAllow, API_CORS_ORIGINS: parts.corsOrigins },
         timeoutMs: seconds(limits.api),
-        concurrency: 10,
+        concurrency: concurrency.api,
       },
       parts,
     ),
@@ -114,7 +123,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         assemble: assembleTick,
         env: { ...as("tick"), ...webhookAllow },
         timeoutMs: seconds(limits.tick),
-        concurrency: 2,
+        concurrency: concurrency.tick,
       },
       parts,
     ),
@@ -124,7 +133,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         assemble: assembleWorker,
         env: as("worker"),
         timeoutMs: seconds(limits.fastWorker),
-        concurrency: fastConcurrency,
+        concurrency: concurrency.fast,
       },
       parts,
     ),
@@ -135,10 +144,10 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
         env: {
           ...as("handler"),
           WEBHOOK_FUNCTION: webhookFunctionName,
-          TARGET_WINDOW: String(targetWindow(slowConcurrency)),
+          TARGET_WINDOW: String(targetWindow(concurrency.slow)),
         },
         timeoutMs: seconds(limits.slowWorker),
-        concurrency: slowConcurrency,
+        concurrency: concurrency.slow,
       },
       parts,
     ),
@@ -153,7 +162,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
           INGEST_DEAD_QUEUE_URL: parts.queueUrl(ingestDeadName),
         },
         timeoutMs: seconds(limits.ingest),
-        concurrency: 2,
+        concurrency: concurrency.ingest,
       },
       parts,
     ),

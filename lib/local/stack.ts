@@ -17,6 +17,7 @@ import {
   ingestQueue,
   jobQueues,
   type LocalFunctions,
+  localConnectionsMax,
   localFunctions,
   localWebhook,
   webhookFunctionName,
@@ -101,6 +102,9 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
   }
 }
 
+/** For migrations, and for whoever looks into the database beside the functions. */
+const othersConnectionsMax = 20;
+
 async function startDatabase(
   { settings, clock, log }: StackParts,
   dataDir: string,
@@ -110,7 +114,13 @@ async function startDatabase(
   if (settings.databaseUrl !== undefined) {
     return { urls: await prepareGiven(settings.databaseUrl, token, log), broken: new Promise(() => {}) };
   }
-  const server = await startPostgres({ dataDir, clock, log });
+  const connections = localConnectionsMax + othersConnectionsMax;
+  const server = await startPostgres({
+    dataDir,
+    clock,
+    log,
+    settings: { max_connections: String(connections) },
+  });
   let stopping = false;
   started.defer(() => {
     stopping = true;

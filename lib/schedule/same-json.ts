@@ -1,6 +1,6 @@
 /**
  * Whether two values are the same once they are JSON: a member that is undefined is none, and JSON knows no negative zero. Without writing
- * and reading either, which costs a batch of a thousand more than all else that it decides.
+ * and reading either, which took a tenth of the time of a batch of edits.
  */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
