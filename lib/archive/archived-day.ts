@@ -33,8 +33,9 @@ export async function dayToArchive(sql: Sql, retentionDays: number): Promise<str
 }
 
 /**
- * Takes a day on, where nobody has it; null where somebody does, or has brought it into the archive since it was looked for. It goes on where the one before has stopped, but from the beginning where
- * somebody has written to the day since: what has been archived of it is no longer what it is.
+ * Takes a day on, where nobody has it; null where somebody does, or has brought it into the archive since it was looked for. It goes on
+ * where the one before has stopped, but from the beginning where somebody has written to the day since: what has been archived of it is
+ * no longer what it is.
  */
 export async function takeDay(sql: Sql, day: string): Promise<DayProgress | null> {
   await sql`insert into carillon.archived_days (day) values (${day}::text::date) on conflict do nothing`;

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { systemTiming } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
@@ -12,6 +11,7 @@ import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+import { restless } from "./restless.ts";
 
 /** Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. */
 const durable = {
@@ -72,8 +72,7 @@ export async function benchStack(
     FAST_QUEUE_URL: queues.queueUrl("bench-fast"),
     SLOW_QUEUE_URL: queues.queueUrl("bench-slow"),
   };
-  // What a tick can do is measured, and not how long it chooses to wait.
-  const queue = { ...parcelQueueFrom(env, silentLog), timing: { ...systemTiming, sleep: async () => {} } };
+  const queue = { ...parcelQueueFrom(env, silentLog), timing: restless };
   return {
     sql,
     queue,

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { systemTiming } from "../../lib/clock.ts";
 import { connect } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { restless } from "./restless.ts";
 
 /** A tick in a process of its own, as a Lambda environment is one: with one lane, so that several of them are what is measured. */
 export const askedTick = z.strictObject({
@@ -24,11 +24,7 @@ if (process.send !== undefined) serve(process.send.bind(process));
 
 function serve(answer: (done: z.infer<typeof doneTick>) => unknown): void {
   const sql = connect(process.env, { max: 2, applicationName: tickApplication });
-  // What a tick can do is measured, and not how long it chooses to wait.
-  const queue = {
-    ...parcelQueueFrom(process.env, silentLog),
-    timing: { ...systemTiming, sleep: async () => {} },
-  };
+  const queue = { ...parcelQueueFrom(process.env, silentLog), timing: restless };
   const run = async (message: unknown) => {
     const { share, of, batchMax } = askedTick.parse(message);
     const before = process.cpuUsage();
