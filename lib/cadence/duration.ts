@@ -39,9 +39,9 @@ export function readDuration(text: string, start = 0): Duration | WhenFault {
     const [whole, digits = "", spelling = ""] = part.exec(text) ?? [];
     if (whole === undefined) return invalid(at, `${ALLOWED}; a whole number is missing here.`);
     const unitAt = at + whole.length - spelling.length;
-    const rank = units.findIndex((unit) => unit.spellings.includes(spelling));
-    const unit = units[rank];
+    const unit = bySpelling.get(spelling);
     if (unit === undefined) return invalid(unitAt, `${ALLOWED}; ${unknownUnit(text, unitAt, spelling)}.`);
+    const rank = units.indexOf(unit);
     if (rank <= smallest) return invalid(unitAt, `${ALLOWED}; larger units come first, each one once.`);
     smallest = rank;
     ms += Number(digits.slice(0, DIGITS_MAX + 1)) * unit.ms;
@@ -51,7 +51,8 @@ export function readDuration(text: string, start = 0): Duration | WhenFault {
   return { ok: true, ms };
 }
 
-const spellings = units.flatMap((unit) => unit.spellings);
+const bySpelling = new Map(units.flatMap((unit) => unit.spellings.map((spelling) => [spelling, unit])));
+const spellings = [...bySpelling.keys()];
 
 function unknownUnit(text: string, unitAt: number, spelling: string): string {
   if (/^(?:mo|months?|y|years?)$/i.test(spelling)) {

@@ -106,17 +106,39 @@ export function parseRate(text: string, openAt: number, context: WhenContext): P
 }
 
 function interval(text: string, bodyAt: number, { now, startsAt }: WhenContext): ParsedWhen | WhenFault {
+  const read = readInterval(text, bodyAt);
+  if (!read.ok) return read;
+  const { everyMs, normal, description } = read;
+  const cadence: Cadence = { kind: "interval", everyMs, firstAt: startsAt ?? now + everyMs };
+  return { ok: true, cadence, relative: false, normal, description, warnings: [] };
+}
+
+interface ReadInterval {
+  ok: true;
+  everyMs: number;
+  normal: string;
+  description: string;
+}
+
+/** As crons, each is read once: millions of schedules share a few. */
+function readInterval(text: string, bodyAt: number): ReadInterval | WhenFault {
+  const body = text.slice(bodyAt);
+  const known = readByText.get(body);
+  if (known !== undefined) return known;
   const duration = readDuration(text, bodyAt);
   if (!duration.ok) return duration;
   const { ms: everyMs } = duration;
   if (everyMs < INTERVAL_MIN_MS) return invalid(bodyAt, "An interval is at least one second.");
-  const cadence: Cadence = { kind: "interval", everyMs, firstAt: startsAt ?? now + everyMs };
-  return {
+  const read: ReadInterval = {
     ok: true,
-    cadence,
-    relative: false,
-    normal: normalForm(cadence),
+    everyMs,
+    normal: normalForm({ kind: "interval", everyMs, firstAt: 0 }),
     description: `every ${describeDuration(everyMs).replace(/^1 (\w+)$/, "$1")}`,
-    warnings: [],
   };
+  if (readByText.size >= readMax) readByText.clear();
+  readByText.set(body, read);
+  return read;
 }
+
+const readMax = 1_000;
+const readByText = new Map<string, ReadInterval>();

@@ -5,10 +5,10 @@ import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
-import { patchedSchedule } from "../schedule/merge-patch.ts";
+import { mergePatch, patchedSchedule } from "../schedule/merge-patch.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import { sameJson } from "../schedule/same-json.ts";
-import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import { parseScheduleBody, type ScheduleBody, withPayload } from "../schedule/schedule-body.ts";
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
 import type { ScheduleChange, Spec } from "../schedule/write-schedule.ts";
@@ -100,7 +100,15 @@ export function patchSteps(
 
 /** What a schedule asks for under a patch; throws a Refusal where that cannot be asked for. */
 export function patchedBody(stands: ScheduleBody, patch: unknown): ScheduleBody {
+  // Reading all of it anew takes a third of the time of a batch of such patches.
+  if (namesPayloadAlone(patch) && !("webhook" in stands.target))
+    return withPayload(stands, mergePatch({ payload: stands.payload }, patch, 0));
   return parseScheduleBody(patchedSchedule({ ...stands, target: shownTarget(stands.target) }, patch));
+}
+
+function namesPayloadAlone(patch: unknown): boolean {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return false;
+  return Object.keys(patch).every((name) => name === "payload");
 }
 
 export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<void> {

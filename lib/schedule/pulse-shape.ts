@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import { parseWhen } from "../cadence/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import type { Json } from "./json.ts";
+import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { dayMs, minuteMs } from "./timing-shape.ts";
 
@@ -34,9 +34,17 @@ const ofJobsAlone = {
 
 /** Refuses what is well-formed and impossible for this kind of delivery; `plain` names nothing but when and where to. */
 export function refuseByDelivery(body: ScheduleBody, plain: object): void {
-  const faults = body.delivery === "pulse" ? pulseFaults(body, plain) : ledgerFaults(body);
+  refuse(body, body.delivery === "pulse" ? pulseFaults(body, plain) : ledgerFaults(body));
+}
+
+/** The same where nothing but the payload is another. */
+export function refusePayloadByDelivery(body: ScheduleBody): void {
+  refuse(body, body.delivery === "pulse" ? payloadFaults(body) : []);
+}
+
+function refuse({ delivery }: ScheduleBody, faults: readonly Fault[]): void {
   if (faults.length > 0)
-    throw new Refusal("impossible", `The schedule asks for what \`${body.delivery}\` cannot do.`, faults);
+    throw new Refusal("impossible", `The schedule asks for what \`${delivery}\` cannot do.`, faults);
 }
 
 function ledgerFaults({ target }: ScheduleBody): Fault[] {
@@ -45,26 +53,29 @@ function ledgerFaults({ target }: ScheduleBody): Fault[] {
 }
 
 function pulseFaults(body: ScheduleBody, plain: object): Fault[] {
-  const { target, payload } = body;
+  const { target } = body;
   const unused = Object.entries(ofJobsAlone)
-    .filter(([name]) => !isDeepStrictEqual(Reflect.get(body, name), Reflect.get(plain, name)))
+    .filter(([name]) => !sameJson(Reflect.get(body, name), Reflect.get(plain, name)))
     .map(([path, why]) => ({ path, message: `is not for a pulse: ${why}` }));
   const interval = intervalFault(body);
-  const bytes = storedBytes(payload);
   return [
     ...unused,
     ...(interval === null ? [] : [{ path: "when", message: interval }]),
     ...("queue" in target || "event" in target
       ? []
       : [{ path: "target", message: "of a pulse is a `queue` or an `event`" }]),
-    ...(bytes <= pulsePayloadBytesMax
-      ? []
-      : [
-          {
-            path: "payload",
-            message: `of a pulse takes at most ${pulsePayloadBytesMax} bytes, has ${bytes}`,
-          },
-        ]),
+    ...payloadFaults(body),
+  ];
+}
+
+function payloadFaults({ payload }: ScheduleBody): Fault[] {
+  const bytes = storedBytes(payload);
+  if (bytes <= pulsePayloadBytesMax) return [];
+  return [
+    {
+      path: "payload",
+      message: `of a pulse takes at most ${pulsePayloadBytesMax} bytes, has ${bytes}`,
+    },
   ];
 }
 

@@ -6,10 +6,18 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) return sameArrays(a, b);
-  const [own, others] = [membersOf(a), membersOf(b)];
-  if (own.length !== others.length) return false;
-  const inB = new Map(others);
-  return own.every(([name, value]) => inB.has(name) && sameJson(value, inB.get(name)));
+  return sameMembers(a, b);
+}
+
+function sameMembers(a: object, b: object): boolean {
+  let others = Object.keys(b).filter((name) => Reflect.get(b, name) !== undefined).length;
+  for (const name of Object.keys(a)) {
+    const value: unknown = Reflect.get(a, name);
+    if (value === undefined) continue;
+    others -= 1;
+    if (!Object.hasOwn(b, name) || !sameJson(value, Reflect.get(b, name))) return false;
+  }
+  return others === 0;
 }
 
 function sameArrays(a: object, b: object): boolean {
@@ -19,8 +27,4 @@ function sameArrays(a: object, b: object): boolean {
     a.length === b.length &&
     a.every((value, index) => sameJson(value, b[index]))
   );
-}
-
-function membersOf(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, member]) => member !== undefined);
 }

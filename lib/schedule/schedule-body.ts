@@ -2,7 +2,7 @@ import * as z from "zod";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
-import { type Delivery, pulseSpread, refuseByDelivery } from "./pulse-shape.ts";
+import { type Delivery, pulseSpread, refuseByDelivery, refusePayloadByDelivery } from "./pulse-shape.ts";
 import { type RetryPolicy, retryShape } from "./retry-shape.ts";
 import { keyShape, tagShape } from "./schedule-key.ts";
 import { shapeFaults } from "./shape-faults.ts";
@@ -164,4 +164,16 @@ export function parseScheduleBody(input: unknown): ScheduleBody {
     ]);
   refuseByDelivery(fields, plain);
   return { ...fields, ...(paused === undefined ? {} : { paused }) };
+}
+
+const payloadAlone = scheduleShape.pick({ payload: true });
+
+/** A body that was read before, with the payload of `input`: no other field's rules look at it. */
+export function withPayload(body: ScheduleBody, input: unknown): ScheduleBody {
+  const shaped = payloadAlone.safeParse(input, { reportInput: true });
+  if (!shaped.success)
+    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+  const changed = { ...body, ...shaped.data };
+  refusePayloadByDelivery(changed);
+  return changed;
 }

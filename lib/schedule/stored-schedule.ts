@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
@@ -11,6 +10,7 @@ import {
 } from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
+import { sameJson } from "./same-json.ts";
 import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
 import type { Target } from "./target-shape.ts";
 
@@ -52,18 +52,17 @@ interface StoredRow extends Omit<StoredSchedule, "cadence" | "body" | "calendar"
 /** What a schedule gets that names nothing but when and where to. */
 export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
 
-const defaultValues: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
+const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);
+const inBody = Object.entries(defaults).filter(([name]) => !columnsOfTheirOwn.has(name));
 
 /** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
 export function sparseBody(body: ScheduleBody): SparseBody {
-  const { target: _target, payload: _payload, paused: _paused, ...rest } = body;
-  const named = Object.entries(rest).filter(
-    ([name, value]) =>
-      value !== defaultValues.get(name) &&
-      // Of what is no object the first look has told all.
-      !(typeof value === "object" && isDeepStrictEqual(value, defaultValues.get(name))),
-  );
-  return { when: body.when, ...Object.fromEntries(named) };
+  const sparse: SparseBody = { when: body.when };
+  for (const [name, usual] of inBody) {
+    const value: unknown = Reflect.get(body, name);
+    if (!sameJson(value, usual)) Reflect.set(sparse, name, value);
+  }
+  return sparse;
 }
 
 export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {

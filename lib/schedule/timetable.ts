@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { wholeSeconds } from "./pulse-shape.ts";
@@ -79,10 +79,21 @@ export function lagMsOf(
 
 /** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
 export function spreadOffset(key: string, spreadMs: number): number {
-  if (spreadMs <= 0) return 0;
-  const hash = createHash("sha256").update(`spread ${key}`).digest();
-  return Number(hash.readBigUInt64BE() % BigInt(spreadMs));
+  return spreadMs <= 0 ? 0 : Number(placeOf(key) % BigInt(spreadMs));
 }
+
+/** An edit asks for it before and after, a batch of a thousand for each of its keys. */
+function placeOf(key: string): bigint {
+  const known = placeByKey.get(key);
+  if (known !== undefined) return known;
+  const place = hash("sha256", `spread ${key}`, "buffer").readBigUInt64BE();
+  if (placeByKey.size >= placesMax) placeByKey.clear();
+  placeByKey.set(key, place);
+  return place;
+}
+
+const placesMax = 2_000;
+const placeByKey = new Map<string, bigint>();
 
 /** Due never falls as occurrences rise, so that due times and occurrences can be told from each other both ways. */
 export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {

@@ -1,7 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { patchedBody } from "../../lib/plan/schedule-edits.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { mergePatch, patchedSchedule } from "../../lib/schedule/merge-patch.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody, type ScheduleBody } from "../../lib/schedule/schedule-body.ts";
 
 const stored = parseScheduleBody({
   when: "every 5m",
@@ -136,4 +138,54 @@ describe("a patch of a retry policy", () => {
       delays: ["5s"],
     });
   });
+});
+
+describe("a patch of the payload alone", () => {
+  const whole = (body: ScheduleBody, patch: unknown) => parseScheduleBody(patchedSchedule(body, patch));
+  const bodies = [
+    { when: "every 5m", target: { handler: "greet" }, group: "g", retry: { attempts: 9 } },
+    { when: "every 10s", target: { queue: "demo", batch: 10 }, delivery: "pulse" },
+  ].map((body) => (payload: unknown) => parseScheduleBody({ ...body, payload }));
+
+  /** What is asked for then, or the words in which it is refused. */
+  function told(read: () => ScheduleBody): unknown {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof Refusal) return { kind: error.kind, message: error.message, faults: error.faults };
+      throw error;
+    }
+  }
+
+  test("says what all of the body read anew would say", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...bodies),
+        fc.jsonValue(),
+        fc.jsonValue(),
+        (bodyWith, payload, patched) => {
+          const body = bodyWith(payload);
+          for (const patch of [{ payload: patched }, {}])
+            expect(told(() => patchedBody(body, patch))).toEqual(told(() => whole(body, patch)));
+        },
+      ),
+    );
+  });
+
+  test.each([
+    ["too large for a pulse", "a".repeat(17_000)],
+    ["too large for any", "a".repeat(250_000)],
+    ["nested too deep", nested(200)],
+    ["what no database stores", { a: "\u0000" }],
+    ["none", null],
+  ])("is refused in the same words: %s", (_, payload) => {
+    for (const bodyWith of bodies) {
+      const body = bodyWith({ a: 1 });
+      expect(told(() => patchedBody(body, { payload }))).toEqual(told(() => whole(body, { payload })));
+    }
+  });
+
+  function nested(depth: number): unknown {
+    return depth === 0 ? 1 : { in: nested(depth - 1) };
+  }
 });
