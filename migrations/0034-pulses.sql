@@ -26,6 +26,9 @@ create table carillon.pulses (
   shard smallint not null,
   -- The members of its envelope that are always the same, and the bracket that closes it: a beat puts id and times before them.
   rest text not null,
+  -- Whether it may have jobs: it was another schedule before it was a pulse, or somebody has fired it. Of one that has none no claim has anything
+  -- in its hands, so an edit of it need not wait until no claim is under way.
+  may_have_jobs boolean not null,
   constraint pulses_interval check (every_s between 1 and 86400),
   constraint pulses_offset check (offset_s >= 0 and offset_s < every_s),
   constraint pulses_lag check (lag_s between 0 and 86400),
@@ -100,7 +103,7 @@ begin
   order by md5(t.target::text)
   on conflict do nothing;
 
-  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest)
+  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
   select f.id,
     case
       when f.held and f.held_until is null then null
@@ -113,9 +116,10 @@ begin
     -- JSON leaves two characters as they are that SQS takes no message with.
     replace(replace('"specversion":"1.0","type":"carillon.job.due","source":"carillon","subject":' || f.key
       || ',"datacontenttype":"application/json","data":' || f.data || ',"schedulekey":' || f.key
-      || ',"scheduleid":"' || f.id || '","attempt":1}', chr(65534), '\ufffe'), chr(65535), '\uffff')
+      || ',"scheduleid":"' || f.id || '","attempt":1}', chr(65534), '\ufffe'), chr(65535), '\uffff'),
+    f.version > 1
   from (
-    select w.schedule_id as id, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
+    select w.schedule_id as id, w.version, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
       floor(extract(epoch from w.changed_at))::bigint as cut_s,
       ceil(extract(epoch from v.first_at))::bigint + v.pulse_lag_s as first_at_s,
       ceil(extract(epoch from greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
@@ -157,7 +161,16 @@ end $$;
 create trigger schedules_pulse_gone after delete on carillon.schedules referencing old table as gone
   for each statement execute function carillon.forget_pulses();
 
-revoke execute on function carillon.follow_pulses(), carillon.forget_pulses() from public;
+-- For whoever makes a job of a schedule by hand, under its row's lock.
+create function carillon.note_jobs_of_pulse(p_schedule bigint) returns void
+  language sql security definer
+  set search_path = pg_catalog, pg_temp
+  begin atomic
+  update carillon.pulses set may_have_jobs = true where schedule_id = p_schedule and not may_have_jobs;
+end;
+
+revoke execute on function carillon.follow_pulses(), carillon.forget_pulses(), carillon.note_jobs_of_pulse(bigint) from public;
 grant select on carillon.pulses, carillon.pulse_targets, carillon.pulses_passed
   to carillon_tick, carillon_worker, carillon_handler, carillon_ingest, carillon_api;
 grant insert on carillon.pulses_passed to carillon_tick, carillon_worker;
+grant execute on function carillon.note_jobs_of_pulse(bigint) to carillon_api;

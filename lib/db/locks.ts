@@ -9,7 +9,7 @@ import type { Tx } from "./connect.ts";
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
  * | create                       | shared    | –         | –                                |
- * | edit, pause, resume, delete  | shared    | exclusive | its own, where overlap is not `allow`; those of its group before and after |
+ * | edit, pause, resume, delete  | shared    | exclusive; none in a batch for what has no jobs (lib/plan/jobless.ts) | its own, where overlap is not `allow`; those of its group before and after |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | settle                       | –         | –         | those that its jobs passed       |
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |

@@ -79,7 +79,8 @@ async function makeJob(
     ), beside as (
       insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard) select ${now}, ${id}, 'manual', n, shard from numbered, parcel
     )
-    select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n from parcel, numbered`;
+    select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n
+    from parcel, numbered, carillon.note_jobs_of_pulse(${id})`;
   if (made === undefined) throw new Error(`The schedule ${id} is gone although it is locked.`);
   const { n, ...parcel } = made;
   return { parcel, n };

@@ -7,6 +7,7 @@ import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/s
 import { targetName } from "../schedule/target-name.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
 import { withWaitingRechecks } from "./end-rechecks.ts";
+import { areJobless, isJobless } from "./jobless.ts";
 import type { Operation } from "./operation.ts";
 import { onceOf } from "./planned-job.ts";
 import { patchedBody } from "./schedule-edits.ts";
@@ -43,31 +44,38 @@ export async function lockMany(
   { labels: more, also }: { labels: readonly Label[]; also?: AlsoPassing | undefined },
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
-  const found = await tx<{ id: string; key: string; shard: number }[]>`
-    select id, key, shard from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null`;
+  const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`
+    select s.id, s.key, s.shard, ${isJobless(tx)} as jobless
+    from carillon.schedules s where s.key = any(${keys}::text[]) and s.deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
   const labels = [...[...bodies.values()].flatMap(labelsOf), ...more];
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
   const ids = await newScheduleIds(tx, made.length);
   const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));
-  const timesNamed = Map.groupBy(operations, ({ key }) => key);
-  // A schedule that is made passes no gate, unless it is edited again.
-  const editedAgain = made.filter(({ key }) => (timesNamed.get(key)?.length ?? 0) > 1);
+  const ofKeys = Map.groupBy(operations, ({ key }) => key);
+  const isOnce = ({ key }: { key: string }) => ofKeys.get(key)?.length === 1;
+  // A schedule that is made passes no gate, nor does one without jobs, unless it is edited again.
+  const isSpared = (each: { key: string; jobless: boolean }) => each.jobless && isOnce(each);
+  const jobless = found.filter(isSpared);
   const gates = [
-    ...found.map(({ shard }) => shard),
-    ...editedAgain.map((operation) => shardOf(newIds.get(operation) ?? "")),
+    ...found.filter((each) => !isSpared(each)).map(({ shard }) => shard),
+    ...made.filter((each) => !isOnce(each)).map((operation) => shardOf(newIds.get(operation) ?? "")),
   ];
   const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
   // Statements of their own, sent in this order.
-  const [, , , stored, states] = await Promise.all([
+  const [, , , stored, states, stillJobless] = await Promise.all([
     lockLabels(tx, labels),
-    lockPlansShared(tx, [...gates, ...ids.map(shardOf)]),
+    lockPlansShared(tx, [...found.map(({ shard }) => shard), ...ids.map(shardOf)]),
     closeGates(tx, [...gates, ...passed]),
     lockSchedules(tx, foundIds),
     readShards(tx),
+    areJobless(
+      tx,
+      jobless.map(({ id }) => id),
+    ),
   ]);
-  if (stored.length < found.length) return null;
+  if (stored.length < found.length || !stillJobless) return null;
   if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
   if (!(await lockReplaced(tx, operations, stored))) return null;
   await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);

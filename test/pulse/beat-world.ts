@@ -53,9 +53,9 @@ export async function beatWorld(): Promise<BeatWorld> {
     const target = JSON.stringify({ queue });
     await plain.sql`insert into carillon.pulse_targets (target) values (${target}::text::jsonb) on conflict do nothing`;
     await plain.sql`
-      insert into carillon.pulses (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest)
+      insert into carillon.pulses (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
       select i.id, ${starts === null ? null : start + starts}::bigint, ${ends === undefined ? null : start + ends}::bigint, ${every}, ${offset}, ${lag},
-        (select id from carillon.pulse_targets where target = ${target}::text::jsonb), i.id % ${shards}, ${rest}
+        (select id from carillon.pulse_targets where target = ${target}::text::jsonb), i.id % ${shards}, ${rest}, false
       from unnest(${ids.map(String)}::bigint[]) i (id)`;
   };
   const world: BeatWorld = Object.assign(plain, {

@@ -9,7 +9,7 @@ export async function emptied({ sql, clock, queue }: Carillon): Promise<void> {
   await clock.setNow(monday);
   await sql`
     truncate carillon.schedules, carillon.schedule_versions, carillon.pulses, carillon.holds, carillon.shared_holds, carillon.plan,
-      carillon.plan_far, carillon.jobs, carillon.parcels, carillon.passed_over restart identity`;
+      carillon.plan_far, carillon.jobs, carillon.jobs_beside, carillon.parcels, carillon.passed_over restart identity`;
   await sql`
     update carillon.shards set watermark_at = carillon.clock(), watermark_schedule = 9223372036854775807, reached_at = carillon.clock(),
       pulsed_to = carillon.clock()`;

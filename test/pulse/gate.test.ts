@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { closeGates, gate } from "../../lib/db/locks.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { fireNow } from "../../lib/plan/fire-now.ts";
+import type { Operation } from "../../lib/plan/operation.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+import { emptied, pulseRow } from "./pulse-rows.ts";
+
+/** A batch that edits pulses passes no gate where they have no jobs: claims and other batches go on beside it. */
+
+let world: Carillon;
+
+beforeAll(async () => {
+  world = await carillon();
+});
+beforeEach(() => emptied(world));
+afterAll(() => world.stop());
+
+const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
+const caller = { name: "ann" };
+const deps = () => ({ sql: world.sql, queue: world.queue });
+const shards = Array.from({ length: 16 }, (_, shard) => shard);
+const patch = (key: string, payload: unknown): Operation => ({
+  kind: "patch",
+  key,
+  caller,
+  patch: { payload },
+});
+const changed = (key: string, payload: unknown) => applyOperations(deps(), [patch(key, payload)]);
+const payloadOf = async (key: string) => (await readSchedule(world.sql, key))?.body.payload;
+const whileGatesAreClosed = <Done>(does: () => Promise<Done>) =>
+  world.sql.begin(async (tx) => {
+    await closeGates(tx, shards);
+    return does();
+  });
+
+/** It stands at a gate until that is opened. */
+async function expectToWait(edit: () => Promise<unknown>): Promise<void> {
+  let edited: Promise<unknown> = Promise.resolve();
+  await whileGatesAreClosed(async () => {
+    edited = edit();
+    await until("the edit waits at the gate", async () => (await waitingLocks(world.sql, gate)) > 0);
+  });
+  await edited;
+}
+
+test("a batch that changes and deletes pulses does not wait at a gate", async () => {
+  for (const key of ["a", "b", "c"]) await world.put(key, pulse);
+  const results = await whileGatesAreClosed(() =>
+    applyOperations(deps(), [
+      patch("a", 1),
+      { kind: "delete", key: "b", caller },
+      { kind: "put", key: "c", caller, body: parseScheduleBody({ ...pulse, when: "every 1m" }) },
+    ]),
+  );
+  expect(results.map(({ change }) => change)).toEqual(["changed", "deleted", "changed"]);
+  expect(await payloadOf("a")).toBe(1);
+  expect((await pulseRow(world.sql, "c")).everyS).toBe(60);
+});
+
+test("another pulse is as little in its way, nor the same one longer than its row is locked", async () => {
+  await world.put("a", pulse);
+  await world.put("b", pulse);
+  await Promise.all(Array.from({ length: 8 }, (_, n) => changed(n % 2 === 0 ? "a" : "b", n)));
+  expect([
+    (await readSchedule(world.sql, "a"))?.version,
+    (await readSchedule(world.sql, "b"))?.version,
+  ]).toEqual([5, 5]);
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ["a schedule with jobs", () => world.put("a", { when: "every 10s", target: { queue: "demo" } })],
+  [
+    "a pulse that was another schedule before",
+    async () => {
+      await world.put("a", { when: "every 10s", target: { queue: "demo" } });
+      await world.put("a", pulse);
+    },
+  ],
+  [
+    "a pulse that was another schedule in between",
+    async () => {
+      await world.put("a", pulse);
+      await world.put("a", { when: "every 10s", target: { queue: "demo" } });
+      await world.put("a", pulse);
+    },
+  ],
+  [
+    "a pulse that somebody has fired",
+    async () => {
+      await world.put("a", pulse);
+      await fireNow(deps(), { key: "a", caller });
+    },
+  ],
+])("an edit of %s does", async (_, make) => {
+  await make();
+  await expectToWait(() => changed("a", 2));
+  expect(await payloadOf("a")).toBe(2);
+});
+
+test("so do two edits of one pulse in one batch: the first may make it another schedule", async () => {
+  await world.put("a", pulse);
+  await expectToWait(() => applyOperations(deps(), [patch("a", 1), patch("a", 2)]));
+  expect(await payloadOf("a")).toBe(2);
+});
+
+test("what is fired while its edit waits for the row passes the gate after all", async () => {
+  await world.put("a", pulse);
+  const { id } = await pulseRow(world.sql, "a");
+  let edited: Promise<unknown> = Promise.resolve();
+  await whileGatesAreClosed(async () => {
+    await world.sql.begin(async (tx) => {
+      await tx`select from carillon.schedules where id = ${id} for no key update`;
+      edited = changed("a", 3);
+      await until("the edit waits for the row", async () => (await waitingLocks(world.sql)) > 0);
+      expect(await waitingLocks(world.sql, gate)).toBe(0);
+      await tx`select carillon.note_jobs_of_pulse(${id})`;
+    });
+    await until("the edit waits at the gate", async () => (await waitingLocks(world.sql, gate)) > 0);
+  });
+  await edited;
+  expect(await payloadOf("a")).toBe(3);
+});
