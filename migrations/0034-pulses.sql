@@ -87,8 +87,9 @@ create function carillon.follow_pulses() returns trigger
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
 begin
-  if not exists (
-    select from written w where w.pulse_lag_s is not null or exists (select from carillon.pulses p where p.schedule_id = w.schedule_id)) then
+  -- One by one (`offset 0`): as a set the planner would read all pulses there are to look for one.
+  if not exists (select from written w where w.pulse_lag_s is not null) and not exists (
+    select from written w cross join lateral (select from carillon.pulses p where p.schedule_id = w.schedule_id offset 0) p) then
     return null;
   end if;
 

@@ -1,16 +1,17 @@
 import type { Tx } from "../db/connect.ts";
 
 /**
- * Of `s`, a schedule: whether it has been a pulse all its life that nobody has fired. It has no jobs, so no claim has any of them in its
- * hands, and whoever edits it need not pass its shard's gate: edits of other pulses go on beside it.
+ * Of `s`, a schedule: a row where it has been a pulse all its life that nobody has fired. It has no jobs, so no claim has any of them in
+ * its hands, and whoever edits it need not pass its shard's gate: edits of other pulses go on beside it. One by one (`offset 0`): as a
+ * set the planner may read all pulses there are.
  */
-export const isJobless = (tx: Tx) => tx`
-  exists (select from carillon.pulses p where p.schedule_id = s.id and not p.may_have_jobs)`;
+export const joblessPulse = (tx: Tx) => tx`
+  lateral (select true as jobless from carillon.pulses p where p.schedule_id = s.id and not p.may_have_jobs offset 0) j`;
 
 /** Under the rows' locks, beneath which it cannot change any more. */
 export async function areJobless(tx: Tx, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return true;
-  const [row] = await tx<{ all: boolean }[]>`
-    select bool_and(${isJobless(tx)}) as all from unnest(${ids}::bigint[]) s (id)`;
-  return row?.all === true;
+  const jobless = await tx`
+    select from unnest(${ids}::bigint[]) s (id) cross join ${joblessPulse(tx)}`;
+  return jobless.length === ids.length;
 }

@@ -7,7 +7,7 @@ import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/s
 import { targetName } from "../schedule/target-name.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
 import { withWaitingRechecks } from "./end-rechecks.ts";
-import { areJobless, isJobless } from "./jobless.ts";
+import { areJobless, joblessPulse } from "./jobless.ts";
 import type { Operation } from "./operation.ts";
 import { onceOf } from "./planned-job.ts";
 import { patchedBody } from "./schedule-edits.ts";
@@ -45,8 +45,8 @@ export async function lockMany(
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`
-    select s.id, s.key, s.shard, ${isJobless(tx)} as jobless
-    from carillon.schedules s where s.key = any(${keys}::text[]) and s.deleted_at is null`;
+    select s.id, s.key, s.shard, j.jobless is not null as jobless
+    from carillon.schedules s left join ${joblessPulse(tx)} on true where s.key = any(${keys}::text[]) and s.deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
   const labels = [...[...bodies.values()].flatMap(labelsOf), ...more];
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
