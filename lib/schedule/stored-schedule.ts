@@ -53,14 +53,14 @@ interface StoredRow extends Omit<StoredSchedule, "cadence" | "body" | "calendar"
 export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
 
 const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);
-const inBody = Object.entries(defaults).filter(([name]) => !columnsOfTheirOwn.has(name));
+const usual: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
 
 /** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
 export function sparseBody(body: ScheduleBody): SparseBody {
   const sparse: SparseBody = { when: body.when };
-  for (const [name, usual] of inBody) {
-    const value: unknown = Reflect.get(body, name);
-    if (!sameJson(value, usual)) Reflect.set(sparse, name, value);
+  // Also a name that is not known here: a newer release has written it.
+  for (const [name, value] of Object.entries(body)) {
+    if (!columnsOfTheirOwn.has(name) && !sameJson(value, usual.get(name))) Reflect.set(sparse, name, value);
   }
   return sparse;
 }
@@ -166,10 +166,15 @@ export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise
   return rows.map(stored);
 }
 
-/** Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. */
+/**
+ * Locks the schedule's row until the transaction ends; null when it was deleted meanwhile. Read by a statement of its own, sent with the
+ * lock: whoever has waited would find the row as it is now, and beside it no version but that of before.
+ */
 export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule | null> {
-  const [row] = await keptPlan(tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null for update of s`);
+  const locked = tx`select from carillon.schedules where id = ${id} for update`.execute();
+  const read = keptPlan(tx<StoredRow[]>`
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null`).execute();
+  const [, [row]] = await Promise.all([locked, read]);
   return row === undefined ? null : stored(row);
 }
 
@@ -178,8 +183,11 @@ export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule |
  * would seem worth reading.
  */
 export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
-  const rows = await tx<StoredRow[]>`
+  const locked = tx`
+    select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();
+  const read = tx<StoredRow[]>`
     select ${storedColumns(tx)} from ${withSpec(tx)}
-    where s.id = any(${ids}::bigint[]) and coalesce(s.deleted_at, 'infinity') = 'infinity' order by s.id for update of s`;
+    where s.id = any(${ids}::bigint[]) and coalesce(s.deleted_at, 'infinity') = 'infinity' order by s.id`.execute();
+  const [, rows] = await Promise.all([locked, read]);
   return rows.map(stored);
 }

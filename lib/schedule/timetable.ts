@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { wholeSeconds } from "./pulse-shape.ts";
@@ -86,7 +86,7 @@ export function spreadOffset(key: string, spreadMs: number): number {
 function placeOf(key: string): bigint {
   const known = placeByKey.get(key);
   if (known !== undefined) return known;
-  const place = hash("sha256", `spread ${key}`, "buffer").readBigUInt64BE();
+  const place = createHash("sha256").update(`spread ${key}`).digest().readBigUInt64BE();
   if (placeByKey.size >= placesMax) placeByKey.clear();
   placeByKey.set(key, place);
   return place;

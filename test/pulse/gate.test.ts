@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { closeGates, gate } from "../../lib/db/locks.ts";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { applyWaves } from "../../lib/plan/apply-waves.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import type { Operation } from "../../lib/plan/operation.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
@@ -23,6 +25,7 @@ afterAll(() => world.stop());
 const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
 const caller = { name: "ann" };
 const deps = () => ({ sql: world.sql, queue: world.queue });
+const unbounded = { most: 1_000_000, timeIsUp: () => false };
 const shards = Array.from({ length: 16 }, (_, shard) => shard);
 const patch = (key: string, payload: unknown): Operation => ({
   kind: "patch",
@@ -124,4 +127,25 @@ test("what is fired while its edit waits for the row passes the gate after all",
   });
   await edited;
   expect(await payloadOf("a")).toBe(3);
+});
+
+test("who holds a group meanwhile waits for its pulses, and finds them as they are then", async () => {
+  for (const key of ["a", "b"]) await world.put(key, { ...pulse, group: "g" });
+  let paused: Promise<unknown> = Promise.resolve();
+  await world.sql.begin(async (tx) => {
+    await applyWaves(tx, [patch("a", 1), patch("b", 1)], { labels: [], budget: 0 });
+    paused = pauseLabel(deps(), { label: { scope: "group", name: "g" }, caller }, unbounded);
+    await until("the walk waits for a row", async () => (await waitingLocks(world.sql)) > 0);
+  });
+  await paused;
+  for (const key of ["a", "b"]) {
+    expect(await payloadOf(key)).toBe(1);
+    expect((await pulseRow(world.sql, key)).startsS).toBeNull();
+  }
+});
+
+test("many who change one pulse at once take turns, however many they are", async () => {
+  await world.put("a", pulse);
+  await Promise.all(Array.from({ length: 40 }, (_, n) => changed("a", { n })));
+  expect((await readSchedule(world.sql, "a"))?.version).toBe(41);
 });
