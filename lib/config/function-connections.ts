@@ -3,7 +3,7 @@ export const functionConnections = {
   /** A request at a time. */
   api: 1,
   /** One for each of its lanes, and one for what it does beside them. */
-  tick: 4,
+  tick: 3,
   /** One that works and one that renews leases. */
   worker: 2,
   /** So many handlers may have their transaction open at once; the others wait for one of these connections. */

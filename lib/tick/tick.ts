@@ -9,7 +9,7 @@ import { wholeTick } from "./share.ts";
 
 export const tickDefaults: TickSettings = {
   batchMax: 5_000,
-  lanes: 3,
+  lanes: 2,
   pressingMs: 60_000,
   retentionDays: jobRetention.byDefault,
   archives: false,

@@ -20,7 +20,7 @@ export interface FireRun {
 
 export const does = "plan rows due at one instant → durable jobs and parcels, sent";
 
-export const options = { schedules: "3000000", due: "100000", runs: "5", lanes: "3", batch: "5000" };
+export const options = { schedules: "3000000", due: "100000", runs: "5", lanes: "2", batch: "5000" };
 
 export interface FireFigures extends Figures {
   perSecond: number;

@@ -13,7 +13,7 @@ export const options = {
   schedules: "300000,3000000",
   due: "100000",
   runs: "3",
-  lanes: "3",
+  lanes: "2",
   batch: "5000",
   cold: "yes",
   /** Of the largest table, kept for the next time: thirty million schedules take an hour to store. */

@@ -12,7 +12,7 @@ export const options = {
   due: "20000",
   minutes: "3",
   rounds: "5",
-  lanes: "3",
+  lanes: "2",
   batch: "5000",
 };
 

@@ -7,7 +7,7 @@ import { walUse } from "./wal-use.ts";
 
 export const does = "the insert-only plan beside rows that are changed in place, in turns on one server";
 
-export const options = { schedules: "3000000", due: "100000", runs: "3", lanes: "3", batch: "5000" };
+export const options = { schedules: "3000000", due: "100000", runs: "3", lanes: "2", batch: "5000" };
 
 interface VariantRun {
   perSecond: number;
