@@ -7,7 +7,7 @@ const root = path.resolve(import.meta.dirname, "..");
 
 /** What may be imported by what comes later in the list, and never the other way round. Those of one line know nothing of each other. */
 const order = [
-  ["refusal", "clock", "log"],
+  ["refusal", "clock", "log", "bounded-map"],
   ["config"],
   ["db", "webhook"],
   ["cadence"],

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
 import type { Environment } from "../config/environment.ts";
 import { parseRate, type Rate, rateForm } from "../job/rate.ts";
@@ -44,7 +45,7 @@ export function makeRateLimit(
   take: TakeAllowance,
   { clock, byDefault }: { clock: Clock; byDefault: Rate | null },
 ): (token: PresentedToken) => Promise<void> {
-  const shares = new Map<string, Share>();
+  const shares = new BoundedMap<string, Share>(rememberedMax);
   return async (token) => {
     const rate = token.rate ?? byDefault;
     if (rate === null) return;
@@ -59,7 +60,6 @@ export function makeRateLimit(
     const wanted = isFresh ? Math.min(share.wanted * 2, Math.max(1, Math.floor(rate.count / 10))) : 1;
     const allowance = await take(token, rate, wanted);
     shares.delete(token.id);
-    if (shares.size >= rememberedMax) shares.clear();
     const closedUntil = "waitMs" in allowance ? now + allowance.waitMs : 0;
     shares.set(token.id, { left: Math.max(0, allowance.given - 1), wanted, takenAt: now, closedUntil });
     if ("waitMs" in allowance) throw tooMany(allowance.waitMs);

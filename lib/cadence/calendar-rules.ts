@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import type { Fault } from "../refusal.ts";
 import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY, weekdayOfDays } from "./civil.ts";
 import { dateText } from "./wall-text.ts";
@@ -177,14 +178,13 @@ const TABLES_MAX = 1_024;
 function excludedDays(rules: CalendarRules): (day: number) => boolean {
   const known = excludedByRules.get(rules);
   if (known !== undefined) return known;
-  const tables = new Map<number, Uint8Array>();
+  const tables = new BoundedMap<number, Uint8Array>(TABLES_MAX);
   const fill = tableOf(rules);
   const made = (day: number) => {
     const number = Math.floor(day / TABLE_DAYS);
     let table = tables.get(number);
     if (table === undefined) {
       table = fill(number * TABLE_DAYS);
-      if (tables.size >= TABLES_MAX) tables.clear();
       tables.set(number, table);
     }
     return table[day - number * TABLE_DAYS] === 1;

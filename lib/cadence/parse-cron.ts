@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import { FURTHEST_MS } from "./bounds.ts";
 import { type Cadence, nextAfter } from "./cadence.ts";
 import { type CronFields, readCronFields } from "./cron-fields.ts";
@@ -53,10 +54,8 @@ function readCron(text: string, start: number, key: string): ReadCron | WhenFaul
   if (!fields.ok) return fields;
   const read: ReadCron = { ok: true, fields, words: describeCron(fields), warnings: cronWarnings(fields) };
   if (/h/i.test(text)) return read;
-  if (readByText.size >= readMax) readByText.clear();
   readByText.set(text, read);
   return read;
 }
 
-const readMax = 1_000;
-const readByText = new Map<string, ReadCron>();
+const readByText = new BoundedMap<string, ReadCron>(1_000);

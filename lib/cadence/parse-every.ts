@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import { FURTHEST_MS, INTERVAL_MIN_MS } from "./bounds.ts";
 import type { Cadence, CalendarInterval } from "./cadence.ts";
 import type { CalendarUnit } from "./calendar-interval.ts";
@@ -135,10 +136,8 @@ function readInterval(text: string, bodyAt: number): ReadInterval | WhenFault {
     normal: normalForm({ kind: "interval", everyMs, firstAt: 0 }),
     description: `every ${describeDuration(everyMs).replace(/^1 (\w+)$/, "$1")}`,
   };
-  if (readByText.size >= readMax) readByText.clear();
   readByText.set(body, read);
   return read;
 }
 
-const readMax = 1_000;
-const readByText = new Map<string, ReadInterval>();
+const readByText = new BoundedMap<string, ReadInterval>(1_000);

@@ -1,3 +1,5 @@
+import { BoundedMap } from "../bounded-map.ts";
+
 /** ICU answers with these old names although IANA has renamed the zones; people write and expect the new ones. */
 const newName: ReadonlyMap<string, string> = new Map([
   ["Africa/Asmera", "Africa/Asmara"],
@@ -46,15 +48,14 @@ function resolvedOnce(name: string): string | null {
   const known = resolved.get(name);
   if (known !== undefined) return known;
   const canonical = resolvedByIntl(name);
-  // There are some 600 names, but their spellings in capitals and small letters are without number.
-  if (resolved.size >= resolvedMax) resolved.clear();
   resolved.set(name, canonical);
   return canonical;
 }
 
-const resolvedMax = 2_000;
+// There are some 600 names, but their spellings in capitals and small letters are without number.
+const resolved = new BoundedMap<string, string | null>(2_000);
 // The zone of whoever names none. To ask for it, ICU's data would be loaded by every function that starts.
-const resolved = new Map<string, string | null>([["UTC", "UTC"]]);
+resolved.set("UTC", "UTC");
 
 function resolvedByIntl(name: string): string | null {
   try {

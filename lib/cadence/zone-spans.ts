@@ -1,3 +1,5 @@
+import { BoundedMap } from "../bounded-map.ts";
+
 /** A stretch of time in which a zone keeps one offset. `end` is exclusive; where two meet, the offset has mostly changed. */
 export interface ZoneSpan {
   start: number;
@@ -24,7 +26,7 @@ const utc: Zone = (() => {
 
 /** There are about 420 zones; the bound is there so that nothing grows without one. */
 const ZONES_MAX = 512;
-const zones = new Map<string, Zone>();
+const zones = new BoundedMap<string, Zone>(ZONES_MAX);
 
 type ZoneLookup = (timezone: string) => Zone | null;
 
@@ -38,7 +40,6 @@ export function zoneNamed(timezone: string): Zone {
   const known = zones.get(timezone);
   if (known !== undefined) return known;
   const made = makeZone(offsetByIntl(timezone));
-  if (zones.size >= ZONES_MAX) zones.clear();
   zones.set(timezone, made);
   return made;
 }
@@ -103,14 +104,13 @@ const BLOCKS_MAX = 256;
 
 /** Asking Intl costs about a microsecond, so it is asked only to find the changes; between them an offset is a constant. */
 export function makeZone(offsetAt: (instant: number) => number): Zone {
-  const blocks = new Map<number, readonly ZoneSpan[]>();
+  const blocks = new BoundedMap<number, readonly ZoneSpan[]>(BLOCKS_MAX);
   return {
     spanAt(instant) {
       const number = Math.floor(instant / BLOCK_MS);
       let spans = blocks.get(number);
       if (spans === undefined) {
         spans = spansOfBlock(number * BLOCK_MS, offsetAt);
-        if (blocks.size >= BLOCKS_MAX) blocks.clear();
         blocks.set(number, spans);
       }
       return spanHolding(spans, instant);

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.ts";
 import type { Cadence } from "../cadence/cadence.ts";
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
@@ -78,13 +79,11 @@ function sameRules(read: CalendarRules): CalendarRules {
   const text = JSON.stringify(read);
   const known = rulesByText.get(text);
   if (known !== undefined) return known;
-  if (rulesByText.size >= rulesMax) rulesByText.clear();
   rulesByText.set(text, read);
   return read;
 }
 
-const rulesMax = 500;
-const rulesByText = new Map<string, CalendarRules>();
+const rulesByText = new BoundedMap<string, CalendarRules>(500);
 
 /** What of a cadence a plan row or a version carries itself. */
 export interface PlannedColumns {

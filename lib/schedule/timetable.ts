@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../bounded-map.ts";
 import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { wholeSeconds } from "./pulse-shape.ts";
@@ -87,13 +88,11 @@ function placeOf(key: string): bigint {
   const known = placeByKey.get(key);
   if (known !== undefined) return known;
   const place = createHash("sha256").update(`spread ${key}`).digest().readBigUInt64BE();
-  if (placeByKey.size >= placesMax) placeByKey.clear();
   placeByKey.set(key, place);
   return place;
 }
 
-const placesMax = 2_000;
-const placeByKey = new Map<string, bigint>();
+const placeByKey = new BoundedMap<string, bigint>(2_000);
 
 /** Due never falls as occurrences rise, so that due times and occurrences can be told from each other both ways. */
 export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {

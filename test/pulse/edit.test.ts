@@ -10,7 +10,7 @@ import { envelope } from "../../lib/target/envelope.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, minute, second } from "../support/instants.ts";
-import { beatsOf, comingOf, emptied, pulseRow, pulseRows } from "./pulse-rows.ts";
+import { beatsOf, caller, comingOf, emptied, pulse, pulseRow, pulseRows, unbounded } from "./pulse-rows.ts";
 
 let world: Carillon;
 
@@ -20,10 +20,7 @@ beforeAll(async () => {
 beforeEach(() => emptied(world));
 afterAll(() => world.stop());
 
-const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
-const caller = { name: "ann" };
 const deps = () => ({ sql: world.sql, queue: world.queue });
-const unbounded = { most: 1_000_000, timeIsUp: () => false };
 const now = () => world.clock.now();
 
 /** The row beats where the schedule says that it comes. */

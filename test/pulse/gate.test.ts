@@ -10,7 +10,7 @@ import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
-import { emptied, pulseRow } from "./pulse-rows.ts";
+import { caller, emptied, pulse, pulseRow, unbounded } from "./pulse-rows.ts";
 
 /** A batch that edits pulses passes no gate where they have no jobs: claims and other batches go on beside it. */
 
@@ -22,10 +22,7 @@ beforeAll(async () => {
 beforeEach(() => emptied(world));
 afterAll(() => world.stop());
 
-const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
-const caller = { name: "ann" };
 const deps = () => ({ sql: world.sql, queue: world.queue });
-const unbounded = { most: 1_000_000, timeIsUp: () => false };
 const shards = Array.from({ length: 16 }, (_, shard) => shard);
 const patch = (key: string, payload: unknown): Operation => ({
   kind: "patch",

@@ -4,6 +4,12 @@ import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { monday } from "../support/instants.ts";
 
+/** What nearly every test of pulses asks for, and who asks. */
+export const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
+export const caller = { name: "ann" };
+/** A walk through a label's members that ends in one go. */
+export const unbounded = { most: 1_000_000, timeIsUp: () => false };
+
 /** The world as it began, without a database of its own for each test. */
 export async function emptied({ sql, clock, queue }: Carillon): Promise<void> {
   await clock.setNow(monday);
