@@ -19,6 +19,7 @@ export interface RaceOptions {
   admins?: number;
   schedules?: number;
   factor?: number;
+  /** For how long nothing may move before the round is given up: what has been heaped up takes a slow machine long. */
   healMs?: number;
   /** How a mutant changes what an actor's connection says. */
   mutate?: { ticker?: WrapLine; worker?: WrapLine; admin?: WrapLine };
@@ -107,17 +108,26 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   return { ...verdict, seed, killed, counts: world.counts, healedMs };
 }
 
-/** Waits until nothing that was due by the end waits any more (but for a hold), or until time is up: the oracle then says what is stuck. */
-async function untilHealed({ state }: World, sql: Sql, end: Date, healMs: number): Promise<number> {
+/**
+ * Waits until nothing that was due by the end waits any more (but for a hold), or until for so long neither a job went nor a message:
+ * the oracle then says what is stuck.
+ */
+async function untilHealed({ state, queues }: World, sql: Sql, end: Date, healMs: number): Promise<number> {
   const startedAt = Date.now();
-  while (Date.now() - startedAt < healMs) {
+  let movedAt = startedAt;
+  let [fewestJobs, fewestMessages] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  while (Date.now() - movedAt < healMs) {
     await pause(100);
-    const [row] = await sql<{ fired: boolean; done: boolean }[]>`
-      select not exists (select from carillon.shards where watermark_at <= ${end}) as fired, not exists (
-        select from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
-        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.held_until <= carillon.clock() or s.deleted_at is not null)) as done`;
-    state.fired = row?.fired === true;
-    if (row?.fired === true && row.done) break;
+    const [row] = await sql<{ fired: boolean; waiting: number }[]>`
+      select not exists (select from carillon.shards where watermark_at <= ${end}) as fired, (
+        select count(*)::int from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+        where j.state = 'waiting' and j.due_at <= ${end} and (s.held_since is null or s.held_until <= carillon.clock() or s.deleted_at is not null)) as waiting`;
+    if (row === undefined) throw new Error("A count has one row.");
+    state.fired = row.fired;
+    if (row.fired && row.waiting === 0) break;
+    if (row.waiting < fewestJobs || queues.size() < fewestMessages) movedAt = Date.now();
+    fewestJobs = Math.min(fewestJobs, row.waiting);
+    fewestMessages = Math.min(fewestMessages, queues.size());
   }
   return Date.now() - startedAt;
 }
