@@ -4,6 +4,7 @@ import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";
 import { httpEvent, invocation } from "../api/http-event.ts";
 import { benchStack } from "./bench-stack.ts";
+import { type BatchCallers, batchCallers } from "./callers/batch-callers.ts";
 import { cpuLine, cpuSplit } from "./cpu-split.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
@@ -30,18 +31,14 @@ export async function bench(options: Options, say: Say): Promise<ApiFigures> {
   await using stack = await benchStack(options["data-dir"], 4);
   await seedSchedules(stack.sql, schedules, say);
   await ensureAdminToken(stack.sql, bearer);
-  // Two, as Lambda has one for each request that is under way, with a connection of its own.
-  const functions = [assemble(stack.env), assemble(stack.env)];
-  const [send, ...others] = functions.map(
-    ({ handler }): Send =>
-      async (method, path, body) => {
-        const event = httpEvent(method, path, { headers: { authorization: `Bearer ${bearer}` }, body });
-        const { statusCode, body: text } = await handler(event, invocation);
-        if (statusCode >= 300) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
-        return text;
-      },
-  );
-  if (send === undefined) throw new Error("There is no function to send to.");
+  await using callers = await batchCallers(stack.env, bearer, 2);
+  const { handler, close } = assemble(stack.env);
+  const send: Send = async (method, path, body) => {
+    const event = httpEvent(method, path, { headers: { authorization: `Bearer ${bearer}` }, body });
+    const { statusCode, body: text } = await handler(event, invocation);
+    if (statusCode >= 300) throw new Error(`${method} ${path} was answered ${statusCode}: ${text}`);
+    return text;
+  };
   try {
     await singles(send, "warm", 300);
     await stack.sql`checkpoint`;
@@ -53,11 +50,10 @@ export async function bench(options: Options, say: Say): Promise<ApiFigures> {
     for (let run = 1; run <= runs; run++) {
       await tick({ sql: stack.sql, queue: stack.queue, log: silentLog }, tickDefaults, () => false);
       await stack.sql`checkpoint`;
-      for (const callers of [[send], [send, ...others]]) {
-        const prefix = `batch:${run}:${callers.length}`;
-        const measured = { count: number(options, "batches"), postgresPid: stack.postgresPid };
-        for (const { name, rate, cpu } of await batches(callers, prefix, measured)) {
-          const figure = `${name}By${callers.length}`;
+      for (const by of [1, 2]) {
+        const measured = { by, count: number(options, "batches"), postgresPid: stack.postgresPid };
+        for (const { name, rate, cpu } of await batches(callers, `batch:${run}:${by}`, measured)) {
+          const figure = `${name}By${by}`;
           say(`${figure}: ${rate} a second; ${cpu}`);
           figures[figure] = [...(figures[figure] ?? []), rate];
         }
@@ -78,9 +74,10 @@ export async function bench(options: Options, say: Say): Promise<ApiFigures> {
       schedules,
       machine: machine(),
       settings: stack.settings,
+      server: stack.server,
     };
   } finally {
-    for (const { close } of functions) await close();
+    await close();
   }
 }
 
@@ -106,7 +103,7 @@ export function page({ create, read, batch, schedules }: ApiFigures): string {
 ${row("a schedule made", create)}
 ${row("read", read)}
 
-In batches of 1,000, schedules a second:
+In batches of 1,000, schedules a second; each caller has a function, a thread and a connection of its own:
 
 | | one caller | two |
 |---|--:|--:|
@@ -167,26 +164,17 @@ interface Measured {
 
 /** The same thousands of schedules made, put again unchanged, changed and deleted, by so many callers at once. */
 async function batches(
-  callers: readonly Send[],
+  callers: BatchCallers,
   prefix: string,
-  { count, postgresPid }: { count: number; postgresPid: number },
+  { by, count, postgresPid }: { by: number; count: number; postgresPid: number },
 ): Promise<Measured[]> {
   const keys = Array.from({ length: count }, (_, batch) =>
     Array.from({ length: 1_000 }, (_, n) => ({ key: `${prefix}:${batch}:${n}`, n: batch * 1_000 + n })),
   );
   const each = async (name: string, operation: (key: string, n: number) => object): Promise<Measured> => {
-    const startedAt = performance.now();
+    const asked = keys.map((batch) => batch.map(({ key, n }) => operation(key, n)));
     const split = cpuSplit(postgresPid);
-    const left = keys.values();
-    const call = async (send: Send) => {
-      for (const batch of left) {
-        const operations = batch.map(({ key, n }) => operation(key, n));
-        const answer = await send("POST", "/v1/schedules:batch", { operations });
-        if (answer.includes('"error"')) throw new Error(`A ${name} was refused: ${answer.slice(0, 500)}`);
-      }
-    };
-    await Promise.all(callers.map(call));
-    const rate = perSecond(count * 1_000, performance.now() - startedAt);
+    const rate = perSecond(count * 1_000, await callers.send(asked, by));
     return { name, rate, cpu: cpuLine(split.end()) };
   };
   return [

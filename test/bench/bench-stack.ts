@@ -13,9 +13,12 @@ import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
 import { restless } from "./restless.ts";
 
-/** Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. */
+/**
+ * Durable, as in production: every commit waits for its WAL to be on disk, and pages are written whole after a checkpoint. A quarter of
+ * 24 GiB is Postgres' own, the share that RDS gives it; and as there it takes huge pages, where the system has set some aside.
+ */
 const durable = {
-  shared_buffers: "2GB",
+  shared_buffers: "6GB",
   max_wal_size: "16GB",
   checkpoint_timeout: "30min",
   wal_buffers: "64MB",
@@ -29,6 +32,8 @@ export interface BenchStack extends AsyncDisposable {
   sql: Sql;
   queue: ParcelQueue;
   settings: string;
+  /** Which Postgres, how it was built and what the system gives it. */
+  server: string;
   /** What Postgres tells, for `hotPlan`. */
   serverLog: string;
   /** The postmaster, for `cpuSplit`. */
@@ -47,7 +52,9 @@ export async function benchStack(
   const settings = { ...durable, ...others };
   const directory = dataDir ?? (await mkdtemp(path.join(tmpdir(), "carillon-bench-")));
   const postgresDir = path.join(directory, "postgres");
-  const postgres = await startPostgres({ dataDir: postgresDir, settings });
+  // npm's is built for size; one of a distribution, or of RDS, for speed.
+  const programs = process.env["BENCH_POSTGRES"];
+  const postgres = await startPostgres({ dataDir: postgresDir, settings, programs });
   const running = serverState(clusterFiles(postgresDir).clusterDir);
   if (running === undefined) throw new Error(`No Postgres runs in ${postgresDir}.`);
   const queues = await startQueues({
@@ -73,12 +80,14 @@ export async function benchStack(
     SLOW_QUEUE_URL: queues.queueUrl("bench-slow"),
   };
   const queue = { ...parcelQueueFrom(env, silentLog), timing: restless };
+  const server = await serverOf(sql);
   return {
     sql,
     queue,
     env,
     serverLog: clusterFiles(postgresDir).logFile,
     postgresPid: running.pid,
+    server,
     settings: Object.entries(settings)
       .map(([name, value]) => `${name}=${value}`)
       .join(" "),
@@ -96,4 +105,13 @@ export async function benchStack(
       if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function serverOf(sql: Sql): Promise<string> {
+  const [row] = await sql<{ version: string; built: string | null; huge: string }[]>`
+    select current_setting('server_version') as version, current_setting('huge_pages_status') as huge,
+      (select substring(setting from '.*(-O\\S+)') from pg_config where name = 'CFLAGS') as built`;
+  if (row === undefined) throw new Error("A server tells its version.");
+  const { version, built, huge } = row;
+  return `Postgres ${version.split(" ")[0]}, built with ${built ?? "no -O"}, ${huge === "on" ? "with" : "without"} huge pages`;
 }

@@ -31,6 +31,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     workers,
     machine: machine(),
     settings: stack.settings,
+    server: stack.server,
   };
 }
 

@@ -62,7 +62,17 @@ export async function bench(options: Options, say: Say): Promise<FireFigures> {
   say(
     `fire: ${figures.perSecond.toLocaleString("en")} jobs/s, ${figures.walPerJob} bytes of WAL per job (median of ${runs.length})`,
   );
-  return { ...figures, plan, schedules, due, lanes, batchMax, machine: machine(), settings: stack.settings };
+  return {
+    ...figures,
+    plan,
+    schedules,
+    due,
+    lanes,
+    batchMax,
+    machine: machine(),
+    settings: stack.settings,
+    server: stack.server,
+  };
 }
 
 export interface FireParams {

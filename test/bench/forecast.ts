@@ -46,7 +46,17 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   say(
     `forecast of an hour with ${total} fires: ${hour.median} ms (${hour.databaseCpu} ms of CPU in the database); of a day: ${day.median} ms (${day.databaseCpu} ms); stats: ${stats.median} ms (${stats.databaseCpu} ms)`,
   );
-  return { schedules, due, total, hour, day, stats, machine: machine(), settings: stack.settings };
+  return {
+    schedules,
+    due,
+    total,
+    hour,
+    day,
+    stats,
+    machine: machine(),
+    settings: stack.settings,
+    server: stack.server,
+  };
 }
 
 const tickMs = 10;

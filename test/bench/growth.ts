@@ -52,11 +52,11 @@ export async function bench(options: Options, say: Say): Promise<GrowthFigures> 
       await seedSchedules(stack.sql, schedules, say);
       rates.push(await rateAt(stack, { ...params, schedules }, options["cold"] === "yes", say));
     }
-    return stack.settings;
+    return { settings: stack.settings, server: stack.server };
   };
   const largeDir = options["large-dir"] || undefined;
   const apart = largeDir === undefined ? [] : sizes.slice(-1);
-  const settings = await rateIn(options["data-dir"], sizes.slice(0, sizes.length - apart.length));
+  const ran = await rateIn(options["data-dir"], sizes.slice(0, sizes.length - apart.length));
   if (apart.length > 0) await rateIn(largeDir, apart);
   const ratio = Number(((rates[0]?.perSecond ?? 0) / (rates.at(-1)?.perSecond ?? 1)).toFixed(2));
   for (const rate of rates)
@@ -64,7 +64,7 @@ export async function bench(options: Options, say: Say): Promise<GrowthFigures> 
       `${rate.schedules.toLocaleString("en")} schedules: ${rate.perSecond.toLocaleString("en")} jobs/s, ${rate.walPerJob} B WAL each`,
     );
   say(`growth: the smallest table is ${ratio} × as fast as the largest`);
-  return { ratio, rates, ...params, machine: machine(), settings };
+  return { ratio, rates, ...params, machine: machine(), ...ran };
 }
 
 async function rateAt(stack: BenchStack, params: FireParams, cold: boolean, say: Say): Promise<Rate> {

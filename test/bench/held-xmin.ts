@@ -78,7 +78,15 @@ export async function bench(options: Options, say: Say): Promise<HeldFigures> {
   say(
     `held-xmin: ours ${slowdown.ours} × slower at the end of ${minutes} minutes, in place ${slowdown.inPlace} ×`,
   );
-  return { rounds, minutes, ...params, slowdown, machine: machine(), settings: stack.settings };
+  return {
+    rounds,
+    minutes,
+    ...params,
+    slowdown,
+    machine: machine(),
+    settings: stack.settings,
+    server: stack.server,
+  };
 }
 
 type RoundParams = { schedules: number; due: number; lanes: number; batchMax: number };

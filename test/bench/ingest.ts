@@ -78,6 +78,7 @@ export async function bench(options: Options, say: Say): Promise<IngestFigures> 
     schedules,
     machine: machine(),
     settings: stack.settings,
+    server: stack.server,
   };
 }
 

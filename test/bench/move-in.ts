@@ -75,7 +75,7 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
     );
     moves.push(moved);
   }
-  return { idle, moves, schedules, machine: machine(), settings: stack.settings };
+  return { idle, moves, schedules, machine: machine(), settings: stack.settings, server: stack.server };
 }
 
 /** Sets the line between near and far back by a day, and stores rows all over that day behind it, as they stand there the night before. */

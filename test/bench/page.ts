@@ -5,11 +5,20 @@ const docs = new URL("../../docs/", import.meta.url);
 
 export const benchmarksPage = "benchmarks.md";
 
-/** Replaces what stands between a section's marks, with the command that measured it, the day and the machine. */
-export async function writeSection(file: string, name: string, command: string, text: string): Promise<void> {
+/** Replaces what stands between a section's marks, with the command that measured it, the day, the machine and, where it took one, the database. */
+export async function writeSection(
+  { file, name }: { file: string; name: string },
+  { command, server }: { command: string; server: unknown },
+  text: string,
+): Promise<void> {
   const page = new URL(file, docs);
   const before = await readFile(page, "utf8");
-  const measured = `\`${command}\`, ${new Date().toISOString().slice(0, 10)}, ${machine()}`;
+  const taken = [
+    new Date().toISOString().slice(0, 10),
+    machine(),
+    ...(typeof server === "string" ? [server] : []),
+  ];
+  const measured = `\`${command}\`, ${taken.join(", ")}`;
   await writeFile(page, withSection(before, name, `${measured}\n\n${text.trim()}`));
 }
 

@@ -47,6 +47,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     skipped,
     machine: machine(),
     settings: stack.settings,
+    server: stack.server,
   };
 }
 

@@ -1,6 +1,5 @@
 import { CreateQueueCommand } from "@aws-sdk/client-sqs";
 import * as z from "zod";
-import { assemble } from "../../functions/api.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import type { OutgoingParcel } from "../../lib/parcel/parcel-queue.ts";
@@ -9,8 +8,8 @@ import { makePulseParcels } from "../../lib/tick/make-pulse-parcels.ts";
 import { wholeTick } from "../../lib/tick/share.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";
-import { httpEvent, invocation } from "../api/http-event.ts";
 import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { batchCallers } from "./callers/batch-callers.ts";
 import { runThreads } from "./pulses/threads.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 
@@ -77,6 +76,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     bytes: size?.bytes,
     machine: machine(),
     settings: stack.settings,
+    server: stack.server,
   };
 }
 
@@ -113,8 +113,6 @@ async function tickMs({ sql, queue }: BenchStack, runs: readonly number[]): Prom
   return { all: tenths(all), database: tenths(database) };
 }
 
-type Send = (operations: readonly object[]) => Promise<void>;
-
 interface Crud {
   create: number;
   patch: number;
@@ -123,17 +121,13 @@ interface Crud {
 
 /** All of them made; a part of them changed; as many as that made and deleted again. */
 async function edits(stack: BenchStack, { pulses, batch }: { pulses: number; batch: number }): Promise<Crud> {
-  const functions = [assemble(stack.env), assemble(stack.env)];
-  const senders = functions.map(
-    ({ handler }): Send =>
-      async (operations) => {
-        const headers = { authorization: `Bearer ${bearer}` };
-        const event = httpEvent("POST", "/v1/schedules:batch", { headers, body: { operations } });
-        const { statusCode, body } = await handler(event, invocation);
-        if (statusCode >= 300 || body.includes('"error"'))
-          throw new Error(`A batch was answered ${statusCode}: ${body.slice(0, 500)}`);
-      },
-  );
+  await using callers = await batchCallers(stack.env, bearer, 2);
+  const rate = async (count: number, operation: (n: number) => object) => {
+    const batches = Array.from({ length: count / batchOf }, (_, at) =>
+      Array.from({ length: batchOf }, (_, n) => operation(at * batchOf + n)),
+    );
+    return perSecond(count, await callers.send(batches, 2));
+  };
   const put = (key: string, n: number) => ({
     put: {
       key,
@@ -144,32 +138,12 @@ async function edits(stack: BenchStack, { pulses, batch }: { pulses: number; bat
     },
   });
   const some = Math.min(pulses, 20 * batchOf);
-  try {
-    const create = await timed(senders, pulses, (n) => put(`device:${n}`, n));
-    const patch = await timed(senders, some, (n) => ({
-      patch: { key: `device:${n}`, payload: { device: n, what: "ask" } },
-    }));
-    await timed(senders, some, (n) => put(`other:${n}`, n));
-    return { create, patch, delete: await timed(senders, some, (n) => ({ delete: `other:${n}` })) };
-  } finally {
-    for (const { close } of functions) await close();
-  }
-}
-
-async function timed(
-  senders: readonly Send[],
-  count: number,
-  operation: (n: number) => object,
-): Promise<number> {
-  const batches = Array.from({ length: count / batchOf }, (_, at) => at).values();
-  const startedAt = performance.now();
-  await Promise.all(
-    senders.map(async (send) => {
-      for (const at of batches)
-        await send(Array.from({ length: batchOf }, (_, n) => operation(at * batchOf + n)));
-    }),
-  );
-  return perSecond(count, performance.now() - startedAt);
+  const create = await rate(pulses, (n) => put(`device:${n}`, n));
+  const patch = await rate(some, (n) => ({
+    patch: { key: `device:${n}`, payload: { device: n, what: "ask" } },
+  }));
+  await rate(some, (n) => put(`other:${n}`, n));
+  return { create, patch, delete: await rate(some, (n) => ({ delete: `other:${n}` })) };
 }
 
 /** So many seconds of every shard, dealt to so many readers. */

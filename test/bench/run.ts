@@ -72,7 +72,8 @@ async function run(
     const asked = texts
       .filter(([option]) => option !== "data-dir")
       .map(([option, value]) => ` --${option} ${value}`);
-    await writeSection(pageFile, name, `npm run bench -- ${name}${asked.join("")}`, await page(figures));
+    const command = `npm run bench -- ${name}${asked.join("")}`;
+    await writeSection({ file: pageFile, name }, { command, server: figures["server"] }, await page(figures));
   }
   if (json) process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`);
 }

@@ -50,7 +50,14 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     );
   const indexes = await sizes(sql, schedules);
   for (const [name, bytes] of Object.entries(indexes)) say(`${name.padEnd(28)} ${bytes} bytes per schedule`);
-  return { pages, bytesPerSchedule: indexes, schedules, machine: machine(), settings: stack.settings };
+  return {
+    pages,
+    bytesPerSchedule: indexes,
+    schedules,
+    machine: machine(),
+    settings: stack.settings,
+    server: stack.server,
+  };
 }
 
 /** Each run goes on where the one before ended. */

@@ -65,7 +65,15 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
       `${ticks} ticks: ${each.perSecond.toLocaleString("en")} jobs/s, ${ratio(each.perSecond, first?.perSecond)} ×`,
     );
   const cores = availableParallelism();
-  return { perSecond: byTicks.at(-1)?.perSecond, byTicks, runs: done, schedules, cores, machine: machine() };
+  return {
+    perSecond: byTicks.at(-1)?.perSecond,
+    byTicks,
+    runs: done,
+    schedules,
+    cores,
+    server: stack.server,
+    machine: machine(),
+  };
 }
 
 /** Cores may be called busy from here on: the rest is the kernel's own, and the clock's. */

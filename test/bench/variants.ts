@@ -83,7 +83,16 @@ export async function bench(options: Options, say: Say): Promise<VariantFigures>
     say(
       `${name}: ${of(runs, "perSecond").toLocaleString("en")} jobs/s, ${of(runs, "walPerJob")} B WAL each, grown by ${grownMb} MB`,
     );
-  return { variants, schedules, due, lanes, batchMax, machine: machine(), settings: stack.settings };
+  return {
+    variants,
+    schedules,
+    due,
+    lanes,
+    batchMax,
+    machine: machine(),
+    settings: stack.settings,
+    server: stack.server,
+  };
 }
 
 function nameOf({ name, fillfactor }: InPlace): string {

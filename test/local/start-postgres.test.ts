@@ -125,6 +125,13 @@ describe("startPostgres", () => {
     await expect(startPostgres({ dataDir: folder })).rejects.toThrow(/is of version 15, not 18\. Remove/);
   });
 
+  test("says which programs do not run, where others than npm's are named", async () => {
+    const programs = path.join(folder, "bin");
+    await expect(startPostgres({ dataDir: folder, programs })).rejects.toThrow(
+      `${path.join(programs, "postgres")} does not run`,
+    );
+  });
+
   test("says why the server did not come up", async () => {
     const starting = startPostgres({ dataDir: folder, settings: { shared_buffers: "plenty" } });
     await expect(starting).rejects.toThrow(/did not start.*shared_buffers/);

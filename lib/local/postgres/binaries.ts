@@ -23,8 +23,9 @@ export interface Binaries {
 
 const platforms: Readonly<Record<string, string>> = { darwin: "darwin", linux: "linux" };
 
-/** The server programs that npm installed for this machine, at a place where `account` can run them. */
-export function findBinaries(account: Account | undefined): Binaries {
+/** The server programs of `programs`, or those that npm installed for this machine, at a place where `account` can run them. */
+export function findBinaries(account: Account | undefined, programs?: string): Binaries {
+  if (programs !== undefined) return named(programs, account);
   const packageDir = installedPackage();
   restoreLinks(packageDir);
   const installed = programsIn(packageDir);
@@ -54,9 +55,18 @@ function installedPackage(): string {
   }
 }
 
+function named(folder: string, account: Account | undefined): Binaries {
+  const found = programsAt(path.resolve(folder));
+  if (!runs(found.postgres, account)) throw new Error(cannotRun(found.postgres, account));
+  return found;
+}
+
 function programsIn(packageDir: string): Binaries {
-  const bin = path.join(packageDir, "native", "bin");
-  return { initdb: path.join(bin, "initdb"), postgres: path.join(bin, "postgres") };
+  return programsAt(path.join(packageDir, "native", "bin"));
+}
+
+function programsAt(folder: string): Binaries {
+  return { initdb: path.join(folder, "initdb"), postgres: path.join(folder, "postgres") };
 }
 
 /** npm archives hold no symbolic links; the package makes them in an install script, which may have been switched off. */

@@ -34,6 +34,8 @@ export interface PostgresOptions {
   log?: Log;
   /** Settings of postgresql.conf, such as `{ fsync: "off" }`. */
   settings?: Readonly<Record<string, string>>;
+  /** Where other programs than those that npm installed are: `initdb` and `postgres` of the same major version. */
+  programs?: string | undefined;
   clock?: Clock;
 }
 
@@ -43,13 +45,13 @@ const attemptsMax = 5;
 const retryMs = 100;
 const pollMs = 5;
 
-/** Starts a Postgres from the binaries that npm installed, on a free port of the loopback interface. */
+/** Starts a Postgres, from the binaries that npm installed if no others are named, on a free port of the loopback interface. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { log = silentLog, clock = systemClock, settings = {} } = options;
   const startedAt = clock.now().getTime();
   const files = clusterFiles(options.dataDir);
   const account = serverAccount(files.clusterDir);
-  const binaries = findBinaries(account);
+  const binaries = findBinaries(account, options.programs);
   const password = ensureCluster(files, binaries, account, settings["fsync"] !== "off");
   const leftover = await stopLeftover(files.clusterDir, clock);
   if (leftover !== undefined) log.warn("postgres.leftover", { pid: leftover });
