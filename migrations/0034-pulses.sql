@@ -108,7 +108,7 @@ begin
   select f.id,
     case
       when f.held and f.held_until is null then null
-      when f.held then greatest(f.first_s, f.cut_s + 1, ceil(extract(epoch from f.held_until))::bigint)
+      when f.held then greatest(f.first_s, f.cut_s + 1, ceil(date_part('epoch', f.held_until))::bigint)
       when o.starts_s <= f.cut_s and coalesce(o.ends_s > f.cut_s, true)
         and (o.every_s, o.offset_s, o.lag_s) = (f.every_s, f.first_at_s % f.every_s, f.lag_s) then greatest(o.starts_s, f.first_s)
       else greatest(f.first_s, f.cut_s + 1)
@@ -121,10 +121,10 @@ begin
     f.version > 1
   from (
     select w.schedule_id as id, w.version, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
-      floor(extract(epoch from w.changed_at))::bigint as cut_s,
-      ceil(extract(epoch from v.first_at))::bigint + v.pulse_lag_s as first_at_s,
-      ceil(extract(epoch from greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
-      ceil(extract(epoch from v.ends_at))::bigint + v.pulse_lag_s as ends_s,
+      floor(date_part('epoch', w.changed_at))::bigint as cut_s,
+      ceil(date_part('epoch', v.first_at))::bigint + v.pulse_lag_s as first_at_s,
+      ceil(date_part('epoch', greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
+      ceil(date_part('epoch', v.ends_at))::bigint + v.pulse_lag_s as ends_s,
       to_json(s.key)::text as key, coalesce(v.payload, 'null')::text as data
     from written w
     -- By its id alone (`offset 0`): without statistics the index of all keys that live would seem worth reading.

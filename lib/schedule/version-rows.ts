@@ -1,6 +1,6 @@
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
-import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
+import { plannedColumns } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
@@ -13,39 +13,60 @@ import type { RaisedVersion } from "./write-schedule.ts";
 export interface VersionWritten extends RaisedVersion {
   id: string;
   key: string;
+  shard: number;
   version: number;
   specVersion: number;
+  /** Of its spec, also where that is the one before. */
+  body: ScheduleBody;
+  fresh?: boolean;
 }
 
 /** The columns are those of `wantedRows`; what is left out is null there, and need not be written and read a thousand times. */
-export function versionRow(
-  { id, key, version, specVersion, change, held, spec, cadenceId, detail }: VersionWritten,
-  author: Author,
-) {
+export interface WantedRow {
+  /** What nearly each schedule has of its own. */
+  own: Readonly<Record<string, unknown>>;
+  /** What many of a batch have in common. */
+  common: Readonly<Record<string, unknown>>;
+}
+
+export function wantedRow(written: VersionWritten, author: Author): WantedRow {
+  const { body, spec } = written;
   const cadence = spec === undefined ? null : plannedColumns(spec.cadence);
   return {
-    id,
-    key,
-    version,
-    spec_version: specVersion,
-    change,
-    held_since: held?.since,
-    held_until: held?.until ?? undefined,
-    spec: spec !== undefined,
-    once_at: cadence?.onceAt ?? undefined,
-    first_at: cadence?.firstAt ?? undefined,
-    every_ms: cadence?.everyMs ?? undefined,
-    cadence_id: cadenceId ?? undefined,
-    starts_at: cadence?.startsAt ?? undefined,
-    ends_at: cadence?.endsAt ?? undefined,
-    pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(key, spec.body),
-    body: spec === undefined ? undefined : sparseBody(spec.body),
-    target: spec?.body.target,
-    payload: spec?.body.payload ?? undefined,
-    at: author.at,
-    actor: author.name,
-    origin: author.origin,
-    detail: detail ?? undefined,
+    own: {
+      id: written.id,
+      key: written.key,
+      shard: written.shard,
+      version: written.version,
+      spec_version: written.specVersion,
+      once_at: cadence?.onceAt ?? undefined,
+      first_at: cadence?.firstAt ?? undefined,
+      every_ms: cadence?.everyMs ?? undefined,
+      cadence_id: written.cadenceId ?? undefined,
+      pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(written.key, spec.body),
+      body: spec === undefined ? undefined : sparseBody(spec.body),
+      payload: spec?.body.payload ?? undefined,
+      group_key: body.group ?? undefined,
+      tags: body.tags.length === 0 ? undefined : body.tags,
+      detail: written.detail ?? undefined,
+    },
+    common: {
+      change: written.change,
+      held_since: written.held?.since,
+      held_until: written.held?.until ?? undefined,
+      spec: spec !== undefined,
+      starts_at: cadence?.startsAt ?? undefined,
+      ends_at: cadence?.endsAt ?? undefined,
+      target: spec?.body.target,
+      calendar_id: spec?.calendar?.id,
+      fresh: written.fresh,
+      end_look_at: body.deleteOnEnd && written.deleted !== true ? author.at : undefined,
+      deleted_at: written.deleted === true ? author.at : undefined,
+      at: author.at,
+      actor: author.name,
+      origin: author.origin,
+      ...headColumns(body),
+    },
   };
 }
 
@@ -55,39 +76,55 @@ function pulseLagSeconds(key: string, body: ScheduleBody): number | undefined {
 }
 
 /** What tick, claim and settle look at stands in the head; null where they need not look. */
-export function headRow(body: ScheduleBody, calendar: CalendarRef | null) {
-  const { target, overlap, deadline, priority } = body;
+function headColumns({ target, serial, maxFires, overlap, deadline, priority, holdAfter }: ScheduleBody) {
   return {
     queue: queueClass(target),
-    group_key: body.group ?? undefined,
-    serial: body.serial,
-    tags: body.tags,
+    serial,
     target_kind: targetKind(target),
     target_name: targetName(target),
-    calendar_id: calendar?.id,
-    max_fires: body.maxFires ?? undefined,
+    max_fires: maxFires ?? undefined,
     overlap: overlap === "allow" ? undefined : overlap,
     deadline_ms: deadline === null ? undefined : durationMs(deadline),
     priority: priority === "normal" ? undefined : priority === "high" ? -1 : 1,
-    hold_after: body.holdAfter ?? undefined,
+    hold_after: holdAfter ?? undefined,
   };
 }
 
-/** The rows as one JSON, so that one row and a thousand are the same statement; and the targets that they name. */
-export function wantedRows(tx: Tx, rows: readonly object[]) {
+/**
+ * The rows, so that one and a thousand are the same statement, and the targets that they name. What they have in common is said once for
+ * each kind: to read all of it in each row was a quarter of a batch.
+ */
+export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
+  const { rows, kinds } = byKind(wanted);
   return tx`
     wanted as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
-        id bigint, key text, shard smallint, version int, spec_version int, change carillon.schedule_change,
-        held_since timestamptz, held_until timestamptz, spec boolean, once_at timestamptz, first_at timestamptz, every_ms bigint,
-        cadence_id int, starts_at timestamptz, ends_at timestamptz, pulse_lag_s int, body jsonb, target jsonb, payload jsonb,
-        queue carillon.queue_class, group_key text, serial boolean, tags text[], target_kind text, target_name text, calendar_id int,
+        kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
+        every_ms bigint, cadence_id int, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb)
+      join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
+        kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
+        ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int,
         max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint, fresh boolean,
-        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb, detail jsonb)
+        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb) using (kind)
     ),
     named as materialized (
       select n.name, carillon.target_named(n.name) as id from (select distinct target_name as name from wanted order by 1) n
     )`;
+}
+
+function byKind(wanted: readonly WantedRow[]): { rows: object[]; kinds: readonly string[] } {
+  const numbers = new Map<string, number>();
+  const kinds: string[] = [];
+  const rows = wanted.map(({ own, common }) => {
+    const text = JSON.stringify(common);
+    let kind = numbers.get(text);
+    if (kind === undefined) {
+      kind = kinds.push(`{"kind":${kinds.length},${text.slice(1)}`) - 1;
+      numbers.set(text, kind);
+    }
+    return { kind, ...own };
+  });
+  return { rows, kinds };
 }
 
 /** The lane that its jobs pass because they share a group: whether its handler takes a group together, the database knows. */

@@ -9,7 +9,7 @@ import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
-import { auditWritten, headRow, laneOfRow, versionRow, versionsWritten, wantedRows } from "./version-rows.ts";
+import { auditWritten, laneOfRow, versionsWritten, wantedRow, wantedRows } from "./version-rows.ts";
 
 export type ScheduleChange =
   | "created"
@@ -57,18 +57,15 @@ export async function insertSchedules(
   schedules: readonly (NewSchedule & { author: Author })[],
 ): Promise<void> {
   if (schedules.length === 0) return;
-  const rows = schedules.map(({ id, key, shard, spec, cadenceId, held, author }) => ({
-    ...versionRow({ id, key, version: 1, specVersion: 1, change: "created", held, spec, cadenceId }, author),
-    ...headRow(spec.body, spec.calendar),
-    shard,
-    end_look_at: spec.body.deleteOnEnd ? author.at : undefined,
-  }));
+  const rows = schedules.map(({ author, ...made }) =>
+    wantedRow({ ...made, body: made.spec.body, version: 1, specVersion: 1, change: "created" }, author),
+  );
   await keptPlan(tx`
     with ${wantedRows(tx, rows)},
     heads as (
       insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
         calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at, created_at, created_by, updated_at, updated_by)
-      select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, w.tags, w.target_kind, t.id,
+      select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
         ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
@@ -116,15 +113,8 @@ export async function raiseVersions(
     const version = current.version + 1;
     const specVersion = raised.spec === undefined ? current.specVersion : version;
     const body = raised.spec?.body ?? current.body;
-    const deleted = raised.deleted === true;
-    return {
-      ...versionRow({ ...raised, id, key, version, specVersion }, author),
-      ...headRow(body, raised.spec?.calendar ?? null),
-      shard,
-      fresh: asksForElse(current, raised),
-      end_look_at: body.deleteOnEnd && !deleted ? author.at : undefined,
-      deleted_at: deleted ? author.at : undefined,
-    };
+    const fresh = asksForElse(current, raised);
+    return wantedRow({ ...raised, id, key, shard, version, specVersion, body, fresh }, author);
   });
   const done = await keptPlan(tx<(Raised & { id: string })[]>`
     with ${wantedRows(tx, rows)},
@@ -135,7 +125,7 @@ export async function raiseVersions(
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
         overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
         end_look_at = w.end_look_at, fresh_version = case when w.fresh then w.version else s.fresh_version end, deleted_at = w.deleted_at,
-        group_key = w.group_key, tags = w.tags, target_kind = w.target_kind, target_id = t.id, updated_at = w.at, updated_by = w.actor
+        group_key = w.group_key, tags = coalesce(w.tags, '{}'), target_kind = w.target_kind, target_id = t.id, updated_at = w.at, updated_by = w.actor
       from wanted w join named t on t.name = w.target_name
       where s.id = w.id
       returning s.id, s.version, s.fires, s.lane
