@@ -123,5 +123,6 @@ export async function page({ ratio, rates, due }: GrowthFigures): Promise<string
 ${rows.join("\n")}
 
 The same number is due each time, scattered over all that is stored; among the fewest it is **${ratio} ×** as fast as among the most. What differs is the look at each due
-schedule's row, which says whether its version still stands: one page for each, somewhere in a larger table. In the last column Postgres has to fetch all of them anew, from the operating system's cache where they are there.`;
+schedule's row, which says whether its version still stands: one page for each, somewhere in a larger table. To make the due set those rows were read just before, so that most of them are in Postgres' memory still; in the last column
+none of them is, and all are fetched anew, from the operating system's cache where they are there. A tick in production lies between the two.`;
 }

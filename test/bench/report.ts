@@ -35,9 +35,15 @@ export function machine(): string {
   return `${cpus().length} × ${first?.model.trim() ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
 }
 
+/** Of an even number of values what is between the two in the middle: a median of two is not the better of both. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const [lower = Number.NaN, upper = Number.NaN] = [
+    sorted[Math.floor((sorted.length - 1) / 2)],
+    sorted[Math.floor(sorted.length / 2)],
+  ];
+  const between = (lower + upper) / 2;
+  return Number.isInteger(lower) && Number.isInteger(upper) ? Math.round(between) : between;
 }
 
 export function perSecond(count: number, ms: number): number {

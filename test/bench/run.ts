@@ -47,6 +47,8 @@ ${lines.join("\n")}
   --data-dir DIR  keep the database there and use it again (default: a temporary one, removed afterwards)
   --json          the last line is one JSON object with the figures
   --page          writes the bench's section of docs/benchmarks.md (of scale: docs/scale.md)
+
+  BENCH_POSTGRES=DIR in the environment: the programs of another Postgres 18 than npm's, which is built for size
 `;
 }
 
@@ -72,7 +74,9 @@ async function run(
     const asked = texts
       .filter(([option]) => option !== "data-dir")
       .map(([option, value]) => ` --${option} ${value}`);
-    const command = `npm run bench -- ${name}${asked.join("")}`;
+    const programs = process.env["BENCH_POSTGRES"];
+    const on = programs === undefined || figures["server"] === undefined ? "" : `BENCH_POSTGRES=${programs} `;
+    const command = `${on}npm run bench -- ${name}${asked.join("")}`;
     await writeSection({ file: pageFile, name }, { command, server: figures["server"] }, await page(figures));
   }
   if (json) process.stdout.write(`${JSON.stringify({ bench: name, ...figures })}\n`);
