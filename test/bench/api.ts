@@ -3,7 +3,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";
 import { httpEvent, invocation } from "../api/http-event.ts";
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { type BatchCallers, batchCallers } from "./callers/batch-callers.ts";
 import { cpuLine, cpuSplit } from "./cpu-split.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -72,9 +72,7 @@ export async function bench(options: Options, say: Say): Promise<ApiFigures> {
       read,
       batch,
       schedules,
-      machine: machine(),
-      settings: stack.settings,
-      server: stack.server,
+      ...measuredOn(stack),
     };
   } finally {
     await close();

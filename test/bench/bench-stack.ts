@@ -11,6 +11,7 @@ import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+import { machine } from "./report.ts";
 import { restless } from "./restless.ts";
 
 /**
@@ -105,6 +106,11 @@ export async function benchStack(
       if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** What every bench's figures stand with. */
+export function measuredOn({ settings, server }: BenchStack) {
+  return { machine: machine(), settings, server };
 }
 
 async function serverOf(sql: Sql): Promise<string> {

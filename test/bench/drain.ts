@@ -1,4 +1,4 @@
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { emulatorCeiling } from "./drain-ceiling.ts";
 import { drainPage, summaries } from "./drain-page.ts";
 import { drainCases, drainRuns } from "./drain-runs.ts";
@@ -29,9 +29,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     runs,
     ceiling,
     workers,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type CpuShares, cpuLine, cpuSplit } from "./cpu-split.ts";
 import { hotPlan } from "./hot-plan.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -69,9 +69,7 @@ export async function bench(options: Options, say: Say): Promise<FireFigures> {
     due,
     lanes,
     batchMax,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

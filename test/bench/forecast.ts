@@ -3,7 +3,7 @@ import type { Sql } from "../../lib/db/connect.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { readForecast } from "../../lib/stats/forecast.ts";
 import { readStats } from "../../lib/stats/stats.ts";
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
 
@@ -53,9 +53,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     hour,
     day,
     stats,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Sql } from "../../lib/db/connect.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type FireParams, type FireRun, fireRuns } from "./fire.ts";
 import { type Figures, machine, median, number, numbers, type Options, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
@@ -52,7 +52,7 @@ export async function bench(options: Options, say: Say): Promise<GrowthFigures> 
       await seedSchedules(stack.sql, schedules, say);
       rates.push(await rateAt(stack, { ...params, schedules }, options["cold"] === "yes", say));
     }
-    return { settings: stack.settings, server: stack.server };
+    return measuredOn(stack);
   };
   const largeDir = options["large-dir"] || undefined;
   const apart = largeDir === undefined ? [] : sizes.slice(-1);
@@ -64,7 +64,7 @@ export async function bench(options: Options, say: Say): Promise<GrowthFigures> 
       `${rate.schedules.toLocaleString("en")} schedules: ${rate.perSecond.toLocaleString("en")} jobs/s, ${rate.walPerJob} B WAL each`,
     );
   say(`growth: the smallest table is ${ratio} × as fast as the largest`);
-  return { ratio, rates, ...params, machine: machine(), ...ran };
+  return { ratio, rates, ...params, ...ran };
 }
 
 async function rateAt(stack: BenchStack, params: FireParams, cold: boolean, say: Say): Promise<Rate> {

@@ -1,5 +1,5 @@
 import type { Sql } from "../../lib/db/connect.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { fireRuns } from "./fire.ts";
 import { dueAtOf, fireInPlace, type InPlace, storeInPlace } from "./in-place.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -83,9 +83,7 @@ export async function bench(options: Options, say: Say): Promise<HeldFigures> {
     minutes,
     ...params,
     slowdown,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

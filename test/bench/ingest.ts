@@ -10,7 +10,7 @@ import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { invocation } from "../api/http-event.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
 
@@ -76,9 +76,7 @@ export async function bench(options: Options, say: Say): Promise<IngestFigures> 
     rates: figures,
     commands,
     schedules,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

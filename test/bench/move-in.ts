@@ -4,7 +4,7 @@ import { shardCount } from "../../lib/plan/shard.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { bringNear } from "../../lib/tick/days.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 import { seedSchedules } from "./seed.ts";
 import { walUse } from "./wal-use.ts";
@@ -75,7 +75,7 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
     );
     moves.push(moved);
   }
-  return { idle, moves, schedules, machine: machine(), settings: stack.settings, server: stack.server };
+  return { idle, moves, schedules, ...measuredOn(stack) };
 }
 
 /** Sets the line between near and far back by a day, and stores rows all over that day behind it, as they stand there the night before. */

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { type Contestant, compete, enter } from "./peers/compete.ts";
 import type { Peer } from "./peers/peer.ts";
 import { own, peers } from "./peers/peers-list.ts";
@@ -45,9 +45,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     jobs,
     contestants: contestants.map(({ figures }) => figures()),
     skipped,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

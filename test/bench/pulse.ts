@@ -8,7 +8,7 @@ import { makePulseParcels } from "../../lib/tick/make-pulse-parcels.ts";
 import { wholeTick } from "../../lib/tick/share.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { batchCallers } from "./callers/batch-callers.ts";
 import { runThreads } from "./pulses/threads.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -74,9 +74,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     pulses,
     batch,
     bytes: size?.bytes,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

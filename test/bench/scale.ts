@@ -1,4 +1,4 @@
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import type { CpuShares } from "./cpu-split.ts";
 import { drainRuns } from "./drain-runs.ts";
 import { fireRuns } from "./fire.ts";
@@ -29,13 +29,13 @@ export async function bench(options: Options, say: Say): Promise<ScaleFigures> {
   const runs = number(options, "runs");
   const schedules = number(options, "schedules");
   say(machine());
-  const { small, large, settings, server } = await bursts(options, { schedules, due, runs }, say);
+  const { small, large, on } = await bursts(options, { schedules, due, runs }, say);
   const fire = middle(small.map(costOf));
   const drain = await drainCost(due, runs, say);
   const jobs = large[0]?.jobs ?? 0;
   const burst = { jobs, measuredMs: median(large.map(({ ms }) => ms)), foretoldMs: foretoldMs(fire, jobs) };
   say(`a burst of ${jobs} jobs took ${burst.measuredMs} ms; ${burst.foretoldMs} ms were foretold`);
-  return { fire, drain, burst, machine: machine(), settings, server };
+  return { fire, drain, burst, ...on };
 }
 
 /** A burst, and one three times as large. */
@@ -49,7 +49,7 @@ async function bursts(
   const params = { schedules, lanes: 1, batchMax: 5_000, runs };
   const small = await fireRuns(stack, { ...params, due }, say);
   const large = await fireRuns(stack, { ...params, due: due * 3, seed: runs }, say);
-  return { small, large, settings: stack.settings, server: stack.server };
+  return { small, large, on: measuredOn(stack) };
 }
 
 export function page(figures: ScaleFigures): string {

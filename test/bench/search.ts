@@ -1,5 +1,5 @@
 import type { Sql } from "../../lib/db/connect.ts";
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, number, type Options, type Say } from "./report.ts";
 import { jobSearch, jobSearches, scheduleCount, scheduleSearch, scheduleSearches } from "./searches.ts";
 import { seedSearch } from "./seed-search.ts";
@@ -54,9 +54,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     pages,
     bytesPerSchedule: indexes,
     schedules,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

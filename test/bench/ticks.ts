@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import * as z from "zod";
-import { type BenchStack, benchStack } from "./bench-stack.ts";
+import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type CpuShares, cpuSplit } from "./cpu-split.ts";
 import { justBeyondWatermark } from "./fire.ts";
 import {
@@ -71,8 +71,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
     runs: done,
     schedules,
     cores,
-    server: stack.server,
-    machine: machine(),
+    ...measuredOn(stack),
   };
 }
 

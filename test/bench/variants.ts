@@ -1,4 +1,4 @@
-import { benchStack } from "./bench-stack.ts";
+import { benchStack, measuredOn } from "./bench-stack.ts";
 import { fireRuns } from "./fire.ts";
 import { dueAtOf, fireInPlace, type InPlace, inPlaceVariants, storeInPlace } from "./in-place.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -89,9 +89,7 @@ export async function bench(options: Options, say: Say): Promise<VariantFigures>
     due,
     lanes,
     batchMax,
-    machine: machine(),
-    settings: stack.settings,
-    server: stack.server,
+    ...measuredOn(stack),
   };
 }
 

@@ -18,8 +18,9 @@ export async function batchCallers(
   const threads = await Promise.all(
     Array.from({ length: count }, async () => {
       const thread = new Worker(new URL("./caller.ts", import.meta.url), { workerData: { env, bearer } });
+      const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
       await once(thread, "message");
-      return thread;
+      return { thread, ended };
     }),
   );
   return {
@@ -28,7 +29,7 @@ export async function batchCallers(
       const left = bodies.values();
       const startedAt = performance.now();
       await Promise.all(
-        threads.slice(0, by).map(async (thread) => {
+        threads.slice(0, by).map(async ({ thread }) => {
           for (const body of left) {
             thread.postMessage(body);
             await once(thread, "message");
@@ -39,9 +40,9 @@ export async function batchCallers(
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(
-        threads.map((thread) => {
+        threads.map(({ thread, ended }) => {
           thread.postMessage(null);
-          return once(thread, "exit");
+          return ended;
         }),
       );
     },
