@@ -3,6 +3,7 @@ import { lockLane } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { asksForElse, type RaisedVersion } from "../schedule/write-schedule.ts";
+import { ownJob } from "./rechecks.ts";
 
 interface WaitingRecheck {
   occurrence: Date;
@@ -29,9 +30,9 @@ export async function withWaitingRechecks(
   const rows = await tx<{ id: string }[]>`
     select distinct b.schedule_id as id
     from unnest(${scheduleIds}::bigint[]) k (id)
-    join carillon.jobs_beside b on b.schedule_id = k.id and b.kind = 'again'
-    join carillon.jobs j on j.occurrence = b.occurrence and j.schedule_id = b.schedule_id and j.kind = 'again' and j.n = b.n
-      and j.state = 'waiting'`;
+    cross join lateral (select * from carillon.jobs_beside b where b.schedule_id = k.id and b.kind = 'again' offset 0) b
+    cross join lateral ${ownJob(tx)} j
+    where j.state = 'waiting'`;
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -47,11 +48,10 @@ async function endRechecks(
 ): Promise<OutgoingParcel[]> {
   const waiting = await tx<WaitingRecheck[]>`
     select b.occurrence, b.n, j.parcel_id as parcel
-    from carillon.jobs_beside b
-    join carillon.jobs j on j.occurrence = b.occurrence and j.schedule_id = b.schedule_id and j.kind = 'again' and j.n = b.n
-      and j.state = 'waiting'
-    join carillon.parcels p on p.id = j.parcel_id and p.lease_until is null
-    where b.schedule_id = ${scheduleId} and b.kind = 'again'`;
+    from (select * from carillon.jobs_beside where schedule_id = ${scheduleId} and kind = 'again' offset 0) b
+    cross join lateral ${ownJob(tx)} j
+    cross join lateral (select from carillon.parcels where id = j.parcel_id and lease_until is null offset 0) p
+    where j.state = 'waiting'`;
   if (waiting.length === 0) return [];
   // Before their parcels: some may wait in it, and nobody else who wants the lane has those that do not.
   await lockLane(tx, scheduleId);

@@ -65,8 +65,8 @@ export async function rechecksOfRun(tx: Tx, root: JobKey): Promise<JobRead[]> {
   return (await readJobsAt(tx, keys)).sort((a, b) => a.checks - b.checks);
 }
 
-/** Found by its primary key, and so in its day alone. */
-const ownJob = (tx: Tx) => tx`(
+/** The job of a row of `jobs_beside` (b): found by its primary key, and so in its day alone. */
+export const ownJob = (tx: Tx) => tx`(
   select o.* from carillon.jobs o
   where o.occurrence = b.occurrence and o.schedule_id = b.schedule_id and o.kind = b.kind and o.n = b.n offset 0)`;
 
