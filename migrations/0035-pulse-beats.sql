@@ -269,6 +269,42 @@ begin
   end if;
 end $$;
 
+-- The jobs of parcels that may start as they are: no lane to pass, no deadline behind them, nothing that has come between. What carillon.startable says,
+-- in an order that the planner may not change: else it reads every version that a schedule ever had. Becomes a part of the statement that asks.
+create function carillon.plain_jobs(p_parcels bigint[], p_occurrences timestamptz[], p_schedule_ids bigint[], p_from timestamptz, p_to timestamptz,
+    p_queue carillon.queue_class, p_target int, p_limited int[], p_now timestamptz)
+  returns table (parcel_id bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
+    planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
+  language sql stable
+  as $$
+  select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, greatest(j.version, j.spec_version), j.key, j.group_key,
+    v.target, coalesce(j.payload, v.payload),
+    -- What few jobs have travels in one column, which is null for the others.
+    case when j.lane is not null or j.checks is not null or j.forgiven is not null or v.body ? 'retry' or v.body ? 'timeout' then
+      jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
+  from (
+    select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, j.payload, j.checks, j.forgiven, s.spec_version, s.key,
+      s.group_key, s.lane
+    from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+    -- By the two lists, each leaf of the index is read once, in order; looked up one by one, a job cost twice as much. What both lists name by
+    -- chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may still list it.
+    where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.parcel_id = any(p_parcels) and j.state = 'waiting'
+      -- Lists leave no day out; the first and the last do.
+      and j.occurrence >= p_from and j.occurrence <= p_to
+      and coalesce(s.deleted_at, 'infinity') = 'infinity' and (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version)
+      and (s.held_since is null or s.held_until <= p_now or j.kind = 'manual') and s.queue = p_queue and s.lane is null
+      and case when p_target is not null then s.target_id is not distinct from p_target
+        else p_limited = '{}' or s.target_id is null or s.target_id <> all (p_limited) end
+      and ((s.overlap is null and (s.deadline_ms is null or j.forgiven is not null or j.attempt > 0 or j.started_at is not null
+        or j.due_at + s.deadline_ms * interval '1 millisecond' >= p_now)) or j.kind <> 'cadence')
+    offset 0
+  ) j
+  join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.spec_version
+$$;
+
+revoke execute on function carillon.plain_jobs(bigint[], timestamptz[], bigint[], timestamptz, timestamptz, carillon.queue_class, int, int[], timestamptz)
+  from public;
+
 -- As in 0018, and a parcel of pulses comes as one row (`pulses`). It is passed over, and that is told, where nobody came for it within two minutes: what
 -- has piled up behind workers that did not run is of no use to anybody, and would come all at once.
 create or replace function carillon.claim_parcel(p_parcel bigint, p_lease_ms int, p_window int default null)
@@ -385,30 +421,9 @@ begin
     v_now := v_parcel.claimed_at;
   end if;
   select min(o), max(o) into v_from, v_to from unnest(v_parcel.occurrences) o;
-  -- What carillon.startable says, in an order that the planner may not change: else it reads every version that a schedule ever had.
   return query
-    select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, greatest(j.version, j.spec_version), j.key, j.group_key,
-      v.target, coalesce(j.payload, v.payload),
-      -- What few jobs have travels in one column, which is null for the others.
-      case when j.lane is not null or j.checks is not null or j.forgiven is not null or v.body ? 'retry' or v.body ? 'timeout' then
-        jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
-    from (
-      select j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, j.payload, j.checks, j.forgiven, s.spec_version, s.key, s.group_key, s.lane
-      from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
-      -- By the two lists, each leaf of the index is read once, in order; looked up one by one, a job cost twice as much. What both lists name by
-      -- chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may still list it.
-      where j.occurrence = any(v_parcel.occurrences) and j.schedule_id = any(v_parcel.schedule_ids) and j.parcel_id = p_parcel and j.state = 'waiting'
-        -- Lists leave no day out; the first and the last do.
-        and j.occurrence >= v_from and j.occurrence <= v_to
-        and coalesce(s.deleted_at, 'infinity') = 'infinity' and (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version)
-        and (s.held_since is null or s.held_until <= v_now or j.kind = 'manual') and s.queue = v_parcel.queue and s.lane is null
-        and case when v_parcel.target_id is not null then s.target_id is not distinct from v_parcel.target_id
-          else v_limited = '{}' or s.target_id is null or s.target_id <> all (v_limited) end
-        and ((s.overlap is null and (s.deadline_ms is null or j.forgiven is not null or j.attempt > 0 or j.started_at is not null
-          or j.due_at + s.deadline_ms * interval '1 millisecond' >= v_now)) or j.kind <> 'cadence')
-      offset 0
-    ) j
-    join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.spec_version
+    select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload, j.more
+    from carillon.plain_jobs(array[p_parcel], v_parcel.occurrences, v_parcel.schedule_ids, v_from, v_to, v_parcel.queue, v_parcel.target_id, v_limited, v_now) j
     order by j.occurrence, j.schedule_id, j.kind, j.n;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_parcel.occurrences) then

@@ -15,6 +15,51 @@ alter table carillon.schedule_versions add column shard smallint;
 alter table carillon.holds add column shard smallint;
 alter table carillon.passed_over add column shard smallint;
 
+-- All of these parcels' jobs, claimed at one moment, have succeeded.
+create function carillon.write_successes(p_parcels bigint[], p_claimed_at timestamptz, p_owed boolean, p_occurrences timestamptz[], p_schedule_ids bigint[],
+    p_now timestamptz, p_notify text[])
+  returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_from timestamptz;
+  v_to timestamptz;
+begin
+  select min(o), max(o) into v_from, v_to from unnest(p_occurrences) o;
+  with updated as (
+    update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, parcel_id = null, ready_at = null, error = null,
+      started_at = coalesce(j.started_at, p_claimed_at), finished_at = p_now
+    -- By the two lists, as they are claimed.
+    where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.state = 'waiting' and j.parcel_id = any(p_parcels)
+      and j.occurrence >= v_from and j.occurrence <= v_to
+    returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at, j.shard
+  ), tallied as (
+    -- Most jobs of a parcel are due at the same instant: by those first, and their few buckets then.
+    insert into carillon.tallies (at, succeeded, late_buckets, late_jobs)
+    select p_now, sum(t.jobs), array_agg(t.bucket) filter (where t.bucket is not null), array_agg(t.jobs) filter (where t.bucket is not null)
+    from (
+      select case when d.first and p_owed is not true then carillon.lateness_bucket(p_claimed_at - d.due_at) end as bucket, sum(d.jobs)::int as jobs
+      from (select u.due_at, u.attempt = 1 as first, count(*) as jobs from updated u group by 1, 2) d group by 1
+    ) t having count(*) > 0
+  ), told as (
+    insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+    select 'succeeded', u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_now, p_now + interval '30 seconds'
+    from updated u where 'succeeded' = any(p_notify)
+  )
+  insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, shard)
+  select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, p_claimed_at, p_now, 'succeeded', u.shard
+  from updated u where u.attempt > 1;
+  -- Nearly always there is none at all.
+  if exists (select from carillon.failure_runs) then
+    delete from carillon.failure_runs f using unnest(p_schedule_ids) k (schedule_id) where f.schedule_id = k.schedule_id;
+  end if;
+end $$;
+
+revoke execute on function carillon.write_successes(bigint[], timestamptz, boolean, timestamptz[], bigint[], timestamptz, text[]) from public;
+
 -- As before, and with the shard in each row that they write. A job that a group has taken into its call may be of another shard than the parcel:
 -- so it is the job's, or its schedule's, and not the parcel's.
 
@@ -31,8 +76,6 @@ create or replace function carillon.settle_parcel(p_parcel bigint, p_fence int, 
 declare
   v_now timestamptz;
   v_parcel carillon.parcels;
-  v_from timestamptz;
-  v_to timestamptz;
 begin
   if 'again' = any(p_outcomes) then perform carillon.share_gates(p_schedule_ids); end if;
   v_now := carillon.clock();
@@ -41,38 +84,7 @@ begin
   if v_parcel.id is null then return; end if;
 
   if p_outcomes is null then
-    select min(o), max(o) into v_from, v_to from unnest(v_parcel.occurrences) o;
-    with updated as (
-      update carillon.jobs j set state = 'succeeded', attempt = j.attempt + 1, parcel_id = null, ready_at = null, error = null,
-        started_at = coalesce(j.started_at, v_parcel.claimed_at), finished_at = v_now
-      -- By the two lists, as they are claimed.
-      where j.occurrence = any(v_parcel.occurrences) and j.schedule_id = any(v_parcel.schedule_ids) and j.state = 'waiting' and j.parcel_id = p_parcel
-        and j.occurrence >= v_from and j.occurrence <= v_to
-      returning j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, j.due_at, j.shard
-    ), tallied as (
-      -- Most jobs of a parcel are due at the same instant: by those first, and their few buckets then.
-      insert into carillon.tallies (at, succeeded, late_buckets, late_jobs)
-      select v_now, sum(t.jobs), array_agg(t.bucket) filter (where t.bucket is not null), array_agg(t.jobs) filter (where t.bucket is not null)
-      from (
-        select case when d.first and v_parcel.owed is not true then carillon.lateness_bucket(v_parcel.claimed_at - d.due_at) end as bucket,
-          sum(d.jobs)::int as jobs
-        from (select u.due_at, u.attempt = 1 as first, count(*) as jobs from updated u group by 1, 2) d group by 1
-      ) t having count(*) > 0
-    )
-    insert into carillon.attempts (occurrence, schedule_id, kind, n, attempt, started_at, finished_at, outcome, shard)
-    select u.occurrence, u.schedule_id, u.kind, u.n, u.attempt, v_parcel.claimed_at, v_now, 'succeeded', u.shard
-    from updated u where u.attempt > 1;
-    if 'succeeded' = any(p_notify) then
-      insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
-      select 'succeeded', j.occurrence, j.schedule_id, j.kind, j.n, j.attempt, v_now, v_now + interval '30 seconds'
-      from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-      join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
-        and j.n = coalesce(k.n, 0) and j.state = 'succeeded' and j.finished_at = v_now;
-    end if;
-    -- Nearly always there is none at all.
-    if exists (select from carillon.failure_runs) then
-      delete from carillon.failure_runs f using unnest(v_parcel.schedule_ids) k (schedule_id) where f.schedule_id = k.schedule_id;
-    end if;
+    perform carillon.write_successes(array[p_parcel], v_parcel.claimed_at, v_parcel.owed, v_parcel.occurrences, v_parcel.schedule_ids, v_now, p_notify);
   else
     return query select true, w.id, w.queue, w.ready_at
       from carillon.write_outcomes(v_parcel, v_now, p_occurrences, p_schedule_ids, p_kinds, p_ns, p_outcomes, p_at, p_retry_ms, p_errors,

@@ -11,6 +11,7 @@ import type { Tx } from "./connect.ts";
  * | create                       | shared    | –         | –                                |
  * | edit, pause, resume, delete  | shared    | exclusive; none in a batch for what has no jobs (lib/plan/jobless.ts) | its own, where overlap is not `allow`; those of its group before and after |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
+ * | … of several (claim_parcels) | –         | shared, ascending | none: whose jobs have one is left alone |
  * | settle                       | –         | –         | those that its jobs passed       |
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
  * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |

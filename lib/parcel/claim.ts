@@ -79,8 +79,7 @@ export interface NotClaimed {
 
 export type Claimed = ClaimedParcel | ClaimedPulses | NotClaimed;
 
-interface JobRow extends Omit<ClaimedJob, keyof JobDetails> {
-  outcome: "job";
+export interface JobRow extends Omit<ClaimedJob, keyof JobDetails> {
   more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
 }
 
@@ -110,7 +109,7 @@ interface PulsesRow {
 }
 
 type ClaimRow =
-  | JobRow
+  | (JobRow & { outcome: "job" })
   | PulsesRow
   | { outcome: "claimed"; more: { fence: number; claimedAt: string; slots: number | null } }
   | { outcome: "freed" | NotClaimed["outcome"]; more: Partial<FreedDetails> | null };
@@ -128,7 +127,7 @@ export async function claimParcel(
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
-  let answer: Exclude<ClaimRow, JobRow | PulsesRow> | undefined;
+  let answer: Exclude<ClaimRow, { outcome: "job" } | PulsesRow> | undefined;
   for (const row of rows) {
     if (row.outcome === "pulses") return claimedPulses(id, row);
     if (row.outcome === "job") {
@@ -165,7 +164,7 @@ function freedBy(more: Partial<FreedDetails> | null): OutgoingParcel[] {
     : [{ id: freedId, queue: freedQueue, waitMs: waitMs ?? 0 }];
 }
 
-function claimedJob(row: JobRow): ClaimedJob {
+export function claimedJob(row: JobRow): ClaimedJob {
   const { more } = row;
   return {
     occurrence: row.occurrence,

@@ -52,13 +52,22 @@ export async function settleParcel(
   settlements: readonly (Settlement | null)[],
   notify: Notify = notifyByDefault,
 ): Promise<Settled> {
-  const asPlanned = parcel.jobs.every(({ version, plannedVersion }) => version === plannedVersion);
-  const rows =
-    asPlanned && settlements.every((each) => each?.kind === "succeeded")
-      ? await sql<SettleRow[]>`
+  const rows = isPlainSuccess(parcel, settlements)
+    ? await sql<SettleRow[]>`
         select settled, id, queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
-      : await settleEach(sql, parcel, settlements, notify);
+    : await settleEach(sql, parcel, settlements, notify);
   return settledOf(rows);
+}
+
+/** Nothing is to be said of any job but that it has succeeded. */
+export function isPlainSuccess(
+  { jobs }: Pick<ClaimedParcel, "jobs">,
+  settlements: readonly (Settlement | null)[],
+): boolean {
+  return (
+    jobs.every(({ version, plannedVersion }) => version === plannedVersion) &&
+    settlements.every((each) => each?.kind === "succeeded")
+  );
 }
 
 export function settledOf(rows: readonly SettleRow[]): Settled {

@@ -8,7 +8,8 @@ import { type Claimed, type ClaimedParcel, claimParcel } from "../parcel/claim.t
 import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
-import { type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { isPlainSuccess, type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
+import type { SettleTogether } from "../parcel/settle-together.ts";
 import type { Deliver } from "../target/delivery.ts";
 import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
@@ -34,6 +35,8 @@ export interface WorkerDeps {
   pulses?: PulseSending | undefined;
   /** Adds up what an invocation does; without, nobody does. */
   measure?: MeasuredWork | undefined;
+  /** Settles it with others that were claimed with it; without, each is settled alone. */
+  settleTogether?: SettleTogether | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
   window: number | null;
 }
@@ -41,11 +44,12 @@ export interface WorkerDeps {
 /** A message may come this much before its parcel is ready; one that comes earlier is sent again with its delay. */
 const waitMaxMs = 5_000;
 /** With less time left than this, nothing is claimed any more. */
-const startMinMs = 3_000;
+export const startMinMs = 3_000;
 /** With less time left than this, what follows a settle is left to the tick. */
 const tellMinMs = 6_000;
 /** The lease of quick deliveries outlives the invocation by this, so that it never ends under a worker that still runs. */
 const leaseMarginMs = 2_000;
+export const quickLeaseMs = (timeLeftMs: number): number => timeLeftMs + leaseMarginMs;
 /** Work that may take long shows signs of life, so that its lease can be short and a crash is noticed soon. */
 const slowLeaseMs = 30_000;
 
@@ -95,7 +99,7 @@ async function workInstead(
   await workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
 }
 
-async function workClaimed(
+export async function workClaimed(
   deps: WorkerDeps,
   claimed: Claimed,
   parcelId: string,
@@ -120,7 +124,7 @@ async function claim(
   const claimed =
     queueClass === "slow"
       ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
-      : await claimParcel(deps.sql, parcelId, timeLeftMs + leaseMarginMs);
+      : await claimParcel(deps.sql, parcelId, quickLeaseMs(timeLeftMs));
   await handOver(deps.sql, deps.queue, claimed.freed);
   return claimed;
 }
@@ -185,6 +189,10 @@ async function settle(
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
 ): Promise<void> {
+  if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel))) {
+    deps.measure?.settled(parcel, settlements);
+    return;
+  }
   const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
     settleParcel(deps.sql, parcel, settlements, deps.notify),
   );

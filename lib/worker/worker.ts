@@ -1,9 +1,12 @@
 import type { SQSBatchResponse, SQSRecord } from "aws-lambda";
 import { errorText } from "../log/error-text.ts";
 import type { Metrics } from "../log/metrics.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import { claimTogether } from "../parcel/claim-together.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
+import { settleTogether } from "../parcel/settle-together.ts";
 import { measuredWork } from "./measure-work.ts";
-import { type WorkerDeps, workParcel } from "./work-parcel.ts";
+import { quickLeaseMs, startMinMs, type WorkerDeps, workClaimed, workParcel } from "./work-parcel.ts";
 
 /**
  * Works the parcels of a batch of messages side by side. Unproven means failed: only a message whose parcel came to a
@@ -15,8 +18,12 @@ export async function workMessages(
   timeLeftMs: () => number,
 ): Promise<SQSBatchResponse> {
   const measure = metrics === undefined ? undefined : measuredWork();
+  const claimed = await claims(deps, records, timeLeftMs);
+  const settle = settleTogether(deps);
   const outcomes = await Promise.allSettled(
-    records.map((record) => workMessage({ ...deps, measure }, record, timeLeftMs)),
+    records.map((record) =>
+      workMessage({ ...deps, measure, settleTogether: settle }, record, claimed, timeLeftMs),
+    ),
   );
   const [first] = records;
   if (measure !== undefined && first !== undefined)
@@ -30,13 +37,43 @@ export async function workMessages(
   return { batchItemFailures };
 }
 
-async function workMessage(deps: WorkerDeps, record: SQSRecord, timeLeftMs: () => number): Promise<void> {
+/** Of the parcels that one statement could claim, whoever asks first has it: a message may have come twice. */
+type Claims = Map<string, ClaimedParcel>;
+
+async function workMessage(
+  deps: WorkerDeps,
+  record: SQSRecord,
+  claims: Claims,
+  timeLeftMs: () => number,
+): Promise<void> {
   const parcel = parcelOfMessage(record.body);
   if (parcel === null) {
     deps.log.warn("parcel.odd-message", { message: record.messageId });
     return;
   }
-  await workParcel(deps, parcel, queueOf(deps, record), timeLeftMs);
+  const claimed = claims.get(parcel);
+  claims.delete(parcel);
+  await (claimed === undefined
+    ? workParcel({ ...deps, settleTogether: undefined }, parcel, queueOf(deps, record), timeLeftMs)
+    : workClaimed(deps, claimed, parcel, queueOf(deps, record), timeLeftMs));
+}
+
+/** What is not claimed here, for whatever reason, is claimed by each message alone. */
+async function claims(
+  deps: WorkerDeps,
+  records: readonly SQSRecord[],
+  timeLeftMs: () => number,
+): Promise<Claims> {
+  const ids = [...new Set(records.map(({ body }) => parcelOfMessage(body)))].filter((id) => id !== null);
+  const [first] = records;
+  if (ids.length < 2 || first === undefined || queueOf(deps, first) !== "fast" || timeLeftMs() < startMinMs)
+    return new Map();
+  try {
+    return await claimTogether(deps.sql, ids, quickLeaseMs(timeLeftMs()));
+  } catch (error) {
+    deps.log.warn("worker.claim-apart", { parcels: ids.join(", "), error: errorText(error) });
+    return new Map();
+  }
 }
 
 /** The same code works both queues; which one a message came from stands in its ARN. */

@@ -3,7 +3,9 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { claimTogether } from "../../lib/parcel/claim-together.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
+import { settleTogether } from "../../lib/parcel/settle-together.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { explain } from "../../lib/plan/explain.ts";
 import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
@@ -79,6 +81,28 @@ describe.each([
     });
     expectProbesOnly(of, 4_000);
     expect(daysOf(of, "plan")).toEqual(["20260302"]);
+  });
+
+  test("several are claimed by one walk through their day, and settled by another", async () => {
+    await fireShardBatch(sql, 1, 5_000, world.queue.timing);
+    await world.clock.setNow(at(minute));
+    const ready = await sql<{ id: string }[]>`
+      select id from carillon.parcels where shard = 1 and ready_at <= carillon.clock() and lease_until is null and cardinality(occurrences) > 100 limit 4`;
+    const ids = ready.map(({ id }) => id);
+    let parcels: ClaimedParcel[] = [];
+    const claiming = await touched(sql, async () => {
+      parcels = [...(await claimTogether(sql, ids, minute)).values()];
+    });
+    expect(parcels.map(({ jobs }) => jobs.length)).toEqual([250, 250, 250, 250]);
+    expectProbesOnly(claiming, 4_000);
+    expect(daysOf(claiming, "jobs")).toEqual(["20260302"]);
+
+    const settle = settleTogether({ sql, log: world.log, notify: [] });
+    const settling = await touched(sql, async () => {
+      expect(await Promise.all(parcels.map(settle))).toEqual([true, true, true, true]);
+    });
+    expectProbesOnly(settling, 4_000);
+    expect(daysOf(settling, "jobs")).toEqual(["20260302"]);
   });
 
   test("a claim and both ways to settle probe the jobs of their day", async () => {
@@ -185,7 +209,7 @@ async function fill(sql: Sql): Promise<void> {
     insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, shard)
     select d, d, n, 86400000, 1, n % 16
     from generate_series(1, ${schedules}) n,
-      lateral (select ${start}::timestamptz + case when n % 16 = 0 and n <= 16000 then interval '1 minute' else interval '10 minutes' + n * interval '2 s' end as d) l`;
+      lateral (select ${start}::timestamptz + case when n % 16 <= 1 and n <= 16000 then interval '1 minute' else interval '10 minutes' + n * interval '2 s' end as d) l`;
   await sql`select carillon.attach_days('2026-02-27', '2026-02-28')`;
   await sql`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, attempt, started_at, finished_at)

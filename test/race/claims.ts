@@ -30,25 +30,33 @@ export interface Claim {
   settleSentAs?: number;
 }
 
+const jobRow = z.object({
+  occurrence: z.date(),
+  scheduleId: z.string(),
+  kind: z.string(),
+  n: z.number(),
+  dueAt: z.date(),
+  payload: z.object({ edit: z.number() }),
+});
+const claimed = z.object({ fence: z.number(), claimedAt: z.coerce.date() });
 const claimRows = z.array(
   z.discriminatedUnion("outcome", [
-    z.object({
-      outcome: z.literal("job"),
-      occurrence: z.date(),
-      scheduleId: z.string(),
-      kind: z.string(),
-      n: z.number(),
-      dueAt: z.date(),
-      payload: z.object({ edit: z.number() }),
-    }),
-    z.object({
-      outcome: z.literal("claimed"),
-      more: z.object({ fence: z.number(), claimedAt: z.coerce.date() }),
-    }),
+    jobRow.extend({ outcome: z.literal("job") }),
+    z.object({ outcome: z.literal("claimed"), more: claimed }),
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
+/** Of claims together: jobs and claims by their parcel. The jobs of a parcel that is not claimed are nobody's. */
+const together = z.object({ parcel: z.string() });
+const rowsTogether = z.array(
+  z.union([jobRow.extend(together.shape), together.extend({ occurrence: z.null(), more: claimed })]),
+);
 const settleRows = z.array(z.object({ settled: z.boolean() }));
+const settledTogether = z.array(z.object({ id: z.string() }));
+/** Lists travel in a box of the driver. */
+const listOf = <Value extends z.ZodType>(value: Value) =>
+  z.object({ value: z.array(value) }).transform((box) => box.value);
+const parcels = z.tuple([listOf(z.string()), listOf(z.number())]).rest(z.unknown());
 
 export interface ClaimRecorder {
   claims: Claim[];
@@ -76,49 +84,77 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   const claims: Claim[] = [];
   let step = 0;
 
-  const watchClaim = (statement: Statement) => {
-    const [parcel, leaseMs] = valuesOf(statement);
-    statement.then(
-      (rows) => {
-        const seen = claimRows.parse([...asArray(rows)]);
-        const jobs = seen.flatMap((row) => (row.outcome === "job" ? [row] : []));
-        const claim = seen.find((row) => row.outcome === "claimed")?.more;
-        if (claim === undefined) return;
-        claims.push({
-          parcel: String(parcel),
-          fence: claim.fence,
-          claimedAt: claim.claimedAt.getTime(),
-          leaseUntil: claim.claimedAt.getTime() + Number(leaseMs),
-          jobs: jobs.map(({ scheduleId, occurrence, kind, n, dueAt, payload: { edit } }) => ({
-            scheduleId,
-            occurrence: occurrence.getTime(),
-            kind,
-            n,
-            dueAt: dueAt.getTime(),
-            edit,
-          })),
-          settled: "never",
-          done: new Set(),
-          claimedAs: ++step,
-        });
-      },
-      () => {},
-    );
+  const noteClaim = (
+    parcel: string,
+    { fence, claimedAt }: z.infer<typeof claimed>,
+    leaseMs: number,
+    jobs: readonly z.infer<typeof jobRow>[],
+  ) => {
+    claims.push({
+      parcel,
+      fence,
+      claimedAt: claimedAt.getTime(),
+      leaseUntil: claimedAt.getTime() + leaseMs,
+      jobs: jobs.map(({ scheduleId, occurrence, kind, n, dueAt, payload: { edit } }) => ({
+        scheduleId,
+        occurrence: occurrence.getTime(),
+        kind,
+        n,
+        dueAt: dueAt.getTime(),
+        edit,
+      })),
+      settled: "never",
+      done: new Set(),
+      claimedAs: ++step,
+    });
   };
 
-  const watchSettle = (statement: Statement) => {
-    const [parcel, fence] = valuesOf(statement);
-    const claim = claims.findLast((each) => each.parcel === String(parcel) && each.fence === Number(fence));
+  const watchClaim = (statement: Statement) => {
+    const [parcel, leaseMs] = valuesOf(statement);
+    heard(statement, (rows) => {
+      const seen = claimRows.parse(rows);
+      const claim = seen.find((row) => row.outcome === "claimed")?.more;
+      const jobs = seen.flatMap((row) => (row.outcome === "job" ? [row] : []));
+      if (claim !== undefined) noteClaim(String(parcel), claim, Number(leaseMs), jobs);
+    });
+  };
+
+  const watchClaims = (statement: Statement) => {
+    const [, leaseMs] = valuesOf(statement);
+    heard(statement, (rows) => {
+      const seen = rowsTogether.parse(rows);
+      for (const row of seen) {
+        if (row.occurrence !== null) continue;
+        const jobs = seen.filter((each) => each.occurrence !== null && each.parcel === row.parcel);
+        noteClaim(row.parcel, row.more, Number(leaseMs), z.array(jobRow).parse(jobs));
+      }
+    });
+  };
+
+  const sentSettle = (parcel: string, fence: number) => {
+    const claim = claims.findLast((each) => each.parcel === parcel && each.fence === fence);
     if (claim === undefined) throw new Error(`Parcel ${parcel} was settled without having been claimed.`);
     claim.settleSentAt = clock.now().getTime();
     claim.settleSentAs = ++step;
     claim.settled = "unknown";
-    statement.then(
-      (rows) => {
-        claim.settled = settleRows.parse([...asArray(rows)])[0]?.settled === true ? "held" : "refused";
-      },
-      () => {},
-    );
+    return claim;
+  };
+
+  const watchSettle = (statement: Statement) => {
+    const [parcel, fence] = valuesOf(statement);
+    const claim = sentSettle(String(parcel), Number(fence));
+    heard(statement, (rows) => {
+      claim.settled = settleRows.parse(rows)[0]?.settled === true ? "held" : "refused";
+    });
+  };
+
+  const watchSettles = (statement: Statement) => {
+    const [ids, fences] = parcels.parse(valuesOf(statement));
+    const sent = ids.map((id, index) => sentSettle(id, fences[index] ?? 0));
+    heard(statement, (rows) => {
+      const settled = new Set(settledTogether.parse(rows).map(({ id }) => id));
+      for (const claim of sent) claim.settled = settled.has(claim.parcel) ? "held" : "refused";
+    });
   };
 
   const wrap: WrapLine = (line) => ({
@@ -126,7 +162,9 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
     run: (statement) => {
       const text = textOf(statement);
       if (text.includes("carillon.claim_parcel(")) watchClaim(statement);
+      if (text.includes("carillon.claim_parcels(")) watchClaims(statement);
       if (text.includes("carillon.settle_parcel(")) watchSettle(statement);
+      if (text.includes("carillon.settle_parcels(")) watchSettles(statement);
       line.run(statement);
     },
   });
@@ -139,6 +177,10 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   return { claims, wrap, tookDelivery };
 }
 
-function asArray(rows: unknown): unknown[] {
-  return Array.isArray(rows) ? rows : [];
+/** What fails says nothing; the worker hears of it. */
+function heard(statement: Statement, note: (rows: unknown[]) => void): void {
+  statement.then(
+    (rows) => note(Array.isArray(rows) ? [...rows] : []),
+    () => {},
+  );
 }

@@ -140,8 +140,8 @@ const scenes: Scene[] = [
     without: ["settled by a worker that had lost its lease", "two live leases"],
     play: async (mutated) => {
       if (mutated) {
-        await replaceIn(world.side, "claim_parcel", "and j.parcel_id = p_parcel", "");
-        await replaceIn(world.side, "settle_parcel", "and j.parcel_id = p_parcel", "");
+        await replaceIn(world.side, "plain_jobs", "and j.parcel_id = any(p_parcels)", "");
+        await replaceIn(world.side, "write_successes", "and j.parcel_id = any(p_parcels)", "");
       }
       await world.put("in 10s");
       await world.batch();

@@ -125,10 +125,16 @@ export function oneSnapshot(side: Sql): WrapLine {
   };
 }
 
-/** Makes one of the worker's two functions anew in this database, with a piece of its text taken out or replaced. */
+/** Makes one of the worker's functions anew in this database, with a piece of its text taken out or replaced. */
 export async function replaceIn(
   sql: Sql,
-  name: "claim_parcel" | "settle_parcel",
+  name:
+    | "claim_parcel"
+    | "claim_parcels"
+    | "plain_jobs"
+    | "settle_parcel"
+    | "settle_parcels"
+    | "write_successes",
   piece: string,
   instead: string,
 ): Promise<void> {

@@ -22,20 +22,23 @@ export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mu
   "no-gate-for-edits": () => ({ admin: withoutLock({ lockClass: gate, shared: false }) }),
   "no-gate-for-claims": async (side) => {
     await replaceIn(side, "claim_parcel", "perform pg_advisory_xact_lock_shared(2, v_shard);", "");
+    await replaceIn(side, "claim_parcels", "pg_advisory_xact_lock_shared(2, g.shard)", "g.shard");
     return {};
   },
   "one-snapshot": (side) => ({ worker: oneSnapshot(side) }),
   "no-lease": async (side) => {
     await replaceIn(side, "claim_parcel", "and p.lease_until is null", "");
+    await replaceIn(side, "claim_parcels", "and p.lease_until is null", "");
     return {};
   },
   "no-fence": async (side) => {
     await replaceIn(side, "settle_parcel", "and p.fence = p_fence", "");
+    await replaceIn(side, "settle_parcels", "and p.fence = m.fence", "");
     return {};
   },
   "no-parcel-test": async (side) => {
-    await replaceIn(side, "claim_parcel", "and j.parcel_id = p_parcel", "");
-    await replaceIn(side, "settle_parcel", "and j.parcel_id = p_parcel", "");
+    await replaceIn(side, "plain_jobs", "and j.parcel_id = any(p_parcels)", "");
+    await replaceIn(side, "write_successes", "and j.parcel_id = any(p_parcels)", "");
     return {};
   },
 };

@@ -28,13 +28,14 @@ const pauseMs = 5;
 
 /**
  * Brings parcels to the function without SQS, whose emulator would take the CPU that is measured: it looks in the database for those that
- * are ready and nobody's. What two processes find at once, one of them claims.
+ * are ready and nobody's, and as SQS brings none of them twice. What two processes find at once, one of them claims.
  */
 export function startDirectSource({ env, ...parts }: DirectSourceParts): Source {
   const sql = connect(env, { max: 1, applicationName: "carillon-bench" });
   const stopping = new AbortController();
+  const parcels = readyParcels(sql, parts);
   const invocations = Array.from({ length: parts.consumer.concurrency }, () =>
-    invoke(sql, parts, stopping.signal),
+    invoke(parcels, parts, stopping.signal),
   );
   return {
     stop: async () => {
@@ -45,21 +46,61 @@ export function startDirectSource({ env, ...parts }: DirectSourceParts): Source 
   };
 }
 
-async function invoke(
+interface ReadyParcels {
+  take(): Promise<string[]>;
+  /** Their invocation is over: whoever is ready yet may be brought again. */
+  letGo(ids: readonly string[]): void;
+}
+
+/** A hundred at a look, which is shared by those who ask while it is under way. */
+function readyParcels(
   sql: Sql,
-  { queueClass, queueName, batchSize, consumer }: Omit<DirectSourceParts, "env">,
+  { queueClass, batchSize }: Pick<DirectSourceParts, "queueClass" | "batchSize">,
+): ReadyParcels {
+  const brought = new Set<string>();
+  const found: string[] = [];
+  let look: Promise<void> | undefined;
+
+  async function refill(): Promise<void> {
+    const rows = await sql<{ id: string }[]>`
+      select id from carillon.parcels where queue = ${queueClass} and ready_at <= carillon.clock() and lease_until is null
+        and id <> all (${[...brought]}::bigint[])
+      order by random() limit 100`;
+    for (const { id } of rows) {
+      brought.add(id);
+      found.push(id);
+    }
+    look = undefined;
+  }
+
+  return {
+    take: async () => {
+      if (found.length === 0) {
+        look ??= refill();
+        await look;
+      }
+      return found.splice(0, batchSize);
+    },
+    letGo: (ids) => {
+      for (const id of ids) brought.delete(id);
+    },
+  };
+}
+
+async function invoke(
+  parcels: ReadyParcels,
+  { queueName, consumer }: Pick<DirectSourceParts, "queueName" | "consumer">,
   stopping: AbortSignal,
 ): Promise<void> {
   while (!stopping.aborted) {
-    const ready = await sql<{ id: string }[]>`
-      select id from carillon.parcels where queue = ${queueClass} and ready_at <= carillon.clock() and lease_until is null
-      order by random() limit ${batchSize}`;
+    const ready = await parcels.take();
     if (ready.length === 0) {
       await systemClock.sleep(pauseMs, stopping);
       continue;
     }
-    const messages = ready.map(({ id }) => ({ MessageId: randomUUID(), Body: parcelMessage(id) }));
+    const messages = ready.map((id) => ({ MessageId: randomUUID(), Body: parcelMessage(id) }));
     const { batchItemFailures } = await consumer.invoke(sqsEvent(messages, localQueueArn(queueName)));
     if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
+    parcels.letGo(ready);
   }
 }

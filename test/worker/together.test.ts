@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Sql } from "../../lib/db/connect.ts";
+import { gate } from "../../lib/db/locks.ts";
+import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { due } from "../support/parcels.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+
+let world: Carillon;
+let worker: Sql | undefined;
+/** What the worker asked of its parcels, in its order. */
+let asked: string[];
+/** Whether the server is to get a statement that asks this. */
+let arrives: (name: string) => boolean;
+
+const watching: WrapLine = (line) => ({
+  ...line,
+  run: (statement) => {
+    const name = /carillon\.((?:claim|settle)_parcels?)\(/.exec(textOf(statement))?.[1];
+    if (name !== undefined) asked.push(name);
+    if (name === undefined || arrives(name)) line.run(statement);
+    else statement.reject(new Error(`${name} is out of order`));
+  },
+});
+
+beforeEach(async () => {
+  world = await carillon();
+  worker = connectThrough(world.databaseUrl, watching, { max: 2 });
+  world.more.worker = { sql: worker };
+  asked = [];
+  arrives = () => true;
+});
+
+afterEach(async () => {
+  await worker?.end();
+  await world.stop();
+});
+
+/** So many schedules (`job-0`, `job-1` …) due together in a minute, each in a shard and a parcel of its own, whose messages are on the queue. */
+async function parcels(count: number, body: object = {}): Promise<void> {
+  for (let index = 0; index < count; index++)
+    await world.put(`job-${index}`, { when: `at ${due.toISOString()}`, payload: index, ...body });
+  await world.sql`update carillon.schedules set shard = substring(key from 5)::int + 1`;
+  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+  await world.tick();
+  await world.clock.setNow(due);
+}
+
+const events = () => world.log.lines.map(({ event }) => event);
+const left = () => world.sql`select shard, lease_until as "leaseUntil" from carillon.parcels order by shard`;
+const deliveredKeys = () => world.delivered.map(({ key }) => key).toSorted();
+
+test("parcels that come in one batch are claimed by one statement and settled by one", async () => {
+  await parcels(4);
+  await world.clock.setNow(at(minute + second));
+  expect(await world.work()).toEqual([]);
+  expect(asked).toEqual(["claim_parcels", "settle_parcels"]);
+  expect(deliveredKeys()).toEqual(["job-0", "job-1", "job-2", "job-3"]);
+  const settled = { state: "succeeded", attempt: 1, parcelId: null, startedAt: at(minute + second) };
+  expect(await world.jobs()).toMatchObject([settled, settled, settled, settled]);
+  expect(await left()).toEqual([]);
+  const tallies = await world.sql`
+    select sum(succeeded)::int as succeeded, (select sum(n)::int from carillon.tallies t, unnest(t.late_jobs) n) as late from carillon.tallies`;
+  expect(tallies).toEqual([{ succeeded: 4, late: 4 }]);
+});
+
+test("a parcel that comes alone is claimed and settled as it is", async () => {
+  await parcels(1);
+  await world.work();
+  expect(asked).toEqual(["claim_parcel", "settle_parcel"]);
+});
+
+test("a parcel that came twice in the batch is worked once", async () => {
+  await parcels(2);
+  world.queue.fate = () => "twice";
+  for (const { id } of await world.sql<{ id: string }[]>`select id from carillon.parcels`)
+    world.queue.put("fast", parcelMessage(id));
+  expect(await world.work()).toEqual([]);
+  expect(deliveredKeys()).toEqual(["job-0", "job-1"]);
+  expect(events()).not.toContain("worker.lease-lost");
+});
+
+test("one whose job may not start leaves the others together, and is looked at by itself", async () => {
+  await parcels(3);
+  await world.sql`
+    update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'job-1'`;
+  expect(await world.work()).toEqual([]);
+  expect(asked).toEqual(["claim_parcels", "claim_parcel", "settle_parcels"]);
+  expect(deliveredKeys()).toEqual(["job-0", "job-2"]);
+  expect(await world.jobs("job-1")).toMatchObject([{ state: "waiting", attempt: 0, startedAt: null }]);
+  expect(await left()).toEqual([{ shard: 2, leaseUntil: null }]);
+});
+
+test("one that waits in a lane or goes to a handler is claimed by itself", async () => {
+  await parcels(2);
+  await world.put("laned", { when: `at ${due.toISOString()}`, overlap: "skip" });
+  await world.put("slow", { when: `at ${due.toISOString()}`, target: { handler: "greet" } });
+  await world.tick();
+  expect(await world.work()).toEqual([]);
+  expect(deliveredKeys()).toEqual(["job-0", "job-1", "laned", "slow"]);
+  expect(asked.filter((name) => name === "claim_parcels")).toHaveLength(1);
+  expect(asked.filter((name) => name === "settle_parcel")).toHaveLength(2);
+  expect(await left()).toEqual([]);
+});
+
+test("those that come a little early are waited for one by one, and nothing starts early", async () => {
+  await parcels(2);
+  await world.clock.setNow(at(minute - second));
+  expect(await world.work()).toEqual([]);
+  expect(world.delivered).toMatchObject([{ at: due.toISOString() }, { at: due.toISOString() }]);
+  expect(asked.filter((name) => name.endsWith("parcels"))).toEqual(["claim_parcels"]);
+});
+
+test("one whose job fails is settled by itself", async () => {
+  await parcels(3);
+  world.outcome = ({ key }) => (key === "job-2" ? failed("not today") : done);
+  await world.work();
+  expect(asked.toSorted()).toEqual(["claim_parcels", "settle_parcel", "settle_parcels"]);
+  expect((await world.jobs()).map(({ state }) => state)).toEqual(["succeeded", "succeeded", "waiting"]);
+});
+
+test("a later attempt is kept as each is, and the bus is told of each", async () => {
+  await parcels(2);
+  world.more.worker.notify = ["succeeded", "failed"];
+  world.outcome = () => failed("not today");
+  await world.work();
+  world.outcome = () => done;
+  await world.clock.advance(5 * minute);
+  asked = [];
+  await world.work();
+  expect(asked).toEqual(["claim_parcels", "settle_parcels"]);
+  expect(
+    await world.sql`select attempt, outcome from carillon.attempts order by attempt, schedule_id`,
+  ).toEqual([1, 1, 2, 2].map((attempt) => ({ attempt, outcome: attempt === 1 ? "failed" : "succeeded" })));
+  expect(await world.sql`select attempt from carillon.outbox where event = 'succeeded'`).toEqual([
+    { attempt: 2 },
+    { attempt: 2 },
+  ]);
+});
+
+test("whoever has lost its lease meanwhile writes nothing, and the others are settled", async () => {
+  await parcels(3);
+  world.outcome = async ({ key }) => {
+    if (key === "job-1") await world.sql`update carillon.parcels set fence = fence + 1 where shard = 2`;
+    return done;
+  };
+  await world.work();
+  expect((await world.jobs()).map(({ state }) => state)).toEqual(["succeeded", "waiting", "succeeded"]);
+  expect(events().filter((event) => event === "worker.lease-lost")).toHaveLength(1);
+});
+
+test("who cannot be claimed or settled together is so one by one", async () => {
+  await parcels(2);
+  arrives = (name) => !name.endsWith("parcels");
+  expect(await world.work()).toEqual([]);
+  expect(deliveredKeys()).toEqual(["job-0", "job-1"]);
+  expect(asked).toEqual(["claim_parcels", "claim_parcel", "claim_parcel", "settle_parcel", "settle_parcel"]);
+  expect(events()).toEqual(["worker.claim-apart"]);
+
+  asked = [];
+  arrives = (name) => name !== "settle_parcels";
+  await world.put("job-8", { when: `at ${at(2 * minute).toISOString()}` });
+  await world.put("job-9", { when: `at ${at(2 * minute).toISOString()}` });
+  await world.sql`update carillon.schedules set shard = substring(key from 5)::int + 1`;
+  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+  await world.tick();
+  await world.clock.setNow(at(2 * minute));
+  expect(await world.work()).toEqual([]);
+  expect(asked).toEqual(["claim_parcels", "settle_parcels", "settle_parcel", "settle_parcel"]);
+  expect((await world.jobs()).every(({ state }) => state === "succeeded")).toBe(true);
+});
+
+test("an edit that has passed a gate is waited for, and seen", async () => {
+  await parcels(2);
+  const passed = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  const editing = world.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${gate}, 2)`;
+    await tx`update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'job-1'`;
+    passed.resolve();
+    await commit.promise;
+  });
+  await passed.promise;
+  const working = world.work();
+  await until("the claim waits", async () => (await waitingLocks(world.sql, gate)) > 0);
+  commit.resolve();
+  await Promise.all([editing, working]);
+  expect(deliveredKeys()).toEqual(["job-0"]);
+});
