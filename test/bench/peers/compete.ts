@@ -23,8 +23,6 @@ export interface Contestant {
 }
 
 const processesMax = 2;
-/** A trial is long enough to warm a runtime up and to tell one process from two. */
-const trialShare = 0.2;
 const storeMargin = 2;
 const storeLeastMs = 1_000;
 
@@ -57,29 +55,31 @@ export async function enter(
 
 type Entrant = Omit<Contestant, "figures">;
 
-/** With one process for its workers and with two; what is quicker is what it competes with. */
+/**
+ * With one process for its workers and with two; what is quicker is what it competes with. A trial is as long as a run: in a fifth of one,
+ * two processes had seemed as quick as one to somebody for whom they are half as quick again.
+ */
 async function trial(
   entrant: Entrant,
   stack: BenchStack,
   say: Say,
 ): Promise<Pick<Contestant, "workers" | "storeMaxMs">> {
-  const count = Math.max(1, Math.round(entrant.count * trialShare));
   const tried: { workers: readonly Program[]; run: Run }[] = [];
   for (let processes = processesMax; processes >= 1; processes--) {
     const workers = entrant.workers.slice(0, processes);
     const work = entrant.peer.works?.[0] ?? "added";
     tried.push({
       workers,
-      run: await measured({ ...entrant, count, workers, storeMaxMs: 10_000 }, stack, work),
+      run: await measured({ ...entrant, workers, storeMaxMs: 10_000 }, stack, work),
     });
   }
   const [first, ...others] = tried;
   if (first === undefined) throw new Error("Nothing was tried.");
   const best = others.reduce((a, b) => (b.run.doneMs < a.run.doneMs ? b : a), first);
   say(
-    `${entrant.peer.name}: ${tried.map(({ workers, run }) => `${workers.length} processes ${Math.round((count / run.doneMs) * 1_000)}/s`).join(", ")}`,
+    `${entrant.peer.name}: ${tried.map(({ workers, run }) => `${workers.length} processes ${Math.round((entrant.count / run.doneMs) * 1_000)}/s`).join(", ")}`,
   );
-  const storeMs = Math.max(...tried.map(({ run }) => run.storeMs)) / trialShare;
+  const storeMs = Math.max(...tried.map(({ run }) => run.storeMs));
   return { workers: best.workers, storeMaxMs: Math.round(storeMs * storeMargin + storeLeastMs) };
 }
 
