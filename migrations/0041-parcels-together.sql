@@ -13,7 +13,8 @@ create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int)
   as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz := carillon.clock();
+  v_asked_at timestamptz := carillon.clock();
+  v_now timestamptz;
   v_lease_until timestamptz;
   v_ids bigint[];
   v_fences int[];
@@ -30,14 +31,15 @@ begin
   perform pg_advisory_xact_lock_shared(2, g.shard)
   from (
     select distinct p.shard from carillon.parcels p
-    where p.id = any(p_parcels) and p.ready_at <= v_now and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
+    where p.id = any(p_parcels) and p.ready_at <= v_asked_at and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
     order by 1
   ) g;
   v_now := carillon.clock();
   v_lease_until := v_now + p_lease_ms * interval '1 millisecond';
   with locked as materialized (
     select p.id from carillon.parcels p
-    where p.id = any(p_parcels) and p.ready_at <= v_now and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
+    -- Nobody who has become ready since: the gate of that shard may not be passed.
+    where p.id = any(p_parcels) and p.ready_at <= v_asked_at and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
     order by p.id for update skip locked
   ), claimed as (
     update carillon.parcels p set fence = p.fence + 1, claimed_at = v_now, lease_until = v_lease_until, offer_at = v_lease_until, held_schedule = null
@@ -59,7 +61,7 @@ begin
     order by j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_occurrences) then
-    select array_agg(c.id) into v_short
+    select coalesce(array_agg(c.id), '{}') into v_short
     from unnest(v_ids, v_sizes) c (id, size)
     left join (
       select j.parcel_id, count(*) as jobs

@@ -54,9 +54,10 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
     params.waitsFrom === undefined ? tx`carillon.clock()` : tx`${params.waitsFrom}::timestamptz`;
   const missedBefore = new Date(now.getTime() - missedAfterMs);
   // The planner's guess at what may come of a batch is high enough for it to compile the plan, which takes longer than to run it; and
-  // high enough for it to remember schedules that it will not meet again.
+  // high enough for it to remember schedules that it will not meet again. The plan is kept: made while there were few schedules, it would
+  // read all of them for each row that is due, when there are many.
   const planning = tx`
-    select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true),
+    select set_config('jit', 'off', true), set_config('enable_memoize', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('plan_cache_mode', ${few ? "force_generic_plan" : "auto"}, true)`.execute();
   // What concerns rows with rules of their own stands in the statement only where there are some.
   const own = unfolded.some(({ key }) => "scheduleId" in key);
