@@ -116,7 +116,7 @@ async function openJobs(
     select p.id as "parcelId", j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n
     from carillon.parcels p
     cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
-    cross join lateral (select s.* from carillon.schedules s where s.id = k.schedule_id and s.deleted_at is null offset 0) s
+    cross join lateral (select s.* from carillon.schedules s where s.id = k.schedule_id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
     cross join lateral (
       select j.* from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)

@@ -93,7 +93,7 @@ async function look(
       ) l order by at, id limit ${most.looked}
     ), found as (
       select distinct l.at, l.id, l.occurrence from looked l
-      cross join lateral (select * from carillon.schedules s where s.id = l.id and s.deleted_at is null offset 0) s
+      cross join lateral (select * from carillon.schedules s where s.id = l.id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
       where (l.version is null or l.version = s.version) and ${fits(tx, filter)} and not exists (
         select from carillon.plan p where l.due <> l.occurrence
           and p.shard = s.shard and p.due_at = l.due and p.schedule_id = l.id and p.occurrence = l.occurrence and p.version = s.version offset 0)

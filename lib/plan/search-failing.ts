@@ -57,7 +57,7 @@ async function look(
       from dead where dead.id is not null and n < ${most.looked}
     ), found as (
       select s.id from dead
-      cross join lateral (select * from carillon.schedules s where s.id = dead.id and s.deleted_at is null offset 0) s
+      cross join lateral (select * from carillon.schedules s where s.id = dead.id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
       where ${fits(tx, filter)} order by s.id limit ${most.found})
     select e.last, e.looked, f.id
     from (select max(id) as last, count(id)::int as looked from dead) e left join found f on true order by f.id`;

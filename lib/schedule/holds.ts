@@ -170,5 +170,5 @@ export function schedulesWithEndedHolds(tx: Tx, limit: number): PromiseLike<{ id
     select distinct s.id, s.shard from (
       select schedule_id from carillon.holds where until <= (select carillon.clock()) order by until limit ${limit}) h
     cross join lateral (
-      select id, shard from carillon.schedules where id = h.schedule_id and deleted_at is null offset 0) s`;
+      select id, shard from carillon.schedules where id = h.schedule_id and coalesce(deleted_at, 'infinity') = 'infinity' offset 0) s`;
 }

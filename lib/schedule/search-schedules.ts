@@ -128,7 +128,7 @@ export function walked(tx: Tx, access: Access, { from, inclusive, to }: KeyRange
     case "ids":
       return tx`
         select s.* from unnest(${[...access.ids]}::bigint[]) i (id) cross join lateral (
-          select ${head(tx)} from carillon.schedules s where s.id = i.id and s.deleted_at is null offset 0) s
+          select ${head(tx)} from carillon.schedules s where s.id = i.id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
         where s.key ${beyond} ${from} and s.key < ${to} order by s.key limit ${most}`;
     case "held":
       return tx`

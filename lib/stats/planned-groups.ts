@@ -122,7 +122,7 @@ function readLooked(
         case when p.own[1] is not null then p.every_ms else ${repeating(tx, span)} end as every_ms
       from (
         select p.*, case when p.governed then p.own is not null
-          else exists (select from carillon.schedules s where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0) end as alive
+          else exists (select from carillon.schedules s where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) end as alive
         from (
           select p.*, case when p.governed then ${ownColumn(tx)} end as own from (${rowsWithin(tx, span)}) p
           where hashint8(p.schedule_id) & case when p.governed then ${sample.governed - 1}::int else ${sample.plain - 1}::int end = 0
@@ -145,7 +145,7 @@ const ownColumn = (tx: Tx) => tx`
   (select array[v.body ->> 'slot', case when v.body ->> 'slot' is not null then v.body ->> 'spread' end,
       case when v.body ->> 'slot' is not null and v.body ->> 'spread' is not null then s.key end, (s.held_until is not distinct from p.due_at)::text]
     from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-    where s.id = p.schedule_id and s.version = p.version and s.deleted_at is null offset 0)`;
+    where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0)`;
 
 function withCadences(tx: Tx, groups: ReturnType<typeof rowsWithin>): PromiseLike<GroupRow[]> {
   return tx<GroupRow[]>`

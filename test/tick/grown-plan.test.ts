@@ -49,3 +49,18 @@ test("a tick whose plan was made while there was little steps through indexes wh
   });
   expect(scanned["schedules"] ?? 0).toBeLessThan(500);
 });
+
+test("a tick beside schedules that the planner knows nothing of looks each up by its id", async () => {
+  await dueAt(1, 5_000);
+  // As a table is left that was vacuumed when nobody was in it.
+  await world.sql`
+    update pg_class set reltuples = 0, relpages = 1, relallvisible = 0
+    where oid in (select 'carillon.schedules'::regclass union all select indexrelid from pg_index where indrelid = 'carillon.schedules'::regclass)`;
+  await world.clock.setNow(at(10 * minute));
+  const { scanned, index } = await touched(sql, async () => {
+    expect((await fireShardBatch(sql, 1, 5_000, world.queue.timing)).jobs).toBe(5_000);
+  });
+  expect(scanned["schedules"] ?? 0).toBeLessThan(500);
+  expect(index["schedules_live_key"] ?? 0).toBeLessThan(500);
+  expect(index["schedules_pkey"] ?? 0).toBe(5_000);
+});
