@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { lockLane } from "../db/locks.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { asksForElse, type RaisedVersion } from "../schedule/write-schedule.ts";
@@ -27,12 +28,12 @@ export async function withWaitingRechecks(
   scheduleIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (scheduleIds.length === 0) return new Set();
-  const rows = await tx<{ id: string }[]>`
+  const rows = await keptPlan(tx<{ id: string }[]>`
     select distinct b.schedule_id as id
     from unnest(${scheduleIds}::bigint[]) k (id)
     cross join lateral (select * from carillon.jobs_beside b where b.schedule_id = k.id and b.kind = 'again' offset 0) b
     cross join lateral ${ownJob(tx)} j
-    where j.state = 'waiting'`;
+    where j.state = 'waiting'`);
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -46,12 +47,12 @@ async function endRechecks(
   scheduleId: string,
   reason: "superseded" | "deleted",
 ): Promise<OutgoingParcel[]> {
-  const waiting = await tx<WaitingRecheck[]>`
+  const waiting = await keptPlan(tx<WaitingRecheck[]>`
     select b.occurrence, b.n, j.parcel_id as parcel
     from (select * from carillon.jobs_beside where schedule_id = ${scheduleId} and kind = 'again' offset 0) b
     cross join lateral ${ownJob(tx)} j
     cross join lateral (select from carillon.parcels where id = j.parcel_id and lease_until is null offset 0) p
-    where j.state = 'waiting'`;
+    where j.state = 'waiting'`);
   if (waiting.length === 0) return [];
   // Before their parcels: some may wait in it, and nobody else who wants the lane has those that do not.
   await lockLane(tx, scheduleId);
