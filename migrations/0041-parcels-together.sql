@@ -13,8 +13,8 @@ create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int)
   as $$
 #variable_conflict use_column
 declare
-  v_asked_at timestamptz := carillon.clock();
-  v_now timestamptz;
+  v_now timestamptz := carillon.clock();
+  v_gates smallint[];
   v_lease_until timestamptz;
   v_ids bigint[];
   v_fences int[];
@@ -27,19 +27,16 @@ declare
   v_count int;
   v_short bigint[] := '{}';
 begin
-  -- The gates, shared and in their order, as an edit of several shards passes them. (Class 2.)
-  perform pg_advisory_xact_lock_shared(2, g.shard)
-  from (
-    select distinct p.shard from carillon.parcels p
-    where p.id = any(p_parcels) and p.ready_at <= v_asked_at and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
-    order by 1
-  ) g;
+  -- The gates of those that are ready, shared and in their order, as an edit of several shards passes them. (Class 2.)
+  v_gates := array(select distinct p.shard from carillon.parcels p where p.id = any(p_parcels) and p.ready_at <= v_now order by 1);
+  perform pg_advisory_xact_lock_shared(2, g.shard) from unnest(v_gates) g (shard);
   v_now := carillon.clock();
   v_lease_until := v_now + p_lease_ms * interval '1 millisecond';
   with locked as materialized (
     select p.id from carillon.parcels p
-    -- Nobody who has become ready since: the gate of that shard may not be passed.
-    where p.id = any(p_parcels) and p.ready_at <= v_asked_at and p.lease_until is null and p.queue = 'fast' and p.target_id is null and p.pulse_at is null
+    -- What has become ready or free since, only behind a gate that is passed.
+    where p.id = any(p_parcels) and p.shard = any(v_gates) and p.ready_at <= v_now and p.lease_until is null and p.queue = 'fast'
+      and p.target_id is null and p.pulse_at is null
     order by p.id for update skip locked
   ), claimed as (
     update carillon.parcels p set fence = p.fence + 1, claimed_at = v_now, lease_until = v_lease_until, offer_at = v_lease_until, held_schedule = null

@@ -19,7 +19,7 @@ export function settleTogether(deps: { sql: Sql; log: Log; notify: Notify }): Se
   let isUnderWay = false;
 
   async function settleWaiting(): Promise<void> {
-    const together = waiting.toSorted((one, other) => Number(BigInt(one.id) - BigInt(other.id)));
+    const together = waiting;
     waiting = [];
     const settled = together.length === 1 ? new Set<string>() : await settleAll(deps, together);
     for (const each of together) each.settled(settled.has(each.id));

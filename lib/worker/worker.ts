@@ -4,7 +4,7 @@ import type { Metrics } from "../log/metrics.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimTogether } from "../parcel/claim-together.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
-import { settleTogether } from "../parcel/settle-together.ts";
+import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import { measuredWork } from "./measure-work.ts";
 import { quickLeaseMs, startMinMs, type WorkerDeps, workClaimed, workParcel } from "./work-parcel.ts";
 
@@ -18,11 +18,11 @@ export async function workMessages(
   timeLeftMs: () => number,
 ): Promise<SQSBatchResponse> {
   const measure = metrics === undefined ? undefined : measuredWork();
-  const claimed = await claims(deps, records, timeLeftMs);
-  const settle = settleTogether(deps);
+  const parcels = records.map(({ body }) => parcelOfMessage(body));
+  const together = { claims: await claims(deps, records, parcels, timeLeftMs), settle: settleTogether(deps) };
   const outcomes = await Promise.allSettled(
-    records.map((record) =>
-      workMessage({ ...deps, measure, settleTogether: settle }, record, claimed, timeLeftMs),
+    records.map((record, index) =>
+      workMessage({ ...deps, measure }, record, parcels[index] ?? null, together, timeLeftMs),
     ),
   );
   const [first] = records;
@@ -37,35 +37,39 @@ export async function workMessages(
   return { batchItemFailures };
 }
 
-/** Of the parcels that one statement could claim, whoever asks first has it: a message may have come twice. */
-type Claims = Map<string, ClaimedParcel>;
+interface Together {
+  /** Of the parcels that one statement could claim, whoever asks first has it: a message may have come twice. */
+  claims: Map<string, ClaimedParcel>;
+  settle: SettleTogether;
+}
 
 async function workMessage(
   deps: WorkerDeps,
   record: SQSRecord,
-  claims: Claims,
+  parcel: string | null,
+  { claims, settle }: Together,
   timeLeftMs: () => number,
 ): Promise<void> {
-  const parcel = parcelOfMessage(record.body);
   if (parcel === null) {
     deps.log.warn("parcel.odd-message", { message: record.messageId });
     return;
   }
+  const queueClass = queueOf(deps, record);
   const claimed = claims.get(parcel);
   claims.delete(parcel);
   await (claimed === undefined
-    ? workParcel({ ...deps, settleTogether: undefined }, parcel, queueOf(deps, record), timeLeftMs)
-    : workClaimed(deps, claimed, parcel, queueOf(deps, record), timeLeftMs));
+    ? workParcel(deps, parcel, queueClass, timeLeftMs)
+    : workClaimed({ ...deps, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
 }
 
 /** What is not claimed here, for whatever reason, is claimed by each message alone. */
 async function claims(
   deps: WorkerDeps,
-  records: readonly SQSRecord[],
+  [first]: readonly SQSRecord[],
+  parcels: readonly (string | null)[],
   timeLeftMs: () => number,
-): Promise<Claims> {
-  const ids = [...new Set(records.map(({ body }) => parcelOfMessage(body)))].filter((id) => id !== null);
-  const [first] = records;
+): Promise<Together["claims"]> {
+  const ids = [...new Set(parcels)].filter((id) => id !== null);
   if (ids.length < 2 || first === undefined || queueOf(deps, first) !== "fast" || timeLeftMs() < startMinMs)
     return new Map();
   try {

@@ -125,8 +125,10 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
       const seen = rowsTogether.parse(rows);
       for (const row of seen) {
         if (row.occurrence !== null) continue;
-        const jobs = seen.filter((each) => each.occurrence !== null && each.parcel === row.parcel);
-        noteClaim(row.parcel, row.more, Number(leaseMs), z.array(jobRow).parse(jobs));
+        const jobs = seen.flatMap((each) =>
+          each.occurrence !== null && each.parcel === row.parcel ? [each] : [],
+        );
+        noteClaim(row.parcel, row.more, Number(leaseMs), jobs);
       }
     });
   };

@@ -41,13 +41,18 @@ afterEach(async () => {
 });
 
 /** So many schedules (`job-0`, `job-1` …) due together in a minute, each in a shard and a parcel of its own, whose messages are on the queue. */
-async function parcels(count: number, body: object = {}): Promise<void> {
+async function parcels(count: number): Promise<void> {
   for (let index = 0; index < count; index++)
-    await world.put(`job-${index}`, { when: `at ${due.toISOString()}`, payload: index, ...body });
+    await world.put(`job-${index}`, { when: `at ${due.toISOString()}`, payload: index });
+  await fireApart();
+  await world.clock.setNow(due);
+}
+
+/** Fires what is stored, each schedule in a shard and so in a parcel of its own. */
+async function fireApart(): Promise<void> {
   await world.sql`update carillon.schedules set shard = substring(key from 5)::int + 1`;
   await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
   await world.tick();
-  await world.clock.setNow(due);
 }
 
 const events = () => world.log.lines.map(({ event }) => event);
@@ -165,9 +170,7 @@ test("who cannot be claimed or settled together is so one by one", async () => {
   arrives = (name) => name !== "settle_parcels";
   await world.put("job-8", { when: `at ${at(2 * minute).toISOString()}` });
   await world.put("job-9", { when: `at ${at(2 * minute).toISOString()}` });
-  await world.sql`update carillon.schedules set shard = substring(key from 5)::int + 1`;
-  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
-  await world.tick();
+  await fireApart();
   await world.clock.setNow(at(2 * minute));
   expect(await world.work()).toEqual([]);
   expect(asked).toEqual(["claim_parcels", "settle_parcels", "settle_parcel", "settle_parcel"]);
