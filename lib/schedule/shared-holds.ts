@@ -159,7 +159,7 @@ export function nextMembers(tx: Tx, hold: SharedHold, after: string, limit: numb
   if (releasedAt !== null) {
     return tx<Member[]>`
       select s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.id::text as place
-      from carillon.holds h join carillon.schedules s on s.id = h.schedule_id and s.deleted_at is null
+      from carillon.holds h join carillon.schedules s on s.id = h.schedule_id and coalesce(s.deleted_at, 'infinity') = 'infinity'
       where h.scope = ${scope} and h.name = ${name} and h.owner = ${owner} and h.scope <> 'schedule' and starts_with(s.key, ${prefix})
         and h.schedule_id > coalesce(nullif(${after}::text, ''), '0')::bigint
       order by h.schedule_id limit ${limit}`;

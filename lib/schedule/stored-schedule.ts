@@ -173,7 +173,7 @@ export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise
 export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const locked = tx`select from carillon.schedules where id = ${id} for update`.execute();
   const read = keptPlan(tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and s.deleted_at is null`).execute();
+    select ${storedColumns(tx)} from ${withSpec(tx)} where s.id = ${id} and coalesce(s.deleted_at, 'infinity') = 'infinity'`).execute();
   const [, [row]] = await Promise.all([locked, read]);
   return row === undefined ? null : stored(row);
 }
