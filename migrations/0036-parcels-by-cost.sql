@@ -57,7 +57,8 @@ end $$;
 
 -- Packs a slow parcel full with others of its shard and target that could start as well: those that wait there for their turn, and those that nobody
 -- has come for yet. A parcel costs the same whether it holds two jobs or two hundred, and where thousands stand there of two each, that is what they
--- wait for. The caller holds the target's lock and the shard's gate. Returns how many jobs it has now; what it took is gone, and so its messages find nothing.
+-- wait for. The caller holds the target's lock, shared where nobody waits there, and the shard's gate. Returns how many jobs it has now; what it took is
+-- gone, and so its messages find nothing.
 create function carillon.fill_parcel(p_head carillon.parcels, p_size int, p_now timestamptz) returns int
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -115,6 +116,17 @@ begin
   returning cardinality(p.occurrences) into v_jobs;
   return v_jobs;
 end $$;
+
+-- Packs a parcel full that has found room, where it is not half full and may have others with it. Returns how many jobs it has now.
+create function carillon.filled_parcel(p_parcel carillon.parcels, p_size int, p_now timestamptz) returns int
+  language sql
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select case
+      when (p_parcel).lane is null and (p_parcel).owed is not true and (p_parcel).alone is not true
+        and cardinality((p_parcel).occurrences) * 2 <= p_size then carillon.fill_parcel(p_parcel, p_size, p_now)
+      else cardinality((p_parcel).occurrences) end
+  $$;
 
 -- Packs those full whose turns come next. A shard that is being edited is left, by a try of its gate: the gate comes before the target's lock, which
 -- is held here.
@@ -192,6 +204,66 @@ begin
     returning p.id, p.queue, p.ready_at;
 end $$;
 
+-- Whether there is room for one more at a target that only its share bounds. A quarter of the share may look side by side, each with a seat of its own
+-- (class 9), and counts on all of them: so never more go on than may. Nobody is let through here where somebody waits, or where it is nearly full. Waited
+-- for are a seat and whoever decides about the others (class 6, shared here); and what was locked in vain is let go of: two that held that lock shared
+-- and wanted it alone would wait for each other.
+create function carillon.find_room(p_target carillon.targets, p_now timestamptz) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+declare
+  v_seats int := greatest(1, p_target.share / 4);
+  v_first int := p_target.id % 1000000 * 1000;
+  v_seat int;
+begin
+  perform pg_advisory_xact_lock_shared(6, p_target.id);
+  select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(9, s) limit 1;
+  -- Each is had for a claim's time only.
+  if v_seat is null then perform pg_advisory_xact_lock(9, v_first + floor(random() * v_seats)::int); end if;
+  perform from carillon.due_turns(p_target.id, p_now, 1);
+  if not found and v_seats + (select count(*) from carillon.parcels p where p.target_id = p_target.id and p.slots is not null)
+    <= carillon.share_now(p_target, p_now)
+  then
+    return true;
+  end if;
+  raise sqlstate 'CR009';
+exception
+  when sqlstate 'CR009' then return false;
+end $$;
+
+-- As in 0020; who goes where nobody waits, and nobody is just deciding, has nobody to give its place to, and keeps nobody waiting. Whoever decides later
+-- sees that it has gone.
+create or replace function carillon.leave_target(p_parcel carillon.parcels, p_now timestamptz)
+  returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+#variable_conflict use_column
+begin
+  if not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
+    and (p_parcel.slots is null or carillon.nobody_waits(p_parcel.target_id))
+  then
+    return;
+  end if;
+  return query select * from carillon.next_turns(p_parcel.target_id);
+end $$;
+
+-- That nobody waits at a target, and that nobody can begin to before this transaction is over. False, with nothing locked, where it is not sure.
+create function carillon.nobody_waits(p_target int) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  perform pg_advisory_xact_lock_shared(6, p_target);
+  if not exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits') then return true; end if;
+  raise sqlstate 'CR009';
+exception
+  when sqlstate 'CR009' then return false;
+end $$;
+
 -- As in 0020; a slow parcel that is much larger than the cost of its jobs allows by now is split, and takes places for a few.
 create or replace function carillon.enter_target(p_parcel carillon.parcels, p_window int, p_now timestamptz)
   returns table (outcome text, wait_ms int, slots int, freed bigint, freed_queue carillon.queue_class)
@@ -217,6 +289,24 @@ begin
   if p_window is null and v_target.concurrency is null and v_target.rate_count is null and p_parcel.turn is null then
     return query select 'enter', 0, null::int, null::bigint, null::carillon.queue_class;
     return;
+  end if;
+  -- Where nothing but the share bounds it, whoever has been given a turn has its place already, and another may find room without waiting for those
+  -- who come and go.
+  v_size := carillon.parcel_jobs('slow', null, null, null, v_target.cost_ms);
+  if p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null and (p_window is null or v_target.share = p_window)
+    and v_jobs <= v_size * (case when v_target.cost_ms is null then 1 else 2 end)
+  then
+    if p_parcel.turn = 'granted' then
+      v_slots := p_parcel.slots;
+    elsif carillon.find_room(v_target, p_now) then
+      v_slots := least(carillon.filled_parcel(p_parcel, v_size, p_now), carillon.side_by_side());
+    end if;
+    if v_slots is not null then
+      update carillon.parcels p set turn = null, slots = v_slots, turn_at = coalesce(p.turn_at, carillon.turn_place(p_parcel.ready_at, p.priority))
+      where p.id = p_parcel.id;
+      return query select 'enter', 0, v_slots, null::bigint, null::carillon.queue_class;
+      return;
+    end if;
   end if;
   perform carillon.lock_target(p_parcel.target_id);
   v_now := carillon.clock();
@@ -249,10 +339,8 @@ begin
     end if;
     v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
     if v_slots > v_at_once then v_slots := v_at_once; end if;
-    if v_slots is not null and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null
-      and p_parcel.lane is null and p_parcel.owed is not true and p_parcel.alone is not true and v_jobs * 2 <= v_size
-    then
-      v_jobs := carillon.fill_parcel(p_parcel, v_size, v_now);
+    if v_slots is not null and v_jobs < v_size and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null then
+      v_jobs := carillon.filled_parcel(p_parcel, v_size, v_now);
       v_slots := least(v_jobs, v_at_once);
     end if;
     if v_slots is null then
@@ -379,7 +467,8 @@ begin
 end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
-  carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint)
+  carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
+  carillon.filled_parcel(carillon.parcels, int, timestamptz), carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

@@ -3,7 +3,7 @@ import type { Tx } from "./connect.ts";
 /**
  * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
  * lanes → parcels that wait in a lane → jobs. Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
- * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days) are reserved in the whole database. So is 8, the
+ * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days, 9 for seats at a target) are reserved in the whole database. So is 8, the
  * lock of a session, with which one migrates at a time, and of a transaction, in which one gives roles their logins: no function takes it.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
@@ -25,8 +25,10 @@ import type { Tx } from "./connect.ts";
  * edit has moved a job meanwhile only so, too.
  *
  * A claim or settle locks the one target of its parcel (6) before it lets it go on, and whoever has a target locked changes of the
- * parcels there only those that wait, which nobody else does, and with `skip locked` those that have been given a turn. A change of
- * limits locks the target before its row. The sweep goes from target to target, one transaction each.
+ * parcels there only those that wait, which nobody else does, and with `skip locked` those that have been given a turn. Where nothing but
+ * its share bounds a target, who comes where there is room locks it shared and takes a seat (9) after it; who goes where nobody waits locks it
+ * shared; who has been given a turn locks nothing. Nobody who has it shared comes to want it alone: what was locked is let go of before. A
+ * change of limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *
  * Then, and with no lock of this list to come but of parcels that nobody else has: cadences and targets that are new, each by their
  * values, and the keys of new schedules, ascending. Who makes one has others wait for it.

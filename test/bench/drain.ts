@@ -18,7 +18,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   );
   if (cases.length === 0) throw new Error(`--only names no case: ${options["only"]}`);
   say(machine());
-  await using stack = await benchStack(options["data-dir"], Math.max(3, workers.fast + 1));
+  await using stack = await benchStack(options["data-dir"], Math.max(3, workers.fast, workers.slow) + 1);
   const jobs = number(options, "jobs");
   const runs = await drainRuns(stack, { jobs, runs: number(options, "runs"), workers, cases }, say);
   const ceiling = await emulatorCeiling(stack, jobs);

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { lockTarget } from "../../lib/db/locks.ts";
+import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+import { due, dueOnce, ids, lease, parcels } from "./limit-world.ts";
+
+/** Who comes to a target that only its share bounds, and who goes, while others are not through with their own coming or going. */
+
+let world: Carillon;
+let own: Sql;
+
+beforeEach(async () => {
+  world = await carillon();
+  own = connect({ DATABASE_URL: world.databaseUrl }, { max: 12 });
+});
+
+afterEach(async () => {
+  await own.end();
+  await world.stop();
+});
+
+/** Parcels of ten, of one target that has been claimed from before: so its share is known. */
+async function readyParcels(share: number, count: number): Promise<string[]> {
+  await dueOnce(world, "a", count * 10);
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
+  await world.sql`update carillon.targets set share = ${share}`;
+  return ids(world, "handler/a");
+}
+
+const outcomes = (claims: readonly Claimed[]) => claims.map(({ outcome }) => outcome).sort();
+const claimIn = (sql: Sql, share: number) => (id: string) => claimParcel(sql, id, lease, share);
+
+async function claimedOf(id: string, share: number) {
+  const parcel = await claimParcel(own, id, lease, share);
+  if (parcel.outcome !== "claimed") throw new Error(`It is ${parcel.outcome}.`);
+  return parcel;
+}
+
+const settle = (sql: Sql, parcel: ClaimedParcel) =>
+  settleParcel(
+    sql,
+    parcel,
+    parcel.jobs.map(() => ({ kind: "succeeded" })),
+  );
+
+/** A claim whose transaction stays open while `meanwhile` runs. */
+async function whileClaiming(id: string, share: number, meanwhile: () => Promise<void>): Promise<void> {
+  await own.begin(async (tx) => {
+    const [row] = await tx<
+      { outcome: string }[]
+    >`select outcome from carillon.claim_parcel(${id}, ${lease}, ${share}) where outcome <> 'job'`;
+    expect(row?.outcome).toBe("claimed");
+    await meanwhile();
+  });
+}
+
+test("two claims of one target do not wait for each other, nor a settle for a claim, where there is room", async () => {
+  const [first = "", second = "", third = ""] = await readyParcels(8, 3);
+  const before = await claimedOf(first, 8);
+  const impatient = connect({ DATABASE_URL: world.databaseUrl });
+  await impatient`set lock_timeout = '200ms'`;
+  try {
+    await whileClaiming(second, 8, async () => {
+      expect(await claimParcel(impatient, third, lease, 8)).toMatchObject({ outcome: "claimed" });
+      expect(await settle(impatient, before)).toMatchObject({
+        held: true,
+        outgoing: [],
+      });
+    });
+  } finally {
+    await impatient.end();
+  }
+});
+
+test.each([1, 2, 4, 5, 9])(
+  "of twelve that come at once a share of %i is let through, and each of the others gets its turn",
+  async (share) => {
+    const all = await readyParcels(share, 12);
+    const claims = await Promise.all(all.map(claimIn(own, share)));
+    expect(outcomes(claims)).toEqual([
+      ...Array<string>(share).fill("claimed"),
+      ...Array<string>(12 - share).fill("held"),
+    ]);
+    let running = claims.flatMap((claim) => (claim.outcome === "claimed" ? [claim] : []));
+    for (let done = 0; done < 12; ) {
+      const settled = await Promise.all(running.map((parcel) => settle(own, parcel)));
+      done += running.length;
+      const granted = settled.flatMap(({ outgoing }) => outgoing.map(({ id }) => id));
+      expect(granted).toHaveLength(Math.min(share, 12 - done));
+      running = await Promise.all(granted.map((id) => claimedOf(id, share)));
+    }
+    expect(await parcels(world)).toEqual([]);
+  },
+);
+
+test.each([1, 8])(
+  "whoever is not seen yet is counted: the last place of %i is not given twice",
+  async (share) => {
+    const all = await readyParcels(share, share + 1);
+    const [last = "", another = ""] = all.slice(share - 1);
+    for (const id of all.slice(0, share - 1)) await claimedOf(id, share);
+    const others: Promise<Claimed>[] = [];
+    await whileClaiming(last, share, async () => {
+      others.push(claimParcel(own, another, lease, share));
+      await until("the other one waits", async () => (await waitingLocks(own)) === 1);
+    });
+    expect(outcomes(await Promise.all(others))).toEqual(["held"]);
+  },
+);
+
+test("whoever begins to wait while the last one goes is not forgotten", async () => {
+  const [first = "", second = ""] = await readyParcels(1, 2);
+  const before = await claimedOf(first, 1);
+  const settling: Promise<{ outgoing: { id: string }[] }>[] = [];
+  await own.begin(async (tx) => {
+    const [row] = await tx<
+      { outcome: string }[]
+    >`select outcome from carillon.claim_parcel(${second}, ${lease}, 1)`;
+    expect(row?.outcome).toBe("held");
+    settling.push(settle(own, before));
+    await until("the settle waits", async () => (await waitingLocks(own, 6)) === 1);
+  });
+  const [settled] = await Promise.all(settling);
+  expect(settled?.outgoing.map(({ id }) => id)).toEqual([second]);
+});
+
+test("whoever looks while the last one goes waits until it has gone, and goes on", async () => {
+  const [first = "", second = ""] = await readyParcels(1, 2);
+  const before = await claimedOf(first, 1);
+  const claiming: Promise<Claimed>[] = [];
+  await own.begin(async (tx) => {
+    const gone =
+      await tx`select settled, id from carillon.settle_parcel(${before.id}, ${before.fence}, ${[]}::text[])`;
+    expect(gone).toEqual([{ settled: true, id: null }]);
+    claiming.push(claimParcel(own, second, lease, 1));
+    await until("the claim waits", async () => (await waitingLocks(own, 6)) === 1);
+  });
+  expect(outcomes(await Promise.all(claiming))).toEqual(["claimed"]);
+});
+
+test("whoever has been given a turn waits for nobody who decides about others", async () => {
+  const [first = "", second = ""] = await readyParcels(1, 2);
+  const before = await claimedOf(first, 1);
+  expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held" });
+  const { outgoing } = await settle(own, before);
+  expect(outgoing.map(({ id }) => id)).toEqual([second]);
+  const [target] = await own<{ id: number }[]>`select id from carillon.targets`;
+  await own.begin(async (tx) => {
+    await lockTarget(tx, target?.id ?? 0);
+    expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "claimed", slots: 10 });
+  });
+});
