@@ -241,7 +241,7 @@ begin
   -- Not as a setting of the function, which an owner who is no superuser may not give it.
   perform set_config('carillon.purging', 'on', true);
   delete from carillon.schedule_tags t using carillon.schedules s
-  where s.id = any(p_ids) and s.deleted_at is null and t.key = s.key and t.tag = any(s.tags collate "C");
+  where s.id = any(p_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity' and t.key = s.key and t.tag = any(s.tags collate "C");
   delete from carillon.holds h where h.schedule_id = any(p_ids);
   delete from carillon.schedule_versions v where v.schedule_id = any(p_ids);
   delete from carillon.passed_over o where o.schedule_id = any(p_ids);
@@ -261,7 +261,7 @@ create function carillon.note_over(p_ids bigint[]) returns void
   set search_path = pg_catalog, pg_temp
   as $$
     insert into carillon.over_schedules as e (schedule_id, version, since)
-    select s.id, s.version, carillon.clock() from carillon.schedules s where s.id = any(p_ids) and s.deleted_at is null
+    select s.id, s.version, carillon.clock() from carillon.schedules s where s.id = any(p_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity'
     on conflict (schedule_id) do update set version = excluded.version, since = excluded.since where e.version <> excluded.version
   $$;
 
@@ -325,12 +325,12 @@ begin
   perform set_config('carillon.purging', '', true);
   perform carillon.note_over(array(
     select s.id from carillon.schedules s
-    where s.id > v_purge.place and s.id <= v_last and s.deleted_at is null and s.fires >= s.max_fires));
+    where s.id > v_purge.place and s.id <= v_last and coalesce(s.deleted_at, 'infinity') = 'infinity' and s.fires >= s.max_fires));
   doubtful := array(
     select s.id from carillon.schedules s
     join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
     join carillon.cadences c on c.id = v.cadence_id
-    where s.id > v_purge.place and s.id <= v_last and s.updated_at < v_now - interval '1 day' and s.deleted_at is null and v.ends_at is null
+    where s.id > v_purge.place and s.id <= v_last and s.updated_at < v_now - interval '1 day' and coalesce(s.deleted_at, 'infinity') = 'infinity' and v.ends_at is null
       and c.expression ~ '\m[12][0-9]{3}\M' and c.expression !~ '\mevery '
       and not exists (select from carillon.over_schedules e where e.schedule_id = s.id and e.version = s.version)
     order by s.id limit 200);
