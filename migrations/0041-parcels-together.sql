@@ -3,7 +3,8 @@
 -- transaction, a dozen statements, a synced commit), is paid once for all of them.
 
 -- Claims those of these parcels that are ready and all of whose jobs may start as they are: first their jobs, then a row for each parcel, in which
--- `occurrence` to `payload` are null. Of a parcel that is not told nothing is written that matters, and carillon.claim_parcel says what it is about.
+-- `occurrence` to `payload` are null. What is as it is of nearly every job is null, too: kind, n, when it is due, attempt and the planned version. Of a parcel
+-- that is not told nothing is written that matters, and carillon.claim_parcel says what it is about.
 create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
     planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
@@ -52,9 +53,14 @@ begin
   ) l;
   if v_ids is null then return; end if;
 
+  -- A lease is not worth waiting for the disk: lost with the machine, it leaves a parcel that is offered again, whose jobs run at least once. They are
+  -- of no lane, and what settles them is waited for.
+  perform set_config('synchronous_commit', 'off', true);
   v_limited := array(select t.id from carillon.targets t where t.concurrency is not null or t.rate_count is not null);
   return query
-    select j.* from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j
+    select j.parcel_id, j.occurrence, j.schedule_id, nullif(j.kind, 'cadence'), nullif(j.n, 0), nullif(j.due_at, j.occurrence), nullif(j.attempt, 0::smallint),
+      nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target, j.payload, j.more
+    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j
     order by j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_occurrences) then

@@ -46,11 +46,22 @@ const claimRows = z.array(
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
-/** Of claims together: jobs and claims by their parcel. The jobs of a parcel that is not claimed are nobody's. */
+/** Of claims together: jobs and claims by their parcel, the usual left out. The jobs of a parcel that is not claimed are nobody's. */
 const together = z.object({ parcel: z.string() });
-const rowsTogether = z.array(
-  z.union([jobRow.extend(together.shape), together.extend({ occurrence: z.null(), more: claimed })]),
-);
+const thinRow = jobRow
+  .extend({
+    parcel: z.string(),
+    kind: z.string().nullable(),
+    n: z.number().nullable(),
+    dueAt: z.date().nullable(),
+  })
+  .transform(({ kind, n, dueAt, ...row }) => ({
+    ...row,
+    kind: kind ?? "cadence",
+    n: n ?? 0,
+    dueAt: dueAt ?? row.occurrence,
+  }));
+const rowsTogether = z.array(z.union([thinRow, together.extend({ occurrence: z.null(), more: claimed })]));
 const settleRows = z.array(z.object({ settled: z.boolean() }));
 const settledTogether = z.array(z.object({ id: z.string() }));
 /** Lists travel in a box of the driver. */

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Sql } from "../../lib/db/connect.ts";
+import type { Sql, Tx } from "../../lib/db/connect.ts";
 import { gate } from "../../lib/db/locks.ts";
+import { type ClaimedJob, claimParcel } from "../../lib/parcel/claim.ts";
+import { claimTogether } from "../../lib/parcel/claim-together.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
@@ -193,4 +195,53 @@ test("an edit that has passed a gate is waited for, and seen", async () => {
   commit.resolve();
   await Promise.all([editing, working]);
   expect(deliveredKeys()).toEqual(["job-0"]);
+});
+
+test("a job that is claimed with others is told as one that is claimed alone, the unusual too", async () => {
+  await parcels(5);
+  await world.sql`update carillon.jobs j set attempt = 2 from carillon.schedules s where s.id = j.schedule_id and s.key = 'job-1'`;
+  await world.sql`
+    update carillon.jobs j set due_at = due_at - interval '1 second' from carillon.schedules s where s.id = j.schedule_id and s.key = 'job-2'`;
+  await world.sql`
+    with changed as (update carillon.schedules set version = 2, spec_version = 2 where key = 'job-3' returning id)
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target, payload)
+    select v.schedule_id, 2, v.change, v.changed_at, v.changed_by, 2, false, v.once_at, v.body, v.target, '"changed"'
+    from carillon.schedule_versions v join changed c on c.id = v.schedule_id`;
+  const rows = await world.sql<{ id: string; key: string }[]>`
+    select p.id, s.key from carillon.parcels p join carillon.schedules s on s.id = p.schedule_ids[1] order by s.key`;
+  const ids = rows.map(({ id }) => id);
+  const claimed = await claimTogether(world.sql, ids, minute);
+  const together = ids.flatMap((id) => claimed.get(id)?.jobs ?? []);
+  await world.sql`update carillon.parcels set lease_until = null, claimed_at = null`;
+  const alone: ClaimedJob[] = [];
+  for (const id of ids) {
+    const claim = await claimParcel(world.sql, id, minute);
+    if (claim.outcome === "claimed") alone.push(...claim.jobs);
+  }
+  expect(together).toEqual(alone);
+  expect(together).toMatchObject([
+    { kind: "cadence", n: 0, attempt: 0, dueAt: due, plannedVersion: 1, version: 1 },
+    { attempt: 2 },
+    { dueAt: new Date(due.getTime() - second), occurrence: due },
+    { plannedVersion: 1, version: 2, payload: "changed" },
+    { key: "job-4" },
+  ]);
+});
+
+test("a claim of several is not waited for until it is on disk, and what settles them is", async () => {
+  await parcels(2);
+  const rows = await world.sql<{ id: string }[]>`select id from carillon.parcels`;
+  const ids = rows.map(({ id }) => id);
+  const afterIn = async (act: (tx: Tx) => PromiseLike<unknown>) =>
+    world.sql.begin(async (tx) => {
+      await tx`set local synchronous_commit = 'on'`;
+      await act(tx);
+      return tx`show synchronous_commit`;
+    });
+  const claim = (tx: Tx) => tx`select from carillon.claim_parcels(${ids}::bigint[], ${minute})`;
+  expect(await afterIn(claim)).toEqual([{ synchronous_commit: "off" }]);
+  const settle = (tx: Tx) =>
+    tx`select from carillon.settle_parcels(${ids}::bigint[], ${[1, 1]}::int[], '{}')`;
+  expect(await afterIn(settle)).toEqual([{ synchronous_commit: "on" }]);
+  expect(await left()).toEqual([]);
 });

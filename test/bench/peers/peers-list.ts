@@ -166,7 +166,7 @@ export const own: readonly Peer[] = [
     "carillon-fast",
     {
       settings:
-        "the same with the worker for `queue` and `event` targets, 4 environments a process, and nothing in the place of the target's own call",
+        "the same with the worker for `queue` and `event` targets, 8 environments a process, and nothing in the place of the target's own call",
       promise: ledger,
       words: { beforeAdding: "tick", due: "tick" },
     },

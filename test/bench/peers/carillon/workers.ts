@@ -28,7 +28,7 @@ import { type Source, startDirectSource } from "./direct-source.ts";
 const pollers = 5;
 
 /** Environments of each worker in one process. */
-const concurrency: Readonly<Record<QueueClass, number>> = { fast: 4, slow: 10 };
+const concurrency: Readonly<Record<QueueClass, number>> = { fast: 8, slow: 10 };
 
 /** What brings parcels to the workers. */
 export type Carrier = "sqs" | "direct";
