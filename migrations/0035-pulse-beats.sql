@@ -326,6 +326,7 @@ declare
   v_count int;
   v_passed int := 0;
   v_slots int;
+  v_had_turn boolean;
   v_from timestamptz;
   v_to timestamptz;
   v_limited int[];
@@ -409,6 +410,7 @@ begin
     if found then v_parcel := v_entered; end if;
   end if;
   if v_parcel.target_id is not null then
+    v_had_turn := v_parcel.turn = 'granted';
     for v_entered in select e.* from carillon.enter_target(v_parcel, p_window, v_now) e loop
       outcome := v_entered.outcome;
       more := case outcome when 'held' then jsonb_build_object('insteadId', v_entered.freed::text)
@@ -466,7 +468,8 @@ begin
   end if;
   if v_count + v_passed = 0 then
     delete from carillon.parcels p where p.id = p_parcel;
-    if v_parcel.target_id is not null then
+    -- A place that was taken just now, where nothing but the share bounds the target, nobody has waited for; and its lock is held shared.
+    if v_had_turn or v_parcel.target_id = any(v_limited) then
       return query
         select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
         null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details((extract(epoch from f.ready_at - v_now) * 1000)::int, f.id, f.queue)

@@ -4,6 +4,7 @@ import { lockTarget } from "../../lib/db/locks.ts";
 import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 import { due, dueOnce, ids, lease, parcels } from "./limit-world.ts";
@@ -157,4 +158,20 @@ test("whoever has been given a turn waits for nobody who decides about others", 
     await lockTarget(tx, target?.id ?? 0);
     expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "claimed", slots: 10 });
   });
+});
+
+test("whoever has found room and has nothing to do after all wants the target for itself no more than others", async () => {
+  const [first = "", second = "", third = ""] = await readyParcels(8, 3);
+  await own`update carillon.parcels set turn = 'waits', turn_at = ${at(60 * minute)}, ready_at = 'infinity' where id = ${third}`;
+  await own`
+    update carillon.jobs set state = 'cancelled', parcel_id = null, finished_at = carillon.clock() where parcel_id = ${first}`;
+  const impatient = connect({ DATABASE_URL: world.databaseUrl });
+  await impatient`set lock_timeout = '200ms'`;
+  try {
+    await whileClaiming(second, 8, async () => {
+      expect(await claimParcel(impatient, first, lease, 8)).toMatchObject({ outcome: "empty", freed: [] });
+    });
+  } finally {
+    await impatient.end();
+  }
 });
