@@ -69,6 +69,8 @@ declare
   v_others bigint[];
   v_jobs int := cardinality(p_head.occurrences);
 begin
+  -- One that is half full is full enough, and these have no others with them.
+  if p_head.lane is not null or p_head.owed is true or p_head.alone is true or v_jobs * 2 > p_size then return v_jobs; end if;
   with near as materialized (
     -- So many in their order are looked at, whichever shards they are of.
     (select p.id, p.shard from carillon.parcels p
@@ -116,17 +118,6 @@ begin
   returning cardinality(p.occurrences) into v_jobs;
   return v_jobs;
 end $$;
-
--- Packs a parcel full that has found room, where it is not half full and may have others with it. Returns how many jobs it has now.
-create function carillon.filled_parcel(p_parcel carillon.parcels, p_size int, p_now timestamptz) returns int
-  language sql
-  set search_path = pg_catalog, pg_temp
-  as $$
-    select case
-      when (p_parcel).lane is null and (p_parcel).owed is not true and (p_parcel).alone is not true
-        and cardinality((p_parcel).occurrences) * 2 <= p_size then carillon.fill_parcel(p_parcel, p_size, p_now)
-      else cardinality((p_parcel).occurrences) end
-  $$;
 
 -- Packs those full whose turns come next. A shard that is being edited is left, by a try of its gate: the gate comes before the target's lock, which
 -- is held here.
@@ -299,7 +290,7 @@ begin
     if p_parcel.turn = 'granted' then
       v_slots := p_parcel.slots;
     elsif carillon.find_room(v_target, p_now) then
-      v_slots := least(carillon.filled_parcel(p_parcel, v_size, p_now), carillon.side_by_side());
+      v_slots := least(carillon.fill_parcel(p_parcel, v_size, p_now), carillon.side_by_side());
     end if;
     if v_slots is not null then
       update carillon.parcels p set turn = null, slots = v_slots, turn_at = coalesce(p.turn_at, carillon.turn_place(p_parcel.ready_at, p.priority))
@@ -340,7 +331,7 @@ begin
     v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
     if v_slots > v_at_once then v_slots := v_at_once; end if;
     if v_slots is not null and v_jobs < v_size and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null then
-      v_jobs := carillon.filled_parcel(p_parcel, v_size, v_now);
+      v_jobs := carillon.fill_parcel(p_parcel, v_size, v_now);
       v_slots := least(v_jobs, v_at_once);
     end if;
     if v_slots is null then
@@ -468,7 +459,7 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.filled_parcel(carillon.parcels, int, timestamptz), carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int)
+  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

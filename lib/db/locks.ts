@@ -3,8 +3,9 @@ import type { Tx } from "./connect.ts";
 /**
  * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) → target → parcels that wait at a target →
  * lanes → parcels that wait in a lane → jobs. Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
- * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days, 9 for seats at a target) are reserved in the whole database. So is 8, the
- * lock of a session, with which one migrates at a time, and of a transaction, in which one gives roles their logins: no function takes it.
+ * advisory locks; their class ids (7, 5, 1, 2, 6 and 4; 3 is used by carillon.attach_days, 9 for seats at a target) are reserved in the whole
+ * database. So is 8, the lock of a session, with which one migrates at a time, and of a transaction, in which one gives roles their logins: no
+ * function takes it.
  *
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |

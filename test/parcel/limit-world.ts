@@ -72,7 +72,7 @@ export interface Worker {
 }
 
 /** Whoever takes parcels by hand, with this window. */
-export function workerOf({ sql }: Carillon, window: number | null = null): Worker {
+export function workerOf({ sql }: Pick<Carillon, "sql">, window: number | null = null): Worker {
   const claim = (id: string) => claimParcel(sql, id, lease, window);
   return {
     claim,

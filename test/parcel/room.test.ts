@@ -7,7 +7,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
-import { due, dueOnce, ids, lease, parcels } from "./limit-world.ts";
+import { due, dueOnce, ids, lease, parcels, workerOf } from "./limit-world.ts";
 
 /** Who comes to a target that only its share bounds, and who goes, while others are not through with their own coming or going. */
 
@@ -37,13 +37,7 @@ async function readyParcels(share: number, count: number): Promise<string[]> {
 }
 
 const outcomes = (claims: readonly Claimed[]) => claims.map(({ outcome }) => outcome).sort();
-const claimIn = (sql: Sql, share: number) => (id: string) => claimParcel(sql, id, lease, share);
-
-async function claimedOf(id: string, share: number) {
-  const parcel = await claimParcel(own, id, lease, share);
-  if (parcel.outcome !== "claimed") throw new Error(`It is ${parcel.outcome}.`);
-  return parcel;
-}
+const worker = (share: number) => workerOf({ sql: own }, share);
 
 const settle = (sql: Sql, parcel: ClaimedParcel) =>
   settleParcel(
@@ -52,40 +46,48 @@ const settle = (sql: Sql, parcel: ClaimedParcel) =>
     parcel.jobs.map(() => ({ kind: "succeeded" })),
   );
 
-/** A claim whose transaction stays open while `meanwhile` runs. */
-async function whileClaiming(id: string, share: number, meanwhile: () => Promise<void>): Promise<void> {
+/** A claim that ends so, whose transaction stays open while `meanwhile` runs. */
+async function whileClaiming(
+  id: string,
+  share: number,
+  outcome: Claimed["outcome"],
+  meanwhile: () => Promise<void>,
+): Promise<void> {
   await own.begin(async (tx) => {
-    const [row] = await tx<
-      { outcome: string }[]
-    >`select outcome from carillon.claim_parcel(${id}, ${lease}, ${share}) where outcome <> 'job'`;
-    expect(row?.outcome).toBe("claimed");
+    const rows = await tx`
+      select outcome from carillon.claim_parcel(${id}, ${lease}, ${share}) where outcome <> 'job'`;
+    expect(rows).toEqual([{ outcome }]);
     await meanwhile();
   });
 }
 
+/** With a connection that waits for no lock. */
+async function impatiently(act: (sql: Sql) => Promise<void>): Promise<void> {
+  const sql = connect({ DATABASE_URL: world.databaseUrl });
+  try {
+    await sql`set lock_timeout = '200ms'`;
+    await act(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
 test("two claims of one target do not wait for each other, nor a settle for a claim, where there is room", async () => {
   const [first = "", second = "", third = ""] = await readyParcels(8, 3);
-  const before = await claimedOf(first, 8);
-  const impatient = connect({ DATABASE_URL: world.databaseUrl });
-  await impatient`set lock_timeout = '200ms'`;
-  try {
-    await whileClaiming(second, 8, async () => {
-      expect(await claimParcel(impatient, third, lease, 8)).toMatchObject({ outcome: "claimed" });
-      expect(await settle(impatient, before)).toMatchObject({
-        held: true,
-        outgoing: [],
-      });
-    });
-  } finally {
-    await impatient.end();
-  }
+  const before = await worker(8).claimed(first);
+  await impatiently((sql) =>
+    whileClaiming(second, 8, "claimed", async () => {
+      expect(await claimParcel(sql, third, lease, 8)).toMatchObject({ outcome: "claimed" });
+      expect(await settle(sql, before)).toMatchObject({ held: true, outgoing: [] });
+    }),
+  );
 });
 
 test.each([1, 2, 4, 5, 9])(
   "of twelve that come at once a share of %i is let through, and each of the others gets its turn",
   async (share) => {
     const all = await readyParcels(share, 12);
-    const claims = await Promise.all(all.map(claimIn(own, share)));
+    const claims = await Promise.all(all.map(worker(share).claim));
     expect(outcomes(claims)).toEqual([
       ...Array<string>(share).fill("claimed"),
       ...Array<string>(12 - share).fill("held"),
@@ -96,7 +98,7 @@ test.each([1, 2, 4, 5, 9])(
       done += running.length;
       const granted = settled.flatMap(({ outgoing }) => outgoing.map(({ id }) => id));
       expect(granted).toHaveLength(Math.min(share, 12 - done));
-      running = await Promise.all(granted.map((id) => claimedOf(id, share)));
+      running = await Promise.all(granted.map((id) => worker(share).claimed(id)));
     }
     expect(await parcels(world)).toEqual([]);
   },
@@ -107,9 +109,9 @@ test.each([1, 8])(
   async (share) => {
     const all = await readyParcels(share, share + 1);
     const [last = "", another = ""] = all.slice(share - 1);
-    for (const id of all.slice(0, share - 1)) await claimedOf(id, share);
+    for (const id of all.slice(0, share - 1)) await worker(share).claimed(id);
     const others: Promise<Claimed>[] = [];
-    await whileClaiming(last, share, async () => {
+    await whileClaiming(last, share, "claimed", async () => {
       others.push(claimParcel(own, another, lease, share));
       await until("the other one waits", async () => (await waitingLocks(own)) === 1);
     });
@@ -119,13 +121,9 @@ test.each([1, 8])(
 
 test("whoever begins to wait while the last one goes is not forgotten", async () => {
   const [first = "", second = ""] = await readyParcels(1, 2);
-  const before = await claimedOf(first, 1);
+  const before = await worker(1).claimed(first);
   const settling: Promise<{ outgoing: { id: string }[] }>[] = [];
-  await own.begin(async (tx) => {
-    const [row] = await tx<
-      { outcome: string }[]
-    >`select outcome from carillon.claim_parcel(${second}, ${lease}, 1)`;
-    expect(row?.outcome).toBe("held");
+  await whileClaiming(second, 1, "held", async () => {
     settling.push(settle(own, before));
     await until("the settle waits", async () => (await waitingLocks(own, 6)) === 1);
   });
@@ -135,7 +133,7 @@ test("whoever begins to wait while the last one goes is not forgotten", async ()
 
 test("whoever looks while the last one goes waits until it has gone, and goes on", async () => {
   const [first = "", second = ""] = await readyParcels(1, 2);
-  const before = await claimedOf(first, 1);
+  const before = await worker(1).claimed(first);
   const claiming: Promise<Claimed>[] = [];
   await own.begin(async (tx) => {
     const gone =
@@ -149,7 +147,7 @@ test("whoever looks while the last one goes waits until it has gone, and goes on
 
 test("whoever has been given a turn waits for nobody who decides about others", async () => {
   const [first = "", second = ""] = await readyParcels(1, 2);
-  const before = await claimedOf(first, 1);
+  const before = await worker(1).claimed(first);
   expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held" });
   const { outgoing } = await settle(own, before);
   expect(outgoing.map(({ id }) => id)).toEqual([second]);
@@ -165,13 +163,9 @@ test("whoever has found room and has nothing to do after all wants the target fo
   await own`update carillon.parcels set turn = 'waits', turn_at = ${at(60 * minute)}, ready_at = 'infinity' where id = ${third}`;
   await own`
     update carillon.jobs set state = 'cancelled', parcel_id = null, finished_at = carillon.clock() where parcel_id = ${first}`;
-  const impatient = connect({ DATABASE_URL: world.databaseUrl });
-  await impatient`set lock_timeout = '200ms'`;
-  try {
-    await whileClaiming(second, 8, async () => {
-      expect(await claimParcel(impatient, first, lease, 8)).toMatchObject({ outcome: "empty", freed: [] });
-    });
-  } finally {
-    await impatient.end();
-  }
+  await impatiently((sql) =>
+    whileClaiming(second, 8, "claimed", async () => {
+      expect(await claimParcel(sql, first, lease, 8)).toMatchObject({ outcome: "empty", freed: [] });
+    }),
+  );
 });

@@ -50,7 +50,7 @@ const claimRows = z.array(
 const together = z.object({ parcel: z.string() });
 const thinRow = jobRow
   .extend({
-    parcel: z.string(),
+    ...together.shape,
     kind: z.string().nullable(),
     n: z.number().nullable(),
     dueAt: z.date().nullable(),
