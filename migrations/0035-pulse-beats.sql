@@ -481,7 +481,8 @@ begin
     return;
   end if;
   outcome := 'claimed';
-  more := jsonb_build_object('fence', v_parcel.fence, 'claimedAt', v_now, 'slots', v_slots);
+  more := jsonb_build_object('fence', v_parcel.fence, 'claimedAt', v_now, 'slots', v_slots,
+    'company', case when v_slots is not null then carillon.company_of(v_parcel) end);
   return next;
 end $$;
 

@@ -14,6 +14,9 @@ create table carillon.target_work (
   ms float8 not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1);
 
+-- Of a leased parcel: its worker works so many of its target, this one among them. What they take is shared out among them.
+alter table carillon.parcels add column company smallint;
+
 -- Of a slow parcel so many jobs are under way at once at most, as the worker has it (sideBySide in lib/parcel/parcel-queue.ts).
 create function carillon.side_by_side() returns int language sql immutable parallel safe as $$ select 10 $$;
 
@@ -29,6 +32,39 @@ create function carillon.parcel_jobs(p_queue carillon.queue_class, p_concurrency
       p_rate_count::bigint * 1000 / p_rate_ms))::int
     from (select least(carillon.side_by_side(), p_concurrency) as places) p
   $$;
+
+-- Who has a place at a target whose jobs are quick may work some of those along that wait there: so many parcels, 0 for none. There are as many as
+-- each of the places would have to work one after the other, and together they take no longer than half a second. A limit counts by the parcel.
+create function carillon.company_of(p_parcel carillon.parcels) returns int
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+declare
+  v_target carillon.targets;
+  v_waiting int;
+begin
+  if p_parcel.queue <> 'slow' or p_parcel.slots is null or p_parcel.lane is not null or p_parcel.alone is true
+    or not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
+  then
+    return 0;
+  end if;
+  select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
+  if v_target.concurrency is not null or v_target.rate_count is not null
+    or coalesce(carillon.jobs_a_turn(v_target.cost_ms), 0) <= cardinality(p_parcel.occurrences)
+  then
+    return 0;
+  end if;
+  select count(*) into v_waiting from (
+    select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits' limit 9 * coalesce(v_target.share, 1)) w;
+  return least(9, v_waiting / coalesce(v_target.share, 1));
+end $$;
+
+-- So many jobs of a slow target that nothing but its share bounds take half a second, and are not too many to be held by one worker; null where nobody
+-- knows what they cost.
+create function carillon.jobs_a_turn(p_cost_ms real) returns int language sql immutable parallel safe
+  as $$ select case when p_cost_ms is not null then floor(least(carillon.side_by_side() * 500 / greatest(p_cost_ms, 0.001), 2500))::int end $$;
 
 -- Moves the cost of targets on by what was worked since, at most p_max rows of it; a hundred jobs weigh as much as all before them.
 -- Who is locked is left: others come. Returns how many rows it took.
@@ -159,9 +195,11 @@ declare
   v_slots bigint;
   v_from timestamptz;
   v_job_ms float8;
+  v_taken bigint;
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
+  v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 250 then 9 * coalesce(v_parcels, 0) else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
@@ -171,7 +209,9 @@ begin
 
   return query
     with first as materialized (
-      select d.* from carillon.due_turns(p_target, p_now, v_parcels) d
+      -- Without those that somebody just takes along.
+      select d.* from carillon.due_turns(p_target, p_now, v_parcels + v_taken) d join carillon.parcels p on p.id = d.id
+      where coalesce(p.turn, 'granted') = 'waits' order by d.turn_at, d.id limit v_parcels for update of p skip locked
     ), placed as materialized (
       -- Of a slow one a few are under way at once, of a fast one all.
       select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
@@ -210,6 +250,9 @@ declare
   v_first int := p_target.id % 1000000 * 1000;
   v_seat int;
 begin
+  -- Without a lock at first: where somebody waits, there is nothing to look for.
+  perform from carillon.due_turns(p_target.id, p_now, 1);
+  if found then return false; end if;
   perform pg_advisory_xact_lock_shared(6, p_target.id);
   select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(9, s) limit 1;
   -- Each is had for a claim's time only.
@@ -347,6 +390,8 @@ begin
       end loop;
       select p.slots::int into v_slots from carillon.parcels p where p.id = p_parcel.id;
       if v_slots is null then
+        -- Nobody has begun anything: what the disk loses of it, the sweep does again. And nobody here waits for the disk.
+        perform set_config('synchronous_commit', 'off', true);
         -- Whoever came has its hands free: it is told of one whose turn has come and whom nobody has yet. That one's own message may stand behind
         -- thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
         return query
@@ -459,7 +504,7 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int)
+  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

@@ -96,6 +96,7 @@ begin
       insert into carillon.target_work (target_id, jobs, ms)
       select v_parcel.target_id, w.jobs,
         extract(epoch from v_now - v_parcel.claimed_at) * 1000 * least(w.jobs, coalesce(v_parcel.slots, carillon.side_by_side()))
+          / coalesce(v_parcel.company, 1)
       from (select cardinality(v_parcel.occurrences) - cardinality(array_positions(coalesce(p_outcomes, '{}'), 'back')) as jobs) w
       where w.jobs > 0;
     end if;
@@ -264,7 +265,7 @@ begin
 
   if v_count = 1 and not v_alone.last_try and v_alone.cancel_asked is not true then
     update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
-      ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
+      company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;
     update carillon.jobs j set attempt = v_alone.attempt, started_at = coalesce(j.started_at, v_parcel.claimed_at), error = v_error,

@@ -80,36 +80,131 @@ begin
     from unnest(v_ids, v_fences) c (id, fence) where c.id <> all (v_short);
 end $$;
 
--- Settles those of these parcels that are held by these fences, of which nothing is to be said but that all their jobs have succeeded, and that were
--- claimed at one moment. carillon.settle_parcel says what it is about with the others.
-create function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[]) returns setof bigint
+-- Claims some of those that wait at the target of a parcel which is claimed, for the same worker: as many as it may take along, in their order, of which every
+-- job may start as it is. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
+-- carillon.claim_parcels. Nobody is waited for, neither an edit nor who decides at the target about those that wait: what is locked is passed over.
+create function carillon.claim_company(p_parcel bigint, p_fence int, p_most int, p_lease_ms int)
+  returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
+    planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := carillon.clock();
+  v_head carillon.parcels;
+  v_target carillon.targets;
+  v_room int;
+  v_next bigint[];
+  v_gates smallint[];
+  v_ids bigint[];
+  v_fences int[];
+  v_sizes int[];
+  v_occurrences timestamptz[];
+  v_schedule_ids bigint[];
+  v_from timestamptz;
+  v_to timestamptz;
+  v_count int;
+begin
+  -- Before the others: who ends its lease has it, and comes to want those that wait.
+  select p.* into v_head from carillon.parcels p where p.id = p_parcel and p.fence = p_fence and p.lease_until >= v_now for update;
+  select t.* into v_target from carillon.targets t where t.id = v_head.target_id and t.concurrency is null and t.rate_count is null;
+  v_room := carillon.jobs_a_turn(v_target.cost_ms) - cardinality(v_head.occurrences);
+  if v_room is null or v_room <= 0 then return; end if;
+  -- More than are taken: others look for theirs at the same time.
+  v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most) d);
+  v_gates := array(
+    select g.shard from (select distinct p.shard from carillon.parcels p where p.id = any(v_next) order by 1) g
+    where pg_try_advisory_xact_lock_shared(2, g.shard));
+  v_now := carillon.clock();
+  with free as materialized (
+    select p.id, p.fence + 1 as fence, cardinality(p.occurrences) as size, p.turn_at, p.occurrences, p.schedule_ids
+    from carillon.parcels p
+    where p.id = any(v_next) and p.shard = any(v_gates) and coalesce(p.turn, 'granted') = 'waits' and p.queue = 'slow' and p.lane is null and p.held_schedule is null
+      and p.owed is not true and p.alone is not true
+    order by p.turn_at, p.id limit p_most for update skip locked
+  ), fitting as materialized (
+    select f.* from (select f.*, sum(f.size) over (order by f.turn_at, f.id) as jobs from free f) f where f.jobs <= v_room
+  )
+  select p.ids, p.fences, p.sizes, l.first, l.last, l.occurrences, l.schedule_ids
+  into v_ids, v_fences, v_sizes, v_from, v_to, v_occurrences, v_schedule_ids
+  from (select array_agg(f.id) as ids, array_agg(f.fence) as fences, array_agg(f.size) as sizes from fitting f) p
+  cross join (
+    select min(k.occurrence) as first, max(k.occurrence) as last, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
+    from fitting f cross join lateral unnest(f.occurrences, f.schedule_ids) k (occurrence, schedule_id)
+  ) l;
+  if v_ids is null then return; end if;
+
+  perform set_config('synchronous_commit', 'off', true);
+  return query
+    select j.parcel_id, j.occurrence, j.schedule_id, nullif(j.kind, 'cadence'), nullif(j.n, 0), nullif(j.due_at, j.occurrence), nullif(j.attempt, 0::smallint),
+      nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target, j.payload, j.more
+    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'slow', v_target.id, '{}', v_now) j
+    order by j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n;
+  get diagnostics v_count = row_count;
+  if v_count < cardinality(v_occurrences) then
+    -- Those that are not as they should be go on waiting: whose turn comes is looked at by itself.
+    select array_agg(c.id), array_agg(c.fence) into v_ids, v_fences
+    from unnest(v_ids, v_fences, v_sizes) c (id, fence, size)
+    join (
+      select j.parcel_id, count(*) as jobs
+      from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'slow', v_target.id, '{}', v_now) j group by 1
+    ) j on j.parcel_id = c.id and j.jobs = c.size;
+    if v_ids is null then return; end if;
+  end if;
+  update carillon.parcels p set turn = null, ready_at = v_now, fence = p.fence + 1, claimed_at = v_now,
+    lease_until = v_now + p_lease_ms * interval '1 millisecond', offer_at = v_now + p_lease_ms * interval '1 millisecond', company = 1 + cardinality(v_ids)
+  where p.id = any(v_ids);
+  update carillon.parcels p set company = 1 + cardinality(v_ids) where p.id = p_parcel;
+  return query
+    select c.id, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text,
+      null::text, null::jsonb, null::jsonb, jsonb_build_object('fence', c.fence, 'claimedAt', v_now)
+    from unnest(v_ids, v_fences) c (id, fence);
+end $$;
+
+-- Settles those of these parcels that are held by these fences and of which nothing is to be said but that all their jobs have succeeded.
+-- carillon.settle_parcel says what it is about with the others. Rows of what is settled, and then of whose turn has come by it, to be sent.
+create function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[])
+  returns table (settled bigint, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   as $$
+#variable_conflict use_column
 declare
   v_now timestamptz := carillon.clock();
-  v_claimed_at timestamptz;
-  v_ids bigint[];
-  v_occurrences timestamptz[];
-  v_schedule_ids bigint[];
+  v_gone carillon.parcels[];
+  v_claim record;
+  v_place record;
 begin
-  select p.claimed_at into v_claimed_at from carillon.parcels p where p.id = p_parcels[1];
   with locked as materialized (
     select p.id from unnest(p_parcels, p_fences) m (id, fence) join carillon.parcels p on p.id = m.id and p.fence = m.fence
-    where p.claimed_at = v_claimed_at and p.target_id is null and p.laned is not true and p.owed is not true and p.pulse_at is null
+    where (p.target_id is null or p.queue = 'slow') and p.laned is not true and p.owed is not true and p.pulse_at is null
     order by p.id for update of p
   ), gone as (
-    delete from carillon.parcels p using locked l where p.id = l.id returning p.id, p.occurrences, p.schedule_ids
+    delete from carillon.parcels p using locked l where p.id = l.id returning p
   )
-  select array_agg(distinct g.id), array_agg(k.occurrence), array_agg(k.schedule_id)
-  into v_ids, v_occurrences, v_schedule_ids
-  from gone g cross join lateral unnest(g.occurrences, g.schedule_ids) k (occurrence, schedule_id);
-  if v_ids is not null then
-    perform carillon.write_successes(v_ids, v_claimed_at, false, v_occurrences, v_schedule_ids, v_now, p_notify);
-  end if;
-  return query select unnest(v_ids);
+  select array_agg(g.p) into v_gone from gone g;
+  for v_claim in
+    select c.claimed_at, array_agg(distinct c.id) as ids, array_agg(k.occurrence) as occurrences, array_agg(k.schedule_id) as schedule_ids
+    from unnest(v_gone) c cross join lateral unnest(c.occurrences, c.schedule_ids) k (occurrence, schedule_id)
+    group by c.claimed_at
+  loop
+    perform carillon.write_successes(v_claim.ids, v_claim.claimed_at, false, v_claim.occurrences, v_claim.schedule_ids, v_now, p_notify);
+  end loop;
+  insert into carillon.target_work (target_id, jobs, ms)
+  select c.target_id, sum(cardinality(c.occurrences)),
+    sum(extract(epoch from v_now - c.claimed_at) * 1000 * least(cardinality(c.occurrences), coalesce(c.slots, carillon.side_by_side())) / coalesce(c.company, 1))
+  from unnest(v_gone) c where c.queue = 'slow' and c.target_id is not null group by c.target_id;
+  return query select c.id, null::bigint, null::carillon.queue_class, null::timestamptz from unnest(v_gone) c;
+  for v_place in select c as parcel from unnest(v_gone) c where c.target_id is not null and c.slots is not null loop
+    return query select null::bigint, f.id, f.queue, f.ready_at from carillon.leave_target(v_place.parcel, v_now) f;
+  end loop;
 end $$;
 
-revoke execute on function carillon.claim_parcels(bigint[], int), carillon.settle_parcels(bigint[], int[], text[]) from public;
-grant execute on function carillon.claim_parcels(bigint[], int), carillon.settle_parcels(bigint[], int[], text[]) to carillon_worker;
+revoke execute on function carillon.claim_parcels(bigint[], int), carillon.claim_company(bigint, int, int, int),
+  carillon.settle_parcels(bigint[], int[], text[]) from public;
+grant execute on function carillon.claim_parcels(bigint[], int), carillon.claim_company(bigint, int, int, int),
+  carillon.settle_parcels(bigint[], int[], text[]) to carillon_worker;

@@ -88,6 +88,7 @@ export const wording = {
   "webhook.refused": "job {job} was not sent: {error}",
   "worker.beat-failed": "a sign of life for parcel {parcel} did not arrive; the next one may: {error}",
   "worker.claim-apart": "{parcels} are claimed one by one, since no claim took them together: {error}",
+  "worker.company-left": "no others are worked along with parcel {parcel}: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",

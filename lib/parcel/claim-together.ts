@@ -18,6 +18,26 @@ export async function claimTogether(
     select parcel, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
       key, group_key as group, target, payload, more
     from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)})`;
+  return parcelsOf(rows);
+}
+
+/**
+ * Claims some of those that wait at a claimed parcel's target, for its worker: they have no places there but its own. As many as its claim said there may
+ * be, or fewer.
+ */
+export async function claimCompany(
+  sql: Sql,
+  { id, fence, company }: Pick<ClaimedParcel, "id" | "fence" | "company">,
+  leaseMs: number,
+): Promise<ClaimedParcel[]> {
+  const rows = await sql<Row[]>`
+    select parcel, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
+      key, group_key as group, target, payload, more
+    from carillon.claim_company(${id}, ${fence}, ${company}, ${Math.ceil(leaseMs)})`;
+  return [...parcelsOf(rows).values()];
+}
+
+function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   const jobsOf = new Map<string, ClaimedJob[]>();
   const claimed = new Map<string, ClaimedParcel>();
   for (const row of rows) {
@@ -26,7 +46,8 @@ export async function claimTogether(
     if (row.occurrence === null) {
       const { fence, claimedAt } = row.more;
       const at = new Date(claimedAt);
-      claimed.set(id, { outcome: "claimed", id, fence, claimedAt: at, jobs, slots: jobs.length, freed: [] });
+      const slots = jobs.length;
+      claimed.set(id, { outcome: "claimed", id, fence, claimedAt: at, jobs, slots, company: 0, freed: [] });
       continue;
     }
     if (jobs.length === 0) jobsOf.set(id, jobs);

@@ -36,6 +36,8 @@ export interface ClaimedParcel {
   jobs: ClaimedJob[];
   /** At most so many of them may be under way at once. */
   slots: number;
+  /** So many of those that wait at its target may be worked along with it: their jobs are quick. */
+  company: number;
   /** Whose turn in a lane or at a target has come by this claim, and what left the parcel because it goes elsewhere. */
   freed: OutgoingParcel[];
 }
@@ -104,6 +106,13 @@ interface FreedDetails {
   insteadId: string | null;
 }
 
+interface ClaimDetails {
+  fence: number;
+  claimedAt: string;
+  slots: number | null;
+  company: number | null;
+}
+
 interface PulsesRow {
   outcome: "pulses";
   more: Pick<ClaimedPulses, "fence" | "shard" | "second" | "targets" | "lastTry"> & {
@@ -116,7 +125,7 @@ interface PulsesRow {
 type ClaimRow =
   | (JobRow & { outcome: "job" })
   | PulsesRow
-  | { outcome: "claimed"; more: { fence: number; claimedAt: string; slots: number | null } }
+  | { outcome: "claimed"; more: ClaimDetails }
   | { outcome: "freed" | NotClaimed["outcome"]; more: Partial<FreedDetails> | null };
 
 export async function claimParcel(
@@ -151,9 +160,17 @@ export async function claimParcel(
       insteadId: answer.more?.insteadId ?? undefined,
       freed,
     };
-  const { fence, claimedAt, slots } = answer.more;
-  const at = new Date(claimedAt);
-  return { outcome: "claimed", id, fence, claimedAt: at, jobs, slots: slots ?? jobs.length, freed };
+  const { fence, claimedAt, slots, company } = answer.more;
+  return {
+    outcome: "claimed",
+    id,
+    fence,
+    claimedAt: new Date(claimedAt),
+    jobs,
+    slots: slots ?? jobs.length,
+    company: company ?? 0,
+    freed,
+  };
 }
 
 function claimedPulses(id: string, { more }: PulsesRow): ClaimedPulses {

@@ -2,10 +2,19 @@ import type { Sql } from "../db/connect.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "./claim.ts";
+import { handOver } from "./hand-over.ts";
+import type { OutgoingParcel, ParcelQueue } from "./parcel-queue.ts";
 import type { Notify } from "./settle.ts";
 
 /** Whether it was settled with others; where it was not, nothing was written, and it is to be settled alone. */
 export type SettleTogether = (parcel: Pick<ClaimedParcel, "id" | "fence">) => Promise<boolean>;
+
+interface SettleDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  log: Log;
+  notify: Notify;
+}
 
 interface Waiting {
   id: string;
@@ -14,7 +23,7 @@ interface Waiting {
 }
 
 /** Settles parcels whose jobs have all succeeded: those together that are through at the same moment, or while those before them are settled. */
-export function settleTogether(deps: { sql: Sql; log: Log; notify: Notify }): SettleTogether {
+export function settleTogether(deps: SettleDeps): SettleTogether {
   let waiting: Waiting[] = [];
   let isUnderWay = false;
 
@@ -40,19 +49,28 @@ export function settleTogether(deps: { sql: Sql; log: Log; notify: Notify }): Se
     });
 }
 
+type Row = { settled: string } | ({ settled: null } & OutgoingParcel);
+
 /** The ids of those that are settled. Where the statement fails none is: each is settled alone then, and says why it cannot be. */
 async function settleAll(
-  { sql, log, notify }: { sql: Sql; log: Log; notify: Notify },
+  { sql, queue, log, notify }: SettleDeps,
   parcels: readonly Waiting[],
 ): Promise<Set<string>> {
   const ids = parcels.map(({ id }) => id);
   const fences = parcels.map(({ fence }) => fence);
+  let rows: Row[];
   try {
-    const rows = await sql<{ id: string }[]>`
-      select id from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[]) id`;
-    return new Set(rows.map(({ id }) => id));
+    rows = await sql<Row[]>`
+      select settled, id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+      from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[])`;
   } catch (error) {
     log.warn("worker.settle-apart", { parcels: ids.join(", "), error: errorText(error) });
     return new Set();
   }
+  await handOver(
+    sql,
+    queue,
+    rows.filter((row) => row.settled === null),
+  );
+  return new Set(rows.flatMap(({ settled }) => settled ?? []));
 }

@@ -6,7 +6,8 @@ import { claimTogether } from "../parcel/claim-together.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import { measuredWork } from "./measure-work.ts";
-import { quickLeaseMs, startMinMs, type WorkerDeps, workClaimed, workParcel } from "./work-parcel.ts";
+import type { WorkerDeps } from "./work-jobs.ts";
+import { quickLeaseMs, startMinMs, workClaimed, workParcel } from "./work-parcel.ts";
 
 /**
  * Works the parcels of a batch of messages side by side. Unproven means failed: only a message whose parcel came to a

@@ -11,7 +11,7 @@ import { deliverTo, type Targets } from "../../lib/target/deliver.ts";
 import { type Deliver, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
-import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
+import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { answeringClient, type Carrier } from "./drain-carrier.ts";
 import { benchHandler } from "./drain-fill.ts";

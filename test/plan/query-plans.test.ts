@@ -97,7 +97,7 @@ describe.each([
     expectProbesOnly(claiming, 4_000);
     expect(daysOf(claiming, "jobs")).toEqual(["20260302"]);
 
-    const settle = settleTogether({ sql, log: world.log, notify: [] });
+    const settle = settleTogether({ sql, queue: world.queue, log: world.log, notify: [] });
     const settling = await touched(sql, async () => {
       expect(await Promise.all(parcels.map(settle))).toEqual([true, true, true, true]);
     });

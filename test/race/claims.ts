@@ -63,7 +63,7 @@ const thinRow = jobRow
   }));
 const rowsTogether = z.array(z.union([thinRow, together.extend({ occurrence: z.null(), more: claimed })]));
 const settleRows = z.array(z.object({ settled: z.boolean() }));
-const settledTogether = z.array(z.object({ id: z.string() }));
+const settledTogether = z.array(z.object({ settled: z.string().nullable() }));
 /** Lists travel in a box of the driver. */
 const listOf = <Value extends z.ZodType>(value: Value) =>
   z.object({ value: z.array(value) }).transform((box) => box.value);
@@ -131,7 +131,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   };
 
   const watchClaims = (statement: Statement) => {
-    const [, leaseMs] = valuesOf(statement);
+    const leaseMs = valuesOf(statement).at(-1);
     heard(statement, (rows) => {
       const seen = rowsTogether.parse(rows);
       for (const row of seen) {
@@ -165,7 +165,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
     const [ids, fences] = parcels.parse(valuesOf(statement));
     const sent = ids.map((id, index) => sentSettle(id, fences[index] ?? 0));
     heard(statement, (rows) => {
-      const settled = new Set(settledTogether.parse(rows).map(({ id }) => id));
+      const settled = new Set(settledTogether.parse(rows).map((row) => row.settled));
       for (const claim of sent) claim.settled = settled.has(claim.parcel) ? "held" : "refused";
     });
   };
@@ -175,7 +175,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
     run: (statement) => {
       const text = textOf(statement);
       if (text.includes("carillon.claim_parcel(")) watchClaim(statement);
-      if (text.includes("carillon.claim_parcels(")) watchClaims(statement);
+      if (/carillon\.claim_(?:parcels|company)\(/.test(text)) watchClaims(statement);
       if (text.includes("carillon.settle_parcel(")) watchSettle(statement);
       if (text.includes("carillon.settle_parcels(")) watchSettles(statement);
       line.run(statement);

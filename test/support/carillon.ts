@@ -9,7 +9,7 @@ import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
-import type { WorkerDeps } from "../../lib/worker/work-parcel.ts";
+import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted } from "./aborted.ts";
 import { testDatabase } from "./database.ts";

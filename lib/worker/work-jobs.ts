@@ -1,0 +1,192 @@
+import type { Clock } from "../clock.ts";
+import type { Sql } from "../db/connect.ts";
+import { jobId } from "../job/job-id.ts";
+import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
+import { errorText } from "../log/error-text.ts";
+import type { Log } from "../log/log.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import { claimCompany } from "../parcel/claim-together.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { ParcelQueue, QueueClass } from "../parcel/parcel-queue.ts";
+import { isPlainSuccess, type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
+import type { Deliver } from "../target/delivery.ts";
+import { logFailures } from "./log-failures.ts";
+import type { MeasuredWork } from "./measure-work.ts";
+import { settlement } from "./retry.ts";
+import { settleSurely } from "./settle-surely.ts";
+import { signsOfLife } from "./signs-of-life.ts";
+import type { PulseSending } from "./work-pulses.ts";
+
+export interface WorkerDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  deliver: Deliver;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+  /** What the bus is told of. */
+  notify: Notify;
+  /** Who tells the bus at once; without, the tick does. */
+  events?: ParcelEvents | undefined;
+  /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
+  holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
+  /** Hands over pulses; without, a worker takes none. */
+  pulses?: PulseSending | undefined;
+  /** Adds up what an invocation does; without, nobody does. */
+  measure?: MeasuredWork | undefined;
+  /** Settles it with others that were claimed with it; without, each is settled alone. */
+  settleTogether?: SettleTogether | undefined;
+  /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
+  window: number | null;
+}
+
+/** With less time left than this, what follows a settle is left to the tick. */
+const tellMinMs = 6_000;
+/** Work that may take long shows signs of life, so that its lease can be short and a crash is noticed soon. */
+export const slowLeaseMs = 30_000;
+
+export interface Work {
+  queueClass: QueueClass;
+  timeLeftMs: () => number;
+}
+
+interface Delivered {
+  settlements: (Settlement | null)[];
+  /** The bus is being told that its jobs have started. */
+  telling: Promise<void> | undefined;
+}
+
+/** Delivers the jobs of a claimed parcel and settles them. */
+export async function workJobs(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
+  if (claimed.company > 0) return workWithCompany(deps, claimed, work);
+  await settleDelivered(deps, claimed, await deliver(deps, claimed, work), work);
+}
+
+/** Those that are through wait so long for the others of their company, to be settled with them. */
+const gatherMs = 1_000;
+
+/**
+ * Works with a parcel of quick jobs some that wait at its target. What a claim and a settle cost is paid once for all of them; they share its places, and
+ * it is settled when all are through: its place at the target is theirs.
+ */
+async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
+  const all = [claimed, ...(await claimedCompany(deps, claimed))];
+  const slots = Math.max(1, Math.floor(claimed.slots / all.length));
+  const together = { ...deps, settleTogether: settleTogether(deps) };
+  const everyone = Promise.withResolvers<void>();
+  let left = all.length;
+  const through = () => {
+    left -= 1;
+    if (left === 0) everyone.resolve();
+  };
+  const over = new AbortController();
+  const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
+  const ends = await Promise.allSettled(
+    all.map(async (parcel) => {
+      const company = { through, until: parcel === claimed ? everyone.promise : aMoment };
+      const delivered = await deliver(together, { ...parcel, slots }, work, company);
+      await settleDelivered(together, parcel, delivered, work);
+    }),
+  );
+  over.abort();
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** They are there for later as well: without them the parcel is worked as it is. */
+async function claimedCompany({ sql, log }: WorkerDeps, claimed: ClaimedParcel): Promise<ClaimedParcel[]> {
+  try {
+    return await claimCompany(sql, claimed, slowLeaseMs);
+  } catch (error) {
+    log.warn("worker.company-left", { parcel: claimed.id, error: errorText(error) });
+    return [];
+  }
+}
+
+/** Others that the same worker works: it tells them when its own jobs are through, and is settled only then. */
+interface Company {
+  through: () => void;
+  until: Promise<void>;
+}
+
+async function deliver(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  { queueClass, timeLeftMs }: Work,
+  company?: Company,
+): Promise<Delivered> {
+  const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
+  const { id, fence, slots } = parcel;
+  const context = { parcel: { id, fence }, slots, signalOf: life.signalOf, timeLeftMs };
+  const telling = deps.events?.started(parcel);
+  try {
+    const deliveries = await deps.deliver(parcel.jobs, context).finally(company?.through);
+    await company?.until;
+    const settlements = parcel.jobs.map((job, index) => {
+      const delivery = deliveries[index];
+      if (delivery === undefined) throw new Error(`There is no outcome for job ${jobId(job)}.`);
+      return settlement(job, delivery, deps.random);
+    });
+    return { settlements, telling };
+  } finally {
+    life.end();
+  }
+}
+
+async function settleDelivered(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  { settlements, telling }: Delivered,
+  { queueClass, timeLeftMs }: Work,
+): Promise<void> {
+  await settle(deps, parcel, settlements);
+  await telling;
+  if (timeLeftMs() < tellMinMs) return;
+  if (queueClass === "slow") await holdWanted(deps, parcel, settlements);
+  await deps.events?.settled(settlements);
+}
+
+/** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
+async function holdWanted(
+  deps: WorkerDeps,
+  { jobs }: ClaimedParcel,
+  settlements: readonly (Settlement | null)[],
+): Promise<void> {
+  const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
+  if (dead.length === 0) return;
+  try {
+    await deps.holdWanted?.([...new Set(dead.map(({ scheduleId }) => scheduleId))]);
+  } catch (error) {
+    deps.log.warn("lifecycle.holds-left", { error: errorText(error) });
+  }
+}
+
+async function settle(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  settlements: readonly (Settlement | null)[],
+): Promise<void> {
+  if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel))) {
+    deps.measure?.settled(parcel, settlements);
+    return;
+  }
+  const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
+    settleParcel(deps.sql, parcel, settlements, deps.notify),
+  );
+  if (!held) {
+    deps.log.warn("worker.lease-lost", { parcel: parcel.id });
+    return;
+  }
+  logFailures(deps.log, parcel, settlements);
+  deps.measure?.settled(parcel, settlements);
+  await handOver(deps.sql, deps.queue, outgoing);
+}
+
+/** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
+export async function handBack(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
+  await settle(
+    deps,
+    parcel,
+    parcel.jobs.map(() => ({ kind: "back" })),
+  );
+}
