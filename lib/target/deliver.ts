@@ -7,7 +7,7 @@ import type {
   Target,
 } from "../schedule/target-shape.ts";
 import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
-import { type Deliver, type Delivery, type DeliveryContext, failed } from "./delivery.ts";
+import { type Deliver, type Delivery, type DeliveryContext, type Failure, failed } from "./delivery.ts";
 
 type To<Own> = (
   jobs: readonly (ClaimedJob & { target: Own })[],
@@ -24,27 +24,45 @@ export interface Targets {
 
 /** Delivers the jobs of a parcel, each to its kind of target, all kinds at once. */
 export function deliverTo(targets: Targets): Deliver {
+  const kinds = [
+    kind((target) => "queue" in target, targets.queue),
+    kind((target) => "event" in target, targets.event),
+    kind((target) => "handler" in target, targets.handler),
+    kind((target) => "webhook" in target, targets.webhook),
+    kind((target) => "lambda" in target, targets.lambda),
+  ];
   return async (jobs, context) => {
-    const deliveries: Delivery[] = jobs.map(() => failed("The job was not delivered to any target."));
-    const take = async <Own extends Target>(isOwn: (target: Target) => target is Own, send: To<Own>) => {
-      const own = jobs.flatMap((job, index) =>
-        isOwn(job.target) ? [{ index, job: { ...job, target: job.target } }] : [],
-      );
-      if (own.length === 0) return;
-      const outcomes = await send(
-        own.map(({ job }) => job),
-        context,
-      );
-      for (const [position, { index }] of own.entries())
-        deliveries[index] = outcomes[position] ?? failed("The target gave no answer.");
-    };
-    await Promise.all([
-      take((target) => "queue" in target, targets.queue),
-      take((target) => "event" in target, targets.event),
-      take((target) => "handler" in target, targets.handler),
-      take((target) => "webhook" in target, targets.webhook),
-      take((target) => "lambda" in target, targets.lambda),
-    ]);
-    return deliveries;
+    if (jobs.length === 0) return [];
+    // Nearly every parcel is of one kind, and goes there as it is.
+    for (const { sendAll } of kinds) {
+      const outcomes = await sendAll(jobs, context);
+      if (outcomes !== null) return jobs.map((_, index) => outcomes[index] ?? noAnswer());
+    }
+    const parts = await Promise.all(kinds.map(({ sendOwn }) => sendOwn(jobs, context)));
+    const delivered = new Map(parts.flat());
+    return jobs.map((job) => delivered.get(job) ?? failed("The job was not delivered to any target."));
   };
+}
+
+interface Kind {
+  /** Null, and nothing done, unless all of the jobs are of this kind. */
+  sendAll(jobs: readonly ClaimedJob[], context: DeliveryContext): Promise<Delivery[] | null>;
+  /** Sends those of the jobs that are of this kind, and says of each how it went. */
+  sendOwn(jobs: readonly ClaimedJob[], context: DeliveryContext): Promise<[ClaimedJob, Delivery][]>;
+}
+
+function kind<Own extends Target>(isOwn: (target: Target) => target is Own, send: To<Own>): Kind {
+  const isOfKind = (job: ClaimedJob): job is ClaimedJob & { target: Own } => isOwn(job.target);
+  return {
+    sendAll: async (jobs, context) => (jobs.every(isOfKind) ? send(jobs, context) : null),
+    sendOwn: async (jobs, context) => {
+      const own = jobs.filter(isOfKind);
+      const outcomes = own.length === 0 ? [] : await send(own, context);
+      return own.map((job, index) => [job, outcomes[index] ?? noAnswer()]);
+    },
+  };
+}
+
+function noAnswer(): Failure {
+  return failed("The target gave no answer.");
 }

@@ -50,6 +50,30 @@ test("each job of a parcel is delivered by its own kind of target, and the outco
   expect(told).toEqual(Array(5).fill(context));
 });
 
+test("a parcel of one kind goes there as it is, and one of several kinds with the claim's own jobs", async () => {
+  const told: (readonly object[])[] = [];
+  const answering = async (jobs: readonly object[]) => {
+    told.push(jobs);
+    return jobs.map(() => done);
+  };
+  const deliver = deliverTo({
+    queue: answering,
+    event: answering,
+    handler: answering,
+    webhook: answering,
+    lambda: answering,
+  });
+  const alike = [job("webhook", 1), job("webhook", 2)];
+  expect(await deliver(alike, deliveryContext())).toEqual([done, done]);
+  expect(told[0]).toBe(alike);
+  const [queued, handled] = [job("queue", 1), job("handler", 2)];
+  expect(await deliver([queued, handled], deliveryContext())).toEqual([done, done]);
+  expect(told[1]?.[0]).toBe(queued);
+  expect(told[2]?.[0]).toBe(handled);
+  expect(await deliver([], deliveryContext())).toEqual([]);
+  expect(told).toHaveLength(3);
+});
+
 test("an answer that is missing is taken for a failure, and a kind without jobs is not asked", async () => {
   const silent = async () => [];
   const never = async () => {
@@ -57,6 +81,11 @@ test("an answer that is missing is taken for a failure, and a kind without jobs 
   };
   const deliver = deliverTo({ queue: silent, event: never, handler: never, webhook: never, lambda: never });
   expect(await deliver([job("queue", 1)], deliveryContext())).toMatchObject([
+    { kind: "failed", giveUp: false },
+  ]);
+  const both = deliverTo({ queue: silent, event: never, handler: silent, webhook: never, lambda: never });
+  expect(await both([job("queue", 1), job("handler", 2)], deliveryContext())).toMatchObject([
+    { kind: "failed", giveUp: false },
     { kind: "failed", giveUp: false },
   ]);
 });
