@@ -5,6 +5,12 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A clock that also says when a time is up. */
+export interface AlarmClock extends Clock {
+  /** Rings after `ms`, unless what it gives back is called before: that costs far less than a sleep that is broken off. */
+  alarm(ms: number, ring: () => void): () => void;
+}
+
 /** How long something has taken, and how to wait. A test's stands still. */
 export interface Timing {
   /** Milliseconds that only rise. */
@@ -12,7 +18,7 @@ export interface Timing {
   sleep: Clock["sleep"];
 }
 
-export const systemClock: Clock = {
+export const systemClock: AlarmClock = {
   now: () => new Date(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -25,6 +31,10 @@ export const systemClock: Clock = {
       const timer = setTimeout(done, ms);
       signal?.addEventListener("abort", done, { once: true });
     }),
+  alarm: (ms, ring) => {
+    const timer = setTimeout(ring, ms);
+    return () => clearTimeout(timer);
+  },
 };
 
 export const systemTiming: Timing = { now: () => performance.now(), sleep: systemClock.sleep };

@@ -1,4 +1,5 @@
 import type { ClaimedJob } from "../parcel/claim.ts";
+import type { Stop } from "./stop.ts";
 
 /** Why a job is dead; each is told in the ledger as it stands here. */
 export type DeadReason =
@@ -76,8 +77,8 @@ export interface DeliveryContext {
   parcel: { id: string; fence: number };
   /** At most so many of the parcel's jobs may be under way at once. */
   slots: number;
-  /** Aborts when the job is cancelled, its lease is lost, or the invocation is about to end; the reason says which. */
-  signalOf(job: ClaimedJob): AbortSignal;
+  /** Comes when the job is cancelled or its lease is lost; the reason says which. */
+  stopOf(job: ClaimedJob): Stop;
   /** With less time left than a job may take, it does not start. */
   timeLeftMs(): number;
 }

@@ -17,6 +17,7 @@ import type { Delivery } from "./delivery.ts";
 import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
 import { notedEdits } from "./handler-schedules.ts";
 import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
+import type { Stop } from "./stop.ts";
 
 export interface HandlerAttemptDeps {
   /** The worker's own connections, which no handler holds. */
@@ -44,21 +45,21 @@ type Parcel = { id: string; fence: number };
 export async function attemptRun(
   deps: HandlerAttemptDeps,
   { handler, jobs }: HandlerRun,
-  { parcel, signal, accept }: { parcel: Parcel; signal: AbortSignal; accept: (body: ScheduleBody) => void },
+  { parcel, stop, accept }: { parcel: Parcel; stop: Stop; accept: (body: ScheduleBody) => void },
 ): Promise<Delivery[]> {
-  const transaction = handlerTransaction(deps.transactions, signal);
+  const transaction = handlerTransaction(deps.transactions, stop);
   const noted = notedEdits(accept);
   const askClock = () => databaseClock(deps.sql);
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
     const log = namingJobs(deps.log, jobs);
-    const results = await handler.run(jobs.map(factsOf), { signal, log, inTransaction });
+    const results = await handler.run(jobs.map(factsOf), { signal: stop.signal, log, inTransaction });
     noted.close();
-    signal.throwIfAborted();
+    if (stop.reason !== undefined) throw stop.reason;
+    const { edits } = noted;
     const outcomes = await Promise.all(
       jobs.map((job) => outcomeOf(results.get(jobId(job)) ?? missing(job), job, handler, askClock)),
     );
-    const { edits } = noted;
     if (!transaction.isOpen() && edits.length === 0) return outcomes;
     return await settleTogether(deps, transaction, {
       parcel,
@@ -162,14 +163,15 @@ function factsOf(job: ClaimedJob): HandlerJob<unknown> {
 }
 
 function namingJobs(log: Log, jobs: readonly ClaimedJob[]): Log {
-  const [first, ...more] = jobs;
-  const named: LogFields =
-    first === undefined || more.length > 0
-      ? { group: first?.group, jobs: jobs.length }
-      : { job: jobId(first), key: first.key };
+  const named = (fields?: LogFields): LogFields => {
+    const [first, ...more] = jobs;
+    return first === undefined || more.length > 0
+      ? { group: first?.group, jobs: jobs.length, ...fields }
+      : { job: jobId(first), key: first.key, ...fields };
+  };
   return {
-    info: (event, fields) => log.info(event, { ...named, ...fields }),
-    warn: (event, fields) => log.warn(event, { ...named, ...fields }),
-    error: (event, fields) => log.error(event, { ...named, ...fields }),
+    info: (event, fields) => log.info(event, named(fields)),
+    warn: (event, fields) => log.warn(event, named(fields)),
+    error: (event, fields) => log.error(event, named(fields)),
   };
 }

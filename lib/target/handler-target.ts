@@ -1,19 +1,18 @@
-import { durationMs } from "../cadence/duration.ts";
-import type { Clock } from "../clock.ts";
+import type { AlarmClock } from "../clock.ts";
 import type { JobHandler } from "../job/define-job.ts";
 import { refuseUnfitPayload } from "../job/payload-faults.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { HandlerTarget } from "../schedule/target-shape.ts";
-import { AttemptStopped, boundedAttempt } from "./attempts.ts";
+import { boundedAttempt, timeoutMsOf } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, failed } from "./delivery.ts";
 import { attemptRun, type HandlerAttemptDeps, type HandlerRun } from "./handler-attempt.ts";
 import { sideBySide } from "./side-by-side.ts";
 
 export interface HandlerTargetDeps extends HandlerAttemptDeps {
   handlers: readonly JobHandler[];
-  clock: Clock;
+  clock: AlarmClock;
 }
 
 type Job = ClaimedJob & { target: HandlerTarget };
@@ -65,18 +64,23 @@ function runsOf(
   byName: ReadonlyMap<string, JobHandler>,
   isToRun: (index: number) => boolean,
 ): PlacedRun[] {
-  const runs = new Map<string, PlacedRun & { jobs: ClaimedJob[] }>();
+  const runs: PlacedRun[] = [];
+  const together = new Map<string, PlacedRun & { jobs: ClaimedJob[] }>();
   for (const [index, job] of jobs.entries()) {
     const handler = byName.get(job.target.handler);
     if (handler === undefined || !isToRun(index)) continue;
-    const together = handler.grouped && job.group !== null;
-    const name = together ? `${handler.name} ${job.group}` : String(index);
-    const run = runs.get(name) ?? { handler, jobs: [], indexes: [] };
-    run.jobs.push(job);
-    run.indexes.push(index);
-    runs.set(name, run);
+    const name = handler.grouped && job.group !== null ? `${handler.name} ${job.group}` : null;
+    const known = name === null ? undefined : together.get(name);
+    if (known !== undefined) {
+      known.jobs.push(job);
+      known.indexes.push(index);
+      continue;
+    }
+    const run = { handler, jobs: [job], indexes: [index] };
+    runs.push(run);
+    if (name !== null) together.set(name, run);
   }
-  return [...runs.values()];
+  return runs;
 }
 
 /** The jobs of a group share one attempt, with the longest of their timeouts. */
@@ -87,29 +91,14 @@ async function boundedRun(
   accept: (body: ScheduleBody) => void,
 ): Promise<Delivery[]> {
   const { jobs } = run;
-  const longest = jobs.reduce((a, b) =>
-    (durationMs(b.timeout) ?? 0) > (durationMs(a.timeout) ?? 0) ? b : a,
+  const { timeout } = jobs.reduce((a, b) => (timeoutMsOf(b.timeout) > timeoutMsOf(a.timeout) ? b : a));
+  const bounds = { timeout, stops: jobs.map((job) => context.stopOf(job)) };
+  const ended = await boundedAttempt(bounds, context, deps.clock, (stop) =>
+    attemptRun(deps, run, { parcel: context.parcel, stop, accept }),
   );
-  const signals = jobs.map((job) => context.signalOf(job));
-  const [stops = AbortSignal.any([])] = signals.length === 1 ? signals : [AbortSignal.any(signals)];
-  const answered: Delivery = { kind: "done" };
-  let ended: Delivery[] = [];
-  const delivery = await boundedAttempt(
-    longest,
-    { ...context, signalOf: () => stops },
-    deps.clock,
-    async (_, signal) => {
-      ended = await attemptRun(deps, run, { parcel: context.parcel, signal, accept });
-      return answered;
-    },
-  );
-  if (delivery === answered) return ended;
+  if (Array.isArray(ended)) return ended;
   return jobs.map((job) =>
     // Who was not asked to stop did nothing wrong, and starts anew without the one that was.
-    delivery.kind === "cancelled" && !isCancelled(context.signalOf(job)) ? { kind: "back" } : delivery,
+    ended.kind === "cancelled" && context.stopOf(job).reason?.why !== "cancelled" ? { kind: "back" } : ended,
   );
-}
-
-function isCancelled({ aborted, reason }: AbortSignal): boolean {
-  return aborted && reason instanceof AttemptStopped && reason.why === "cancelled";
 }

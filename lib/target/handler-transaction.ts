@@ -1,6 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { handlerOf, isStatement, type Statement } from "../db/statement.ts";
+import type { Stop } from "./stop.ts";
 
 /** The transaction of one attempt. It begins with the first statement that somebody sends, and takes a connection only then. */
 export interface HandlerTransaction {
@@ -15,74 +16,126 @@ export interface HandlerTransaction {
 
 type Work = (tx: Tx) => Promise<unknown>;
 
-/** `signal` ends it: from then on nothing that a handler still sends can take effect. */
-export function handlerTransaction(pool: Sql, signal: AbortSignal): HandlerTransaction {
-  const last = Promise.withResolvers<Work>();
-  last.promise.catch(() => {});
-  let opened: { tx: Promise<Tx>; ended: Promise<void> } | undefined;
-  /** Why it takes no more statements, and why those that wait for its beginning are not sent either. */
-  let over: Error | undefined;
-  let undone: Error | undefined;
+interface Opened {
+  tx: Promise<Tx>;
+  ended: Promise<void>;
+  /** What is done last: its rejection undoes everything. */
+  last: PromiseWithResolvers<Work>;
   /** Of what the handler sent. */
-  const failures = new Set<unknown>();
+  failures: Set<unknown>;
+}
 
-  const open = () => {
-    opened ??= begin(pool, last.promise);
-    return opened;
-  };
-  const route = (statement: Statement) => {
-    if (over !== undefined) return statement.reject(over);
+/** Why no more statements are taken; the error is made for who sends one all the same. */
+interface Refused {
+  why: string;
+  cause?: unknown;
+}
+
+/** A stop ends it: from then on nothing that a handler still sends can take effect. */
+export function handlerTransaction(pool: Sql, stop: Stop): HandlerTransaction {
+  return new AttemptTransaction(pool, stop);
+}
+
+/** Most handlers send nothing: until one does, there is hardly more than this object. */
+class AttemptTransaction implements HandlerTransaction {
+  readonly sql: Tx;
+  readonly #pool: Sql;
+  readonly #stop: Stop;
+  #opened: Opened | undefined;
+  #over: Refused | undefined;
+  /** Why statements that wait for the beginning are not sent either. */
+  #undone: Error | undefined;
+
+  constructor(pool: Sql, stop: Stop) {
+    this.#pool = pool;
+    this.#stop = stop;
+    this.sql = new Proxy(pool, new Rerouted((statement) => this.#route(statement)));
+  }
+
+  isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  async commit<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const refused = this.#refused();
+    if (refused !== undefined) throw errorOf(refused);
+    this.#over = { why: "The handler has ended" };
+    const given = Promise.withResolvers<T>();
+    given.promise.catch(() => {});
+    const { last, ended, failures } = this.#open();
+    last.resolve((tx) => work(tx).then(given.resolve));
+    try {
+      await ended;
+    } catch (error) {
+      throw failures.has(error) && !(error instanceof ConnectionLost) ? swallowed(error) : error;
+    }
+    return given.promise;
+  }
+
+  rollBack(): Promise<void> {
+    return this.#undo({ why: "The attempt has ended" });
+  }
+
+  #route(statement: Statement): void {
+    const refused = this.#refused();
+    if (refused !== undefined) {
+      statement.reject(errorOf(refused));
+      return;
+    }
+    const { tx, failures } = this.#open();
     statement.then(undefined, (error: unknown) => {
       failures.add(error);
     });
-    open().tx.then(
-      (tx) => (undone === undefined ? handlerOf(tx`select`)(statement) : statement.reject(undone)),
+    tx.then(
+      (begun) =>
+        this.#undone === undefined ? handlerOf(begun`select`)(statement) : statement.reject(this.#undone),
       statement.reject,
     );
-  };
-  const undo = async (reason: Error) => {
-    over ??= reason;
-    undone ??= over;
-    last.reject(undone);
-    await opened?.ended.catch(() => {});
-  };
-  const onAbort = () => {
-    const reason = "The attempt was stopped: ctx.sql takes no more statements.";
-    void undo(new Error(reason, { cause: signal.reason }));
-  };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
+  }
 
-  return {
-    sql: routed(pool, route),
-    isOpen: () => opened !== undefined,
-    commit: async <T>(work: (tx: Tx) => Promise<T>) => {
-      if (over !== undefined) throw over;
-      over = new Error("The handler has ended: ctx.sql takes no more statements.");
-      const given = Promise.withResolvers<T>();
-      given.promise.catch(() => {});
-      last.resolve((tx) => work(tx).then(given.resolve));
-      try {
-        await open().ended;
-      } catch (error) {
-        throw failures.has(error) && !(error instanceof ConnectionLost) ? swallowed(error) : error;
-      }
-      return given.promise;
-    },
-    rollBack: () => undo(new Error("The attempt has ended: ctx.sql takes no more statements.")),
-  };
+  #open(): Opened {
+    if (this.#opened === undefined) {
+      this.#opened = begin(this.#pool);
+      this.#stop.tell((reason) => void this.#undo(stopped(reason)));
+    }
+    return this.#opened;
+  }
+
+  /** A stop that came before anything was sent has told nobody here. */
+  #refused(): Refused | undefined {
+    if (this.#over === undefined && this.#stop.reason !== undefined) this.#over = stopped(this.#stop.reason);
+    return this.#over;
+  }
+
+  async #undo(because: Refused): Promise<void> {
+    this.#over = this.#refused() ?? because;
+    if (this.#opened === undefined) return;
+    this.#undone ??= errorOf(this.#over);
+    this.#opened.last.reject(this.#undone);
+    await this.#opened.ended.catch(() => {});
+  }
 }
 
-function begin(pool: Sql, last: Promise<Work>): { tx: Promise<Tx>; ended: Promise<void> } {
+function stopped(cause: unknown): Refused {
+  return { why: "The attempt was stopped", cause };
+}
+
+function errorOf({ why, cause }: Refused): Error {
+  return new Error(`${why}: ctx.sql takes no more statements.`, cause === undefined ? {} : { cause });
+}
+
+function begin(pool: Sql): Opened {
+  const last = Promise.withResolvers<Work>();
+  last.promise.catch(() => {});
   const begun = Promise.withResolvers<Tx>();
   begun.promise.catch(() => {});
   const ended = pool.begin(async (tx) => {
     begun.resolve(tx);
-    const work = await last;
+    const work = await last.promise;
     await work(tx);
   });
   ended.catch(begun.reject);
-  return { tx: begun.promise, ended };
+  return { tx: begun.promise, ended, last, failures: new Set() };
 }
 
 function swallowed(failure: unknown): Error {
@@ -94,26 +147,32 @@ function swallowed(failure: unknown): Error {
 }
 
 /** Makes statements as the pool does, and has each of them go another way. */
-function routed(pool: Sql, route: (statement: Statement) => void): Tx {
-  const rerouted = (made: unknown): unknown => {
-    if (isStatement(made)) made.handler = route;
-    return made;
-  };
-  return new Proxy(pool, {
-    apply: (_pool, _self, details: unknown[]) => {
+class Rerouted implements ProxyHandler<Sql> {
+  readonly #route: (statement: Statement) => void;
+
+  constructor(route: (statement: Statement) => void) {
+    this.#route = route;
+  }
+
+  apply(pool: Sql, _self: unknown, details: unknown[]): unknown {
+    refuseControl(details[0]);
+    return this.#reroute(Reflect.apply(pool, undefined, details));
+  }
+
+  get(pool: Sql, property: string | symbol): unknown {
+    if (property === "begin" || property === "end") return undefined;
+    const member: unknown = Reflect.get(pool, property);
+    if (property !== "unsafe" || typeof member !== "function") return member;
+    return (...details: unknown[]) => {
       refuseControl(details[0]);
-      return rerouted(Reflect.apply(pool, undefined, details));
-    },
-    get: (_pool, property) => {
-      if (property === "begin" || property === "end") return undefined;
-      const member: unknown = Reflect.get(pool, property);
-      if (property !== "unsafe" || typeof member !== "function") return member;
-      return (...details: unknown[]) => {
-        refuseControl(details[0]);
-        return rerouted(Reflect.apply(member, pool, details));
-      };
-    },
-  });
+      return this.#reroute(Reflect.apply(member, pool, details));
+    };
+  }
+
+  #reroute(made: unknown): unknown {
+    if (isStatement(made)) made.handler = this.#route;
+    return made;
+  }
 }
 
 const control =

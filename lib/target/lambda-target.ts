@@ -1,16 +1,17 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
-import type { Clock } from "../clock.ts";
+import type { AlarmClock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { LambdaTarget } from "../schedule/target-shape.ts";
 import { eachAttempt } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { callFunction, sendToFunction } from "./invoke-function.ts";
+import type { Stop } from "./stop.ts";
 
 export interface LambdaTargetDeps {
   /** It must not try by itself again: what it gives up on is an attempt of the job, and counted as one. */
   lambda: LambdaClient;
-  clock: Clock;
+  clock: AlarmClock;
 }
 
 type LambdaJob = ClaimedJob & { target: LambdaTarget };
@@ -20,7 +21,7 @@ export function lambdaTarget({
   lambda,
   clock,
 }: LambdaTargetDeps): (jobs: readonly LambdaJob[], context: DeliveryContext) => Promise<Delivery[]> {
-  const invoke = async (job: LambdaJob, signal: AbortSignal): Promise<Delivery> => {
+  const invoke = async (job: LambdaJob, { signal }: Stop): Promise<Delivery> => {
     const { lambda: name, invocation } = job.target;
     const [, region] = /^arn:[^:]+:lambda:([^:]+):/.exec(name) ?? [];
     const own = await lambda.config.region();

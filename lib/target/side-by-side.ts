@@ -12,18 +12,18 @@ export async function sideBySide<Item>(
   items: readonly Item[],
   slots: number,
   clock: Clock,
-  work: (item: Item) => Promise<void>,
+  work: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {
   const places = Math.min(slots, sideBySideMax, items.length);
   const until = clock.now().getTime() + turnMs;
-  const waiting = items.values();
+  const waiting = items.entries();
   let begun = 0;
   const lane = async () => {
-    for (const item of waiting) {
+    for (const [index, item] of waiting) {
       // The first ones always start: else a parcel could go back and forth for ever.
       if (begun >= places && clock.now().getTime() >= until) return;
       begun += 1;
-      await work(item);
+      await work(item, index);
     }
   };
   await Promise.all(Array.from({ length: places }, lane));

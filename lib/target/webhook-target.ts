@@ -1,10 +1,9 @@
-import { durationMs } from "../cadence/duration.ts";
-import type { Clock } from "../clock.ts";
+import type { AlarmClock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
-import { eachAttempt, settleMs } from "./attempts.ts";
+import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 
@@ -13,7 +12,7 @@ export type SendWebhook = (request: WebhookRequest, signal: AbortSignal) => Prom
 
 export interface WebhookTargetDeps {
   sendWebhook: SendWebhook;
-  clock: Clock;
+  clock: AlarmClock;
 }
 
 type WebhookJob = ClaimedJob & { target: WebhookTarget };
@@ -24,12 +23,12 @@ export function webhookTarget({
   clock,
 }: WebhookTargetDeps): (jobs: readonly WebhookJob[], context: DeliveryContext) => Promise<Delivery[]> {
   return (jobs, context) =>
-    eachAttempt(jobs, context, clock, async (job, signal) => {
+    eachAttempt(jobs, context, clock, async (job, stop) => {
       const { url, method, headers, secret = [] } = job.target.webhook;
       const body = envelope(job, clock.now());
-      const timeoutMs = sendingMs(Math.min(durationMs(job.timeout) ?? 0, context.timeLeftMs() - settleMs));
+      const timeoutMs = sendingMs(Math.min(timeoutMsOf(job.timeout), context.timeLeftMs() - settleMs));
       const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs };
-      return deliveryOf(await sendWebhook(request, signal), clock.now());
+      return deliveryOf(await sendWebhook(request, stop.signal), clock.now());
     });
 }
 

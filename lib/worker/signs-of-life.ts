@@ -5,14 +5,17 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { beatParcel } from "../parcel/beat.ts";
 import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
-import { AttemptStopped } from "../target/attempts.ts";
+import { AttemptStopped, Stop } from "../target/stop.ts";
 
 /** How soon a running handler learns that its job is cancelled, or that its lease is gone. */
 const beatMs = 1_000;
 
-/** The signals of the jobs of a parcel while it is worked. */
+/** Without a reason of ours each abort makes an error, with its stack. */
+const workOver = "The parcel is worked.";
+
+/** The stops of the jobs of a parcel while it is worked. */
 export interface Life {
-  signalOf(job: ClaimedJob): AbortSignal;
+  stopOf(job: ClaimedJob): Stop;
   end(): void;
 }
 
@@ -25,11 +28,12 @@ export function signsOfLife(
   parcel: ClaimedParcel,
   leaseMs: number | null,
 ): Life {
-  // Made when somebody asks: a parcel of 250 quick deliveries asks for none.
-  const stops = new Map<string, AbortController>();
-  let own: ReadonlySet<string> | undefined;
-  const reasons = new Map<string, AttemptStopped>();
-  let lost: AttemptStopped | undefined;
+  // Made when somebody asks: a parcel of messages and events asks for none.
+  let stops: ReadonlyMap<ClaimedJob, Stop> | undefined;
+  const allStops = () => {
+    stops ??= new Map(parcel.jobs.map((job) => [job, new Stop()]));
+    return stops;
+  };
   const over = new AbortController();
   const beat = async (lease: number) => {
     for (;;) {
@@ -37,7 +41,7 @@ export function signsOfLife(
       if (over.signal.aborted) return;
       try {
         const { held, cancelled } = await beatParcel(sql, parcel, lease);
-        for (const job of cancelled) cancel(jobId(job));
+        cancel(new Set(cancelled.map(jobId)));
         if (!held) return stopAll();
       } catch (error) {
         // The lease may outlive the fault; whether it did, the settle will say.
@@ -45,29 +49,28 @@ export function signsOfLife(
       }
     }
   };
-  const cancel = (id: string) => {
-    const reason = reasons.get(id) ?? new AttemptStopped("cancelled", "The job was cancelled.");
-    reasons.set(id, reason);
-    stops.get(id)?.abort(reason);
+  const cancel = (ids: ReadonlySet<string>) => {
+    if (ids.size === 0) return;
+    for (const [job, stop] of allStops())
+      if (ids.has(jobId(job))) stop.come(new AttemptStopped("cancelled", "The job was cancelled."));
   };
   const stopAll = () => {
-    lost = new AttemptStopped("lease-lost", "The lease was lost: another worker has the job.");
-    for (const stop of stops.values()) stop.abort(lost);
+    const lost = new AttemptStopped("lease-lost", "The lease was lost: another worker has the job.");
+    for (const stop of allStops().values()) stop.come(lost);
   };
   if (leaseMs !== null) void beat(leaseMs);
   return {
-    signalOf: (job) => {
-      const id = jobId(job);
-      const known = stops.get(id);
-      if (known !== undefined) return known.signal;
-      own ??= new Set(parcel.jobs.map(jobId));
-      if (!own.has(id)) throw new Error(`Job ${id} is not of this parcel.`);
-      const stop = new AbortController();
-      stops.set(id, stop);
-      const reason = reasons.get(id) ?? lost;
-      if (reason !== undefined) stop.abort(reason);
-      return stop.signal;
+    stopOf: (job) => {
+      const stop = allStops().get(job) ?? stopById(allStops(), jobId(job));
+      if (stop === undefined) throw new Error(`Job ${jobId(job)} is not of this parcel.`);
+      return stop;
     },
-    end: () => over.abort(),
+    end: () => over.abort(workOver),
   };
+}
+
+/** A job is also known by its id alone: whoever delivers it may have made a copy. */
+function stopById(stops: ReadonlyMap<ClaimedJob, Stop>, id: string): Stop | undefined {
+  for (const [job, stop] of stops) if (jobId(job) === id) return stop;
+  return undefined;
 }

@@ -117,7 +117,7 @@ async function deliver(
 ): Promise<Delivered> {
   const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
   const { id, fence, slots } = parcel;
-  const context = { parcel: { id, fence }, slots, signalOf: life.signalOf, timeLeftMs };
+  const context = { parcel: { id, fence }, slots, stopOf: life.stopOf, timeLeftMs };
   const telling = deps.events?.started(parcel);
   try {
     const deliveries = await deps.deliver(parcel.jobs, context).finally(company?.through);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Clock } from "../../lib/clock.ts";
+import type { AlarmClock, Clock } from "../../lib/clock.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { again } from "../../lib/job/handler-results.ts";
@@ -7,9 +7,9 @@ import { silentLog } from "../../lib/log/log.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
-import { AttemptStopped } from "../../lib/target/attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { AttemptStopped } from "../../lib/target/stop.ts";
 import { checksAsked } from "./beside.ts";
 
 /** What a delivery may use of the process in which it happens, and `side`, which belongs to somebody else. */
@@ -17,7 +17,7 @@ export interface DeliveryParts {
   sql: Sql;
   transactions: Sql;
   queue: ParcelQueue;
-  clock: Clock;
+  clock: AlarmClock;
   side: Sql;
 }
 

@@ -12,7 +12,7 @@ import { type Acknowledged, judge } from "../race/judge.ts";
 import { readLedger } from "../race/ledger.ts";
 import { connectThrough, type WrapLine } from "../race/lines.ts";
 import { type MemoryQueues, memoryQueues, recordOf } from "../race/memory-queues.ts";
-import { aborted } from "../support/aborted.ts";
+import { aborted, neverRings } from "../support/aborted.ts";
 import { testDatabase } from "../support/database.ts";
 import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 import { answerOf, writesItself } from "./answers.ts";
@@ -162,6 +162,7 @@ async function workAll(inProcess: InProcess, parts: WorkParts, worker: Worker): 
         now: clock.now,
         sleep: (ms: number, signal?: AbortSignal) =>
           signal === undefined ? clock.advance(ms) : aborted(signal),
+        alarm: neverRings,
       };
       const target = { sql, transactions, queue: sender, clock: waiting, side: parts.side };
       const answer = (job: ClaimedJob, context: DeliveryContext) =>

@@ -194,12 +194,12 @@ describe("a job that runs", () => {
     const parcel = await oneParcel(world, 1, { target: { handler: "h" } });
     const id = await idOf("job-0");
     const seen: unknown[] = [];
-    const deliver: WorkerDeps["deliver"] = async (jobs, { signalOf }) => {
+    const deliver: WorkerDeps["deliver"] = async (jobs, { stopOf }) => {
       await cancel(id);
       return Promise.all(
         jobs.map(async (job): Promise<Delivery> => {
-          await aborted(signalOf(job));
-          seen.push(signalOf(job).reason);
+          await aborted(stopOf(job).signal);
+          seen.push(stopOf(job).reason);
           return { kind: "cancelled" };
         }),
       );

@@ -5,3 +5,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** And nobody's time is up. */
+export function neverRings(): () => void {
+  return () => {};
+}

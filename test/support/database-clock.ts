@@ -1,8 +1,8 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { AlarmClock } from "../../lib/clock.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 
 /** The clock of a test database in a test's hand, and the twin of it that the program is given. */
-export interface DatabaseClock extends Clock {
+export interface DatabaseClock extends AlarmClock {
   /** Also back in time. Whoever's sleep is over by then wakes. */
   setNow(at: Date | string): Promise<void>;
   advance(ms: number): Promise<void>;
@@ -37,6 +37,14 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     [base, realBase, factor] = [at, real, speed];
     wake();
   };
+  const alarm = (ms: number, ring: () => void) => {
+    const sleeper = { until: now() + ms, wake: ring };
+    sleepers.push(sleeper);
+    if (factor > 0) setTimeout(wake, Math.ceil(ms / factor) + 1);
+    return () => {
+      sleepers = sleepers.filter((other) => other !== sleeper);
+    };
+  };
 
   await install(sql, new Date(base));
   return {
@@ -44,14 +52,13 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted || ms <= 0) return resolve();
-        const sleeper = { until: now() + ms, wake: resolve };
-        sleepers.push(sleeper);
-        if (factor > 0) setTimeout(wake, Math.ceil(ms / factor) + 1);
+        const leave = alarm(ms, resolve);
         signal?.addEventListener("abort", () => {
-          sleepers = sleepers.filter((other) => other !== sleeper);
+          leave();
           resolve();
         });
       }),
+    alarm,
     setNow: (at) => move(new Date(at).getTime(), factor),
     advance: (ms) => move(now() + ms, factor),
     run: (speed) => move(now(), speed),

@@ -1,7 +1,7 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { AlarmClock } from "../../lib/clock.ts";
 
-export interface ManualClock extends Clock {
-  /** Moves the time on, and wakes in order whoever's sleep ends by then. */
+export interface ManualClock extends AlarmClock {
+  /** Moves the time on, and wakes in order whoever's sleep or alarm ends by then. */
   advance(ms: number): Promise<void>;
 }
 
@@ -9,18 +9,25 @@ export interface ManualClock extends Clock {
 export function manualClock(start: string): ManualClock {
   let now = Date.parse(start);
   let sleepers: { until: number; wake(): void }[] = [];
+  const alarm = (ms: number, ring: () => void) => {
+    const sleeper = { until: now + ms, wake: ring };
+    sleepers.push(sleeper);
+    return () => {
+      sleepers = sleepers.filter((other) => other !== sleeper);
+    };
+  };
   return {
     now: () => new Date(now),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();
-        const sleeper = { until: now + ms, wake: resolve };
-        sleepers.push(sleeper);
+        const leave = alarm(ms, resolve);
         signal?.addEventListener("abort", () => {
-          sleepers = sleepers.filter((other) => other !== sleeper);
+          leave();
           resolve();
         });
       }),
+    alarm,
     advance: async (ms) => {
       await settled();
       const end = now + ms;

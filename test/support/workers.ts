@@ -101,7 +101,7 @@ class Run {
     const clock: Clock = {
       now: this.#world.clock.now,
       sleep: async (ms, signal) => {
-        // The signs of life wait beside the work, and so does what bounds an attempt.
+        // The signs of life wait beside the work.
         if (signal !== undefined)
           return this.#world.clock.sleep(ms, AbortSignal.any([signal, this.#stopped.signal]));
         waitingHere += 1;

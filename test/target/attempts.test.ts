@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { AttemptStopped, eachAttempt } from "../../lib/target/attempts.ts";
+import { eachAttempt } from "../../lib/target/attempts.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
+import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { at, monday } from "../support/instants.ts";
@@ -14,7 +15,7 @@ function stage() {
   const clock = manualClock(monday);
   const started: { n: number; signal: AbortSignal; end: (delivery: Delivery) => void }[] = [];
   const run = (count: number, context = deliveryContext(), timeout = "30s") =>
-    eachAttempt(jobs(count, timeout), context, clock, ({ n }, signal) => {
+    eachAttempt(jobs(count, timeout), context, clock, ({ n }, { signal }) => {
       const { promise, resolve } = Promise.withResolvers<Delivery>();
       started.push({ n, signal, end: resolve });
       return promise;
@@ -75,24 +76,34 @@ describe("attempts of a parcel", () => {
 
   test("stop when their job is cancelled, and others go on", async () => {
     const { clock, run, end } = stage();
-    const stop = new AbortController();
-    const other = new AbortController();
-    const signalOf = ({ n }: { n: number }) => (n === 0 ? stop : other).signal;
-    const running = run(2, deliveryContext({ signalOf }));
+    const stop = new Stop();
+    const other = new Stop();
+    const stopOf = ({ n }: { n: number }) => (n === 0 ? stop : other);
+    const running = run(2, deliveryContext({ stopOf }));
     await clock.advance(1_000);
-    stop.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    stop.come(new AttemptStopped("cancelled", "The job was cancelled."));
     await end(1);
     expect(await running).toEqual([{ kind: "cancelled" }, done]);
   });
 
   test("do not start once the lease is lost, and what had started has failed", async () => {
     const { clock, started, run } = stage();
-    const stop = new AbortController();
-    const running = run(2, deliveryContext({ slots: 1, signalOf: () => stop.signal }));
+    const stop = new Stop();
+    const running = run(2, deliveryContext({ slots: 1, stopOf: () => stop }));
     await clock.advance(1_000);
-    stop.abort(new AttemptStopped("lease-lost", "Gone."));
+    stop.come(new AttemptStopped("lease-lost", "Gone."));
     expect(await running).toMatchObject([{ kind: "failed" }, { kind: "back" }]);
     expect(started).toHaveLength(1);
+  });
+
+  test("that are over are told to stop no more", async () => {
+    const { started, run, end } = stage();
+    const stop = new Stop();
+    const running = run(1, deliveryContext({ stopOf: () => stop }));
+    await end(0);
+    expect(await running).toEqual([done]);
+    stop.come(new AttemptStopped("cancelled", "The job was cancelled."));
+    expect(started[0]?.signal.aborted).toBe(false);
   });
 
   test("that throw have failed, with class, message and stack, bounded and fit to be stored", async () => {

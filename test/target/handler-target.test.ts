@@ -8,10 +8,10 @@ import { giveUp, done as groupDone } from "../../lib/job/handler-results.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
-import { AttemptStopped } from "../../lib/target/attempts.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -37,12 +37,12 @@ function deliverWith(
     queue,
     notify: [],
   });
-  const never = new AbortController().signal;
+  const never = new Stop();
   return (...jobs: Parameters<typeof deliver>[0][number][]) =>
     deliver(jobs, {
       parcel: { id: "1", fence: 1 },
       slots: 10,
-      signalOf: () => never,
+      stopOf: () => never,
       timeLeftMs: () => 600_000,
       ...context,
     });
@@ -295,14 +295,14 @@ describe("a grouped handler", () => {
   });
 
   test("is aborted when one of its jobs is cancelled, and the others go back unharmed", async () => {
-    const cancel = new AbortController();
-    const never = new AbortController().signal;
+    const cancel = new Stop();
+    const never = new Stop();
     const handler = together(() => new Promise(() => {}));
     const [one, two] = [of("a", 1), of("a", 2)];
-    const signalOf = (of: ClaimedJob) => (jobId(of) === jobId(two) ? cancel.signal : never);
-    const deliveries = deliverWith([handler], { signalOf })(one, two);
+    const stopOf = (of: ClaimedJob) => (jobId(of) === jobId(two) ? cancel : never);
+    const deliveries = deliverWith([handler], { stopOf })(one, two);
     await clock.advance(1);
-    cancel.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    cancel.come(new AttemptStopped("cancelled", "The job was cancelled."));
     expect(await deliveries).toEqual([{ kind: "back" }, { kind: "cancelled" }]);
   });
 });
@@ -332,7 +332,7 @@ describe("a parcel with jobs for several kinds of target", () => {
   const context: DeliveryContext = {
     parcel: { id: "1", fence: 1 },
     slots: 10,
-    signalOf: () => new AbortController().signal,
+    stopOf: () => new Stop(),
     timeLeftMs: () => 600_000,
   };
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Clock } from "../../lib/clock.ts";
+import type { AlarmClock } from "../../lib/clock.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 import type { InTransaction } from "../../lib/job/handler-context.ts";
 import { again, giveUp, retryAfter } from "../../lib/job/handler-results.ts";
@@ -227,12 +227,18 @@ describe("ctx.sql", () => {
 });
 
 /** An attempt's two seconds end when this comes true. */
-function timeUpAfter(come: Promise<void>): Clock {
+function timeUpAfter(come: Promise<void>): AlarmClock {
   return {
     now: world.clock.now,
-    sleep: async (ms, signal) => {
-      if (signal === undefined) return world.clock.advance(ms);
-      await (ms === 2_000 ? come : aborted(signal));
+    sleep: (ms, signal) => (signal === undefined ? world.clock.advance(ms) : aborted(signal)),
+    alarm: (ms, ring) => {
+      let isSet = ms === 2_000;
+      void come.then(() => {
+        if (isSet) ring();
+      });
+      return () => {
+        isSet = false;
+      };
     },
   };
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../lib/clock.ts";
+import type { AlarmClock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { JobHandler } from "../../lib/job/define-job.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
-import { aborted } from "../support/aborted.ts";
+import { aborted, neverRings } from "../support/aborted.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 export interface HandlerWorld extends Carillon {
@@ -26,7 +26,7 @@ export interface HandlerWorld extends Carillon {
 export interface RunOptions {
   worker?: Sql;
   transactions?: Sql;
-  clock?: Clock;
+  clock?: AlarmClock;
 }
 
 /** A Carillon whose worker has the role of those that run handlers, and a table for their effects. */
@@ -62,9 +62,10 @@ async function runVisible(world: HandlerWorld, options: RunOptions): Promise<num
   const { queue, clock, log, handlers } = world;
   const { worker, transactions } = { ...world, ...options };
   // Whoever waits for a parcel moves the time on; whoever watches over something waits until it is over.
-  const waiting: Clock = options.clock ?? {
+  const waiting: AlarmClock = options.clock ?? {
     now: clock.now,
     sleep: (ms, signal) => (signal === undefined ? clock.advance(ms) : aborted(signal)),
+    alarm: neverRings,
   };
   const notify = notifyByDefault;
   const none = () => Promise.reject(new Error("Only handlers are delivered here."));

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type LoopbackServer, listenOnLoopback } from "../../lib/local/http-server.ts";
 import { type InvokeLocal, startLambda } from "../../lib/local/lambda/start-lambda.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { AttemptStopped } from "../../lib/target/attempts.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { lambdaTarget } from "../../lib/target/lambda-target.ts";
+import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { at, second } from "../support/instants.ts";
@@ -129,14 +129,14 @@ test("a function of another region is refused for good, not looked for here", as
 
 test("a function that hangs is waited for no longer than the schedule's timeout, or until the job is cancelled", async () => {
   const { deliver, clock, seen } = await setup({ hanging: () => new Promise(() => {}) });
-  const cancelled = new AbortController();
+  const cancelled = new Stop();
   const jobs = [job("hanging", "sync", { timeout: "5s" }), job("hanging", "sync", { n: 1 })];
   const context = deliveryContext({
-    signalOf: ({ n }) => (n === 1 ? cancelled.signal : new AbortController().signal),
+    stopOf: ({ n }) => (n === 1 ? cancelled : new Stop()),
   });
   const delivering = deliver(jobs, context);
   await until("both are under way", async () => seen.length === 2);
-  cancelled.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+  cancelled.come(new AttemptStopped("cancelled", "The job was cancelled."));
   await clock.advance(5 * second);
   expect(await delivering).toMatchObject([
     { kind: "failed", error: expect.stringContaining("The attempt took longer than 5s.") },

@@ -8,8 +8,8 @@ import { startLambda } from "../../lib/local/lambda/start-lambda.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { targetShape } from "../../lib/schedule/target-shape.ts";
 import type { WebhookTarget } from "../../lib/schedule/target-webhook-shape.ts";
-import { AttemptStopped } from "../../lib/target/attempts.ts";
 import { done } from "../../lib/target/delivery.ts";
+import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { webhookFunction } from "../../lib/target/webhook-function.ts";
 import { type SendWebhook, webhookTarget } from "../../lib/target/webhook-target.ts";
 import {
@@ -174,14 +174,14 @@ describe("the receiver's answer", () => {
           });
         }),
     );
-    const cancelled = new AbortController();
+    const cancelled = new Stop();
     const jobs = [job({}, { timeout: "5s" }), job({}, { n: 1, timeout: "1m" })];
     const delivering = deliver(
       jobs,
-      deliveryContext({ signalOf: ({ n }) => (n === 1 ? cancelled.signal : new AbortController().signal) }),
+      deliveryContext({ stopOf: ({ n }) => (n === 1 ? cancelled : new Stop()) }),
     );
     expect(asked).toHaveLength(2);
-    cancelled.abort(new AttemptStopped("cancelled", "The job was cancelled."));
+    cancelled.come(new AttemptStopped("cancelled", "The job was cancelled."));
     await clock.advance(5 * second);
     expect(await delivering).toMatchObject([
       { kind: "failed", error: "AttemptStopped: The attempt took longer than 5s." },

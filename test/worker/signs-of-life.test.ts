@@ -89,11 +89,24 @@ describe("while a parcel is worked", () => {
   test("a job that somebody wants cancelled is told so, and its neighbours are not", async () => {
     const parcel = await claimed(2);
     life = live(parcel);
-    const [first, other] = parcel.jobs.map((job) => life?.signalOf(job));
+    const [first, other] = parcel.jobs.map((job) => life?.stopOf(job).signal);
     await world.sql`update carillon.jobs set cancel_asked = true where schedule_id = ${parcel.jobs[0]?.scheduleId ?? ""}`;
     await beat();
     expect(first?.reason).toMatchObject({ why: "cancelled" });
     expect(other?.aborted).toBe(false);
+  });
+
+  test("a job of which nobody asked before is told that it was cancelled, also by a copy of it", async () => {
+    const parcel = await claimed(2);
+    life = live(parcel);
+    const [first, other] = parcel.jobs;
+    if (first === undefined || other === undefined) throw fail();
+    await world.sql`update carillon.jobs set cancel_asked = true where schedule_id = ${first.scheduleId}`;
+    await beat(2);
+    for (const job of [first, { ...first }])
+      expect(life.stopOf(job).signal.reason).toMatchObject({ why: "cancelled" });
+    expect(life.stopOf({ ...other })).toBe(life.stopOf(other));
+    expect(life.stopOf(other).reason).toBeUndefined();
   });
 
   test("a lease that another took over stops everything", async () => {
@@ -102,7 +115,8 @@ describe("while a parcel is worked", () => {
     await world.clock.advance(minute);
     expect((await endLease(world.sql, parcel.id, [])).held).toBe(true);
     await beat();
-    for (const job of parcel.jobs) expect(life?.signalOf(job).reason).toMatchObject({ why: "lease-lost" });
+    for (const job of parcel.jobs)
+      expect(life?.stopOf(job).signal.reason).toMatchObject({ why: "lease-lost" });
   });
 
   test("a database that is away for a moment stops nothing", async () => {
@@ -114,7 +128,7 @@ describe("while a parcel is worked", () => {
     expect(world.log.lines.map(({ event }) => event)).toContain("worker.beat-failed");
     await beat(20);
     expect((await leaseUntil())?.getTime()).toBeGreaterThan(at(minute + leaseMs).getTime());
-    expect(life?.signalOf(parcel.jobs[0] ?? fail()).aborted).toBe(false);
+    expect(life?.stopOf(parcel.jobs[0] ?? fail()).signal.aborted).toBe(false);
   });
 
   test("no sign is given any more once it is over, and a crashed worker gives none", async () => {
@@ -133,13 +147,13 @@ describe("while a parcel is worked", () => {
   });
 });
 
-describe("a signal", () => {
+describe("a stop", () => {
   test("of a job that is not of the parcel is refused", async () => {
     const parcel = await claimed(1);
     life = live(parcel);
     const [job] = parcel.jobs;
     if (job === undefined) throw fail();
-    expect(() => life?.signalOf({ ...job, n: 7 })).toThrow(jobId({ ...job, n: 7 }));
+    expect(() => life?.stopOf({ ...job, n: 7 })).toThrow(jobId({ ...job, n: 7 }));
   });
 });
 

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
+
+const cancelled = new AttemptStopped("cancelled", "The job was cancelled.");
+const lost = new AttemptStopped("lease-lost", "Gone.");
+
+describe("the signal of a stop", () => {
+  test("that is asked for before it comes aborts when it comes, for its reason", () => {
+    const stop = new Stop();
+    const { signal } = stop;
+    expect(signal.aborted).toBe(false);
+    stop.come(cancelled);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toBe(cancelled);
+    expect(stop.signal).toBe(signal);
+  });
+
+  test("that is asked for after it has come is aborted already", () => {
+    const stop = new Stop();
+    stop.come(cancelled);
+    expect(stop.signal.aborted).toBe(true);
+    expect(stop.signal.reason).toBe(cancelled);
+  });
+
+  test("aborts after everybody else was told", () => {
+    const stop = new Stop();
+    const order: string[] = [];
+    stop.signal.addEventListener("abort", () => order.push("signal"));
+    stop.tell(() => order.push("told"));
+    stop.come(cancelled);
+    expect(order).toEqual(["told", "signal"]);
+  });
+});
+
+describe("a stop", () => {
+  test("comes once, and its first reason counts", () => {
+    const stop = new Stop();
+    const told: AttemptStopped[] = [];
+    stop.tell((reason) => told.push(reason));
+    expect(stop.reason).toBeUndefined();
+    stop.come(cancelled);
+    stop.come(lost);
+    expect(told).toEqual([cancelled]);
+    expect(stop.reason).toBe(cancelled);
+    expect(stop.signal.reason).toBe(cancelled);
+  });
+
+  test("tells nobody who does not want to be told any more, also not when they say so as it comes", () => {
+    const stop = new Stop();
+    const told: string[] = [];
+    const second = () => told.push("second");
+    const first = () => {
+      told.push("first");
+      stop.tellNoMore(second);
+    };
+    stop.tell(first);
+    stop.tell(second);
+    const never = () => told.push("never");
+    stop.tell(never);
+    stop.tellNoMore(never);
+    stop.come(cancelled);
+    expect(told).toEqual(["first"]);
+  });
+});
