@@ -16,6 +16,7 @@ import {
   recheckBounds,
 } from "./handler-traits.ts";
 import { payloadFaults } from "./payload-faults.ts";
+import { withSignal } from "./signal-when-read.ts";
 
 /** How one job of a run ended; an error is a failed attempt of it. */
 export type JobResult = Done | Again | Error;
@@ -24,8 +25,8 @@ export type JobResult = Done | Again | Error;
 export interface JobHandler extends HandlerTraits, RecheckBounds {
   /** What in a payload this handler does not take. */
   payloadFaults(payload: unknown): Fault[];
-  /** Runs one job, or all due jobs of a group. A rejection is a failed attempt of each. */
-  run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<ReadonlyMap<string, JobResult>>;
+  /** Runs one job, or all due jobs of a group, and gives their results in the same order. A rejection is a failed attempt of each. */
+  run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<readonly JobResult[]>;
 }
 
 export interface RunContext extends HandlerContext {
@@ -87,10 +88,14 @@ export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandl
     ...recheckBounds(definition),
     payloadFaults: (payload) => payloadFaults(schema, payload),
     run: async (jobs, context) => {
-      const taken = jobs.map(read);
-      return definition.grouped === true
-        ? groupResults(name, taken, await runGroup(definition, taken, context))
-        : singleResult(name, taken, (job) => runOne(definition, job, context));
+      if (definition.grouped === true) {
+        const taken = jobs.map(read);
+        return groupResults(name, taken, await runGroup(definition, taken, context));
+      }
+      const [job, ...more] = jobs;
+      if (job === undefined || more.length > 0)
+        throw new Error(`The handler ${name} takes one job at a time.`);
+      return [singleResult(name, await runOne(definition, read(job), context))];
     },
   };
 }
@@ -98,33 +103,29 @@ export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandl
 function runOne<Payload>(
   definition: Single<Payload> | SingleOutside<Payload>,
   job: HandlerJob<Payload>,
-  { inTransaction, ...context }: RunContext,
+  context: RunContext,
 ): Ending<Again | Done> {
+  const { log, inTransaction } = context;
   return definition.transaction === false
-    ? definition.run(job, { ...context, job })
-    : definition.run(job, { ...context, ...inTransaction, job });
+    ? definition.run(job, withSignal(context, { log, job }))
+    : definition.run(job, withSignal(context, { log, ...inTransaction, job }));
 }
 
 function runGroup<Payload>(
   definition: Grouped<Payload> | GroupedOutside<Payload>,
   jobs: readonly HandlerJob<Payload>[],
-  { inTransaction, ...context }: RunContext,
+  context: RunContext,
 ): Ending<GroupResults> {
+  const { log, inTransaction } = context;
   const group = jobs[0]?.group ?? null;
   return definition.transaction === false
-    ? definition.run(jobs, { ...context, group })
-    : definition.run(jobs, { ...context, ...inTransaction, group });
+    ? definition.run(jobs, withSignal(context, { log, group }))
+    : definition.run(jobs, withSignal(context, { log, ...inTransaction, group }));
 }
 
-async function singleResult<Payload>(
-  name: string,
-  [job, ...more]: readonly HandlerJob<Payload>[],
-  run: (job: HandlerJob<Payload>) => Ending<Again | Done>,
-): Promise<ReadonlyMap<string, JobResult>> {
-  if (job === undefined || more.length > 0) throw new Error(`The handler ${name} takes one job at a time.`);
-  const result: unknown = await run(job);
-  if (result === undefined || result === done) return new Map([[job.id, done]]);
-  if (result instanceof Again) return new Map([[job.id, result]]);
+function singleResult(name: string, result: unknown): JobResult {
+  if (result === undefined || result === done) return done;
+  if (result instanceof Again) return result;
   throw new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);
 }
 
@@ -136,16 +137,13 @@ function groupResults<Payload>(
   name: string,
   jobs: readonly HandlerJob<Payload>[],
   results: GroupEnding,
-): ReadonlyMap<string, JobResult> {
-  if (results === undefined) return new Map(jobs.map(({ id }) => [id, done]));
+): readonly JobResult[] {
+  if (results === undefined) return jobs.map(() => done);
   const byId = new Map<string, JobResult>(results);
   for (const id of byId.keys())
     if (!jobs.some((job) => job.id === id))
       throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
-  return new Map(
-    jobs.map(({ id }) => [
-      id,
-      byId.get(id) ?? new Error(`The handler ${name} gave results, and none for this job.`),
-    ]),
+  return jobs.map(
+    ({ id }) => byId.get(id) ?? new Error(`The handler ${name} gave results, and none for this job.`),
   );
 }

@@ -1,8 +1,8 @@
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import type { JobHandler } from "../job/define-job.ts";
-import type { HandlerJob } from "../job/handler-context.ts";
-import { RetryLater } from "../job/handler-results.ts";
+import type { JobHandler, RunContext } from "../job/define-job.ts";
+import type { HandlerJob, InTransaction } from "../job/handler-context.ts";
+import { done as handlerDone, RetryLater } from "../job/handler-results.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log, LogFields } from "../log/log.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
@@ -13,7 +13,7 @@ import { settleInside } from "../parcel/settle-inside.ts";
 import { applyEditsInside, type EditInside } from "../plan/edits-inside.ts";
 import { shardOf } from "../plan/shard.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import type { Delivery } from "./delivery.ts";
+import { type Delivery, done } from "./delivery.ts";
 import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
 import { notedEdits } from "./handler-schedules.ts";
 import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
@@ -53,13 +53,15 @@ export async function attemptRun(
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
     const log = namingJobs(deps.log, jobs);
-    const results = await handler.run(jobs.map(factsOf), { signal: stop.signal, log, inTransaction });
+    const results = await handler.run(jobs.map(factsOf), new AttemptContext(stop, log, inTransaction));
     noted.close();
     if (stop.reason !== undefined) throw stop.reason;
     const { edits } = noted;
-    const outcomes = await Promise.all(
-      jobs.map((job) => outcomeOf(results.get(jobId(job)) ?? missing(job), job, handler, askClock)),
-    );
+    const outcomes = jobs.every((_, index) => results[index] === handlerDone)
+      ? jobs.map(() => done)
+      : await Promise.all(
+          jobs.map((job, index) => outcomeOf(results[index] ?? missing(job), job, handler, askClock)),
+        );
     if (!transaction.isOpen() && edits.length === 0) return outcomes;
     return await settleTogether(deps, transaction, {
       parcel,
@@ -75,6 +77,23 @@ export async function attemptRun(
         ? await outcomeOf(error, { checks: 0 }, handler, askClock)
         : failureOf(error);
     return jobs.map(() => failure);
+  }
+}
+
+/** Makes a signal for those handlers only that ask for it. */
+class AttemptContext implements RunContext {
+  readonly log: Log;
+  readonly inTransaction: InTransaction;
+  readonly #stop: Stop;
+
+  constructor(stop: Stop, log: Log, inTransaction: InTransaction) {
+    this.log = log;
+    this.inTransaction = inTransaction;
+    this.#stop = stop;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
   }
 }
 

@@ -144,6 +144,14 @@ describe("a handler", () => {
     ]);
   });
 
+  test("that gives no result for its job has failed", async () => {
+    const mute: JobHandler = { ...defineJob({ name: "mute", payload: any, run: async () => {} }) };
+    mute.run = async () => [];
+    expect(await deliverWith([mute])(job("mute"))).toMatchObject([
+      { kind: "failed", giveUp: false, error: expect.stringContaining("gave no result for") },
+    ]);
+  });
+
   test("that this deployment does not know has failed, and may be known to the next one", async () => {
     expect(await deliverWith([])(job("unknown"))).toMatchObject([
       { kind: "failed", giveUp: false, error: expect.stringContaining("unknown") },
