@@ -62,7 +62,10 @@ export async function attemptRun(
       : await Promise.all(
           jobs.map((job, index) => outcomeOf(results[index] ?? missing(job), job, handler, askClock)),
         );
-    if (!transaction.isOpen() && edits.length === 0) return outcomes;
+    if (!transaction.isOpen() && edits.length === 0) {
+      await transaction.rollBack();
+      return outcomes;
+    }
     return await settleTogether(deps, transaction, {
       parcel,
       ended: jobs.map((job, index) => ({ job, outcome: outcomes[index] ?? failureOf(missing(job)) })),

@@ -188,6 +188,21 @@ describe("ctx.sql", () => {
     expect(await world.written()).toEqual(["k"]);
   });
 
+  test("takes nothing when the handler has returned, also where it was sent nothing before", async () => {
+    const kept = Promise.withResolvers<InTransaction>();
+    world = await handlerWorld(
+      defineJob({ name: "writes", payload: z.unknown(), run: async (_, context) => kept.resolve(context) }),
+    );
+    await oneDue();
+    await world.runDue();
+    const { sql } = await kept.promise;
+    await expect(sql`insert into written values ('late')`).rejects.toThrow(
+      "ctx.sql takes no more statements",
+    );
+    expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
+    expect(await world.written()).toEqual([]);
+  });
+
   test("takes no connection where it is not used, and the job is settled with its neighbours", async () => {
     world = await handlerWorld(defineJob({ name: "writes", payload: z.unknown(), run: async () => {} }));
     await oneDue();
