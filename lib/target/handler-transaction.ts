@@ -63,7 +63,11 @@ class AttemptTransaction implements HandlerTransaction {
     const given = Promise.withResolvers<T>();
     given.promise.catch(() => {});
     const { last, ended, failures } = this.#open();
-    last.resolve((tx) => work(tx).then(given.resolve));
+    last.resolve(async (tx) => {
+      // A stop before the beginning has refused what the handler sent.
+      if (this.#undone !== undefined) throw this.#undone;
+      given.resolve(await work(tx));
+    });
     try {
       await ended;
     } catch (error) {

@@ -310,6 +310,47 @@ describe("a handler whose time is up", () => {
     expect(await world.jobs("k")).toMatchObject([{ state: "succeeded", attempt: 1, error: null }]);
     expect(await world.written()).toEqual(["k"]);
   });
+
+  test("while its transaction has yet to begin has not succeeded without what it wrote", async () => {
+    const returned = Promise.withResolvers<void>();
+    const stopped = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const hasty = defineJob({
+      name: "writes",
+      payload: z.unknown(),
+      run: async (_, { sql, signal }) => {
+        signal.addEventListener("abort", () => stopped.resolve());
+        sql`insert into written values ('hasty')`.execute().catch(() => {});
+        setImmediate(returned.resolve);
+      },
+    });
+    world = await handlerWorld(hasty);
+    await oneDue({ timeout: "2s" });
+    await world.tick();
+    const late: WrapLine = (line) => ({
+      ...line,
+      run: (statement) => {
+        const text = textOf(statement).trim();
+        if (text === "begin") return void stopped.promise.then(() => line.run(statement));
+        line.run(statement);
+        if (text === "commit" || text === "rollback") statement.then(() => ended.resolve(), ended.reject);
+      },
+    });
+    // The worker's own settle comes only when the transaction is over: until then nobody has written that it failed.
+    const waiting: WrapLine = (line) => ({
+      ...line,
+      run: (statement) => {
+        if (!textOf(statement).includes("settle_parcel")) return line.run(statement);
+        void ended.promise.then(() => line.run(statement));
+      },
+    });
+    const transactions = connectThrough(world.databaseUrl, late, { max: 1 });
+    const worker = connectThrough(world.databaseUrl, waiting, { max: 2 });
+    expect(await world.run({ clock: timeUpAfter(returned.promise), transactions, worker })).toBe(0);
+    await Promise.all([worker.end(), transactions.end()]);
+    expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1 }]);
+    expect(await world.written()).toEqual([]);
+  });
 });
 
 describe("a recheck", () => {
