@@ -196,22 +196,24 @@ declare
   v_from timestamptz;
   v_job_ms float8;
   v_taken bigint;
+  v_next bigint[];
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
-  v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 250 then 9 * coalesce(v_parcels, 0) else 0 end;
+  v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 250 then 9 * v_parcels else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
   v_from := greatest(p_now, v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond');
   if v_parcels <= 0 or v_slots <= 0 then return; end if;
   perform carillon.merge_turns(v_target, p_now, v_parcels);
+  v_next := array(select d.id from carillon.due_turns(p_target, p_now, v_parcels + v_taken) d);
 
   return query
     with first as materialized (
       -- Without those that somebody just takes along.
-      select d.* from carillon.due_turns(p_target, p_now, v_parcels + v_taken) d join carillon.parcels p on p.id = d.id
-      where coalesce(p.turn, 'granted') = 'waits' order by d.turn_at, d.id limit v_parcels for update of p skip locked
+      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
+      where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by p.turn_at, p.id limit v_parcels for update skip locked
     ), placed as materialized (
       -- Of a slow one a few are under way at once, of a fast one all.
       select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
@@ -389,19 +391,21 @@ begin
         end if;
       end loop;
       select p.slots::int into v_slots from carillon.parcels p where p.id = p_parcel.id;
-      if v_slots is null then
+      -- Where nothing but its share bounds the target, also whose turn has come ends here, and is claimed as all are that have been given one: the
+      -- target is locked no longer than it takes to decide.
+      if v_slots is null or (p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null) then
         -- Nobody has begun anything: what the disk loses of it, the sweep does again. And nobody here waits for the disk.
         perform set_config('synchronous_commit', 'off', true);
         -- Whoever came has its hands free: it is told of one whose turn has come and whom nobody has yet. That one's own message may stand behind
         -- thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
         return query
-          select 'held', 0, null::int, (
+          select 'held', 0, null::int, case when v_slots is not null then p_parcel.id else (
             select g.id from (
               select p.id from carillon.parcels p
               where p.target_id = p_parcel.target_id and p.slots is not null and p.turn = 'granted' and p.lease_until is null and p.ready_at <= v_now
                 and p.queue = p_parcel.queue
               limit 20) g
-            order by random() limit 1), null::carillon.queue_class;
+            order by random() limit 1) end, null::carillon.queue_class;
         return;
       end if;
     end if;

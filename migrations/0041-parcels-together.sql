@@ -165,9 +165,11 @@ begin
 end $$;
 
 -- Settles those of these parcels that are held by these fences and of which nothing is to be said but that all their jobs have succeeded.
--- carillon.settle_parcel says what it is about with the others. Rows of what is settled, and then of whose turn has come by it, to be sent.
+-- carillon.settle_parcel says what it is about with the others. Rows of what is settled, and then of targets at which somebody may wait for a place that
+-- has become free: whoever asks gives it away with carillon.leave_places, for to decide about turns one has the target locked, and here that would be
+-- until the disk has all this.
 create function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[])
-  returns table (settled bigint, id bigint, queue carillon.queue_class, ready_at timestamptz)
+  returns table (settled bigint, left_target int)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -177,7 +179,6 @@ declare
   v_now timestamptz := carillon.clock();
   v_gone carillon.parcels[];
   v_claim record;
-  v_place record;
 begin
   with locked as materialized (
     select p.id from unnest(p_parcels, p_fences) m (id, fence) join carillon.parcels p on p.id = m.id and p.fence = m.fence
@@ -198,13 +199,24 @@ begin
   select c.target_id, sum(cardinality(c.occurrences)),
     sum(extract(epoch from v_now - c.claimed_at) * 1000 * least(cardinality(c.occurrences), coalesce(c.slots, carillon.side_by_side())) / coalesce(c.company, 1))
   from unnest(v_gone) c where c.queue = 'slow' and c.target_id is not null group by c.target_id;
-  return query select c.id, null::bigint, null::carillon.queue_class, null::timestamptz from unnest(v_gone) c;
-  for v_place in select c as parcel from unnest(v_gone) c where c.target_id is not null and c.slots is not null loop
-    return query select null::bigint, f.id, f.queue, f.ready_at from carillon.leave_target(v_place.parcel, v_now) f;
-  end loop;
+  return query select c.id, null::int from unnest(v_gone) c;
+  return query
+    select null::bigint, l.target_id
+    from (select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1) l
+    where exists (select from carillon.parcels p where p.target_id = l.target_id and p.turn = 'waits') or not carillon.nobody_waits(l.target_id);
+end $$;
+
+-- Whose turn has come at a target where places have become free, to be sent. What the disk loses of it, the sweep does again.
+create function carillon.leave_places(p_target int) returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  return query select * from carillon.next_turns(p_target);
 end $$;
 
 revoke execute on function carillon.claim_parcels(bigint[], int), carillon.claim_company(bigint, int, int, int),
-  carillon.settle_parcels(bigint[], int[], text[]) from public;
+  carillon.settle_parcels(bigint[], int[], text[]), carillon.leave_places(int) from public;
 grant execute on function carillon.claim_parcels(bigint[], int), carillon.claim_company(bigint, int, int, int),
-  carillon.settle_parcels(bigint[], int[], text[]) to carillon_worker;
+  carillon.settle_parcels(bigint[], int[], text[]), carillon.leave_places(int) to carillon_worker;

@@ -13,6 +13,7 @@ import type { Tx } from "./connect.ts";
  * | edit, pause, resume, delete  | shared    | exclusive; none in a batch for what has no jobs (lib/plan/jobless.ts) | its own, where overlap is not `allow`; those of its group before and after |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | … of several (claim_parcels) | –         | shared, ascending | none: whose jobs have one is left alone |
+ * | … along with one (claim_company) | –     | shared, by a try | none, as those of several |
  * | settle                       | –         | –         | those that its jobs passed       |
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
  * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |
@@ -26,9 +27,10 @@ import type { Tx } from "./connect.ts";
  * edit has moved a job meanwhile only so, too.
  *
  * A claim or settle locks the one target of its parcel (6) before it lets it go on, and whoever has a target locked changes of the
- * parcels there only those that wait, which nobody else does, and with `skip locked` those that have been given a turn. Where nothing but
+ * parcels there only those that wait, which nobody else waits for, and with `skip locked` those that have been given a turn. Where nothing but
  * its share bounds a target, who comes where there is room locks it shared and takes a seat (9) after it; who goes where nobody waits locks it
- * shared; who has been given a turn locks nothing. Nobody who has it shared comes to want it alone: what was locked is let go of before. A
+ * shared; who has been given a turn locks nothing, nor does who claims others that wait there along with its own (its own row first, and theirs with
+ * `skip locked`), so that who gives turns away passes those over. Nobody who has it shared comes to want it alone: what was locked is let go of before. A
  * change of limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *
  * Then, and with no lock of this list to come but of parcels that nobody else has: cadences and targets that are new, each by their

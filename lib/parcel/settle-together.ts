@@ -22,15 +22,18 @@ interface Waiting {
   settled: (isSettled: boolean) => void;
 }
 
-/** Settles parcels whose jobs have all succeeded: those together that are through at the same moment, or while those before them are settled. */
-export function settleTogether(deps: SettleDeps): SettleTogether {
+/**
+ * Settles parcels whose jobs have all succeeded: those together that are through at the same moment, or while those before them are settled. Where they
+ * are fewer than so many, each is settled alone.
+ */
+export function settleTogether(deps: SettleDeps, fewest = 2): SettleTogether {
   let waiting: Waiting[] = [];
   let isUnderWay = false;
 
   async function settleWaiting(): Promise<void> {
     const together = waiting;
     waiting = [];
-    const settled = together.length === 1 ? new Set<string>() : await settleAll(deps, together);
+    const settled = together.length < fewest ? new Set<string>() : await settleAll(deps, together);
     for (const each of together) each.settled(settled.has(each.id));
   }
 
@@ -49,28 +52,32 @@ export function settleTogether(deps: SettleDeps): SettleTogether {
     });
 }
 
-type Row = { settled: string } | ({ settled: null } & OutgoingParcel);
+type Row = { settled: string; leftTarget: null } | { settled: null; leftTarget: number };
 
 /** The ids of those that are settled. Where the statement fails none is: each is settled alone then, and says why it cannot be. */
-async function settleAll(
-  { sql, queue, log, notify }: SettleDeps,
-  parcels: readonly Waiting[],
-): Promise<Set<string>> {
+async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise<Set<string>> {
+  const { sql, log, notify } = deps;
   const ids = parcels.map(({ id }) => id);
   const fences = parcels.map(({ fence }) => fence);
   let rows: Row[];
   try {
     rows = await sql<Row[]>`
-      select settled, id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-      from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[])`;
+      select settled, left_target as "leftTarget" from carillon.settle_parcels(${ids}::bigint[], ${fences}::int[], ${[...notify]}::text[])`;
   } catch (error) {
     log.warn("worker.settle-apart", { parcels: ids.join(", "), error: errorText(error) });
     return new Set();
   }
-  await handOver(
-    sql,
-    queue,
-    rows.filter((row) => row.settled === null),
-  );
+  for (const { leftTarget } of rows) if (leftTarget !== null) await leavePlaces(deps, leftTarget);
   return new Set(rows.flatMap(({ settled }) => settled ?? []));
+}
+
+/** What is settled stays so: whom nobody tells of a turn here, the next tick does. */
+async function leavePlaces({ sql, queue, log }: SettleDeps, target: number): Promise<void> {
+  try {
+    const turns = await sql<OutgoingParcel[]>`
+      select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs" from carillon.leave_places(${target})`;
+    await handOver(sql, queue, turns);
+  } catch (error) {
+    log.warn("worker.turns-left", { target, error: errorText(error) });
+  }
 }

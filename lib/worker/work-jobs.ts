@@ -73,7 +73,7 @@ const gatherMs = 1_000;
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const all = [claimed, ...(await claimedCompany(deps, claimed))];
   const slots = Math.max(1, Math.floor(claimed.slots / all.length));
-  const together = { ...deps, settleTogether: settleTogether(deps) };
+  const together = { ...deps, settleTogether: settleTogether(deps, 1) };
   const everyone = Promise.withResolvers<void>();
   let left = all.length;
   const through = () => {

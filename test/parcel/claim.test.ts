@@ -27,7 +27,15 @@ describe("a claim", () => {
     const id = await oneParcel(world, 2, { group: "g", retry: { attempts: 3 }, timeout: "10s" });
     await world.patch("job-1", { payload: "edited", target: { queue: "other" } });
     const { jobs, ...parcel } = await claimed(id);
-    expect(parcel).toEqual({ outcome: "claimed", id, fence: 1, slots: 2, company: 0, claimedAt: due, freed: [] });
+    expect(parcel).toEqual({
+      outcome: "claimed",
+      id,
+      fence: 1,
+      slots: 2,
+      company: 0,
+      claimedAt: due,
+      freed: [],
+    });
     expect(jobs).toMatchObject([
       {
         key: "job-0",

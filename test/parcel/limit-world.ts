@@ -77,7 +77,9 @@ export function workerOf({ sql }: Pick<Carillon, "sql">, window: number | null =
   return {
     claim,
     claimed: async (id) => {
-      const parcel = await claim(id);
+      let parcel = await claim(id);
+      // Whose turn has come by this very look claims it again, as every worker does.
+      if ("insteadId" in parcel && parcel.insteadId === id) parcel = await claim(id);
       if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
       return parcel;
     },
@@ -101,3 +103,27 @@ export async function swept({ sql, log, queue }: Carillon): Promise<string[]> {
 
 export const attemptsOf = ({ sql }: Carillon) =>
   sql<{ attempt: number }[]>`select distinct attempt from carillon.jobs order by attempt`;
+
+/** So many parcels of ten jobs wait at one target, each in a shard of its own; a job there has taken so long. The first of them is claimed. */
+export async function claimedBeforeOthers(
+  world: Carillon,
+  count: number,
+  { costMs = 1, share = 1 } = {},
+): Promise<ClaimedParcel> {
+  await dueOnce(world, "a", count * 10);
+  await world.sql`update carillon.schedules set shard = substring(key from 3)::int / 10`;
+  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`
+    update carillon.parcels set turn = 'waits', turn_at = ${due}::timestamptz + shard * interval '1 ms' - interval '1 s', ready_at = 'infinity',
+      offer_at = 'infinity'`;
+  await world.sql`update carillon.targets set share = ${share}, cost_ms = ${costMs}`;
+  const [first = ""] = await swept(world);
+  return workerOf(world, share).claimed(first);
+}
+
+/** It has succeeded, whatever it was. */
+export async function settleAlone({ sql }: Carillon, parcel: ClaimedParcel): Promise<string[]> {
+  return workerOf({ sql }).settle(parcel);
+}

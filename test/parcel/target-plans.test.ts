@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { type Touched, touched } from "../support/touched.ts";
-import { dueOnce, lease } from "./limit-world.ts";
+import { dueOnce, workerOf } from "./limit-world.ts";
 
 const waiters = 10_000;
 const targets = 200;
@@ -50,8 +49,7 @@ describe.each([
   test("a claim, and a settle that hands on, look at a few", async () => {
     const [parcel] = await sql<{ id: string }[]>`select id from carillon.parcels where turn is null limit 1`;
     const of = await touched(sql, async () => {
-      const claim = await claimParcel(sql, parcel?.id ?? "0", lease, 2);
-      if (claim.outcome !== "claimed") throw new Error(`The parcel is ${claim.outcome}.`);
+      const claim = await workerOf({ sql }, 2).claimed(parcel?.id ?? "0");
       const settled = await settleParcel(
         sql,
         claim,

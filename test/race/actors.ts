@@ -25,6 +25,8 @@ export interface World {
   queues: MemoryQueues;
   recorder: ClaimRecorder;
   shards: readonly number[];
+  /** So few parcels of a handler may be worked at once; any number where nothing is said. */
+  window?: number;
   keys: readonly string[];
   acknowledged: Acknowledged[];
   unexpected: string[];
@@ -136,7 +138,7 @@ export async function worker(world: World, sql: Sql): Promise<void> {
         log: silentLog,
         random,
         notify: notifyByDefault,
-        window: null,
+        window: world.window ?? null,
       };
       const { batchItemFailures } = await workMessages(
         deps,

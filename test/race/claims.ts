@@ -71,6 +71,8 @@ const parcels = z.tuple([listOf(z.string()), listOf(z.number())]).rest(z.unknown
 
 export interface ClaimRecorder {
   claims: Claim[];
+  /** How many parcels were claimed along with another. */
+  companions(): number;
   wrap: WrapLine;
   /** What the target has to say of a job that is being delivered. */
   tookDelivery(job: { scheduleId: string; occurrence: Date; kind: string; n: number }): void;
@@ -94,6 +96,7 @@ export function nameOfMark({ scheduleId, occurrence, ...place }: ClaimedMark): s
 export function claimRecorder(clock: Clock): ClaimRecorder {
   const claims: Claim[] = [];
   let step = 0;
+  let companions = 0;
 
   const noteClaim = (
     parcel: string,
@@ -140,6 +143,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
           each.occurrence !== null && each.parcel === row.parcel ? [each] : [],
         );
         noteClaim(row.parcel, row.more, Number(leaseMs), jobs);
+        if (textOf(statement).includes("claim_company")) companions += 1;
       }
     });
   };
@@ -187,7 +191,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
     if (claim === undefined) throw new Error(`${name} was delivered without having been claimed.`);
     claim.done.add(name);
   };
-  return { claims, wrap, tookDelivery };
+  return { claims, companions: () => companions, wrap, tookDelivery };
 }
 
 /** What fails says nothing; the worker hears of it. */

@@ -131,6 +131,7 @@ export async function replaceIn(
   name:
     | "claim_parcel"
     | "claim_parcels"
+    | "claim_company"
     | "plain_jobs"
     | "settle_parcel"
     | "settle_parcels"

@@ -17,3 +17,18 @@ test.each([fixedSeed, anySeed])(
   },
   120_000,
 );
+
+test(`nor where parcels wait at a handler and are worked along with others (seed ${anySeed})`, async () => {
+  const database = await testDatabase();
+  const report = await race({
+    databaseUrl: database.url,
+    seed: anySeed,
+    ms: 9_000,
+    schedules: 32,
+    apart: true,
+  });
+  process.stdout.write(`${lineOf(report)}\n`);
+  expect(report.violations.slice(0, 20), lineOf(report)).toEqual([]);
+  expect(report.companions).toBeGreaterThan(10);
+  await database.drop();
+}, 120_000);

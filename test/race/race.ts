@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../lib/db/connect.ts";
+import { shardCount } from "../../lib/plan/shard.ts";
 import { admin, killer, staller, ticker, type World, worker } from "./actors.ts";
 import { claimRecorder } from "./claims.ts";
 import { speedUp } from "./fast-clock.ts";
@@ -19,6 +20,8 @@ export interface RaceOptions {
   admins?: number;
   schedules?: number;
   factor?: number;
+  /** Each schedule in another shard, and one place at the handler: many parcels wait there, and are worked along with the one that has it. */
+  apart?: boolean;
   /** For how long nothing may move before the round is given up: what has been heaped up takes a slow machine long. */
   healMs?: number;
   /** How a mutant changes what an actor's connection says. */
@@ -29,6 +32,7 @@ export interface RaceReport extends Verdict {
   seed: number;
   killed: number;
   counts: World["counts"];
+  companions: number;
   healedMs: number;
 }
 
@@ -48,19 +52,21 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
     admins = 4,
     schedules = 30,
     factor = 60,
+    apart = false,
     mutate = {},
   } = options;
   const bystander = connectThrough(databaseUrl, plain, { max: 2, applicationName: "bystander" });
   const clock = await speedUp(bystander, factor);
   // Every eighth id: two shards of the sixteen, so that everybody is in everybody's way.
-  await bystander`alter table carillon.schedules alter column id set increment by 8`;
+  if (!apart) await bystander`alter table carillon.schedules alter column id set increment by 8`;
+  else await countAsQuick(bystander);
   const recorder = claimRecorder(clock);
   const world: World = {
     clock,
     recorder,
     dice: diceOf(seeded(seed)),
     queues: memoryQueues(clock, 30_000),
-    shards: [1, 9],
+    ...(apart ? { shards: [...Array(shardCount).keys()], window: 1 } : { shards: [1, 9] }),
     keys: Array.from({ length: schedules }, (_, index) => `race:${index}`),
     acknowledged: [],
     unexpected: [],
@@ -105,7 +111,13 @@ export async function race(options: RaceOptions): Promise<RaceReport> {
   );
   await Promise.all([...own, bystander].map((sql) => sql.end()));
   verdict.violations.push(...world.unexpected.map((each) => `unexpected: ${each}`));
-  return { ...verdict, seed, killed, counts: world.counts, healedMs };
+  return { ...verdict, seed, killed, counts: world.counts, companions: recorder.companions(), healedMs };
+}
+
+/** By this clock a job takes seconds, since all else does; they count as quick all the same. */
+async function countAsQuick(sql: Sql): Promise<void> {
+  await sql`alter table carillon.targets alter column cost_ms set default 1`;
+  await sql`create or replace function carillon.roll_up_work(p_max int) returns int language sql as 'select 0'`;
 }
 
 /**
@@ -140,6 +152,7 @@ export function lineOf({
   passedOver,
   killed,
   counts,
+  companions,
   healedMs,
   violations,
 }: RaceReport): string {
@@ -148,7 +161,7 @@ export function lineOf({
   );
   const { ticks, edits, unknownEdits, deaths } = counts;
   return (
-    `seed ${seed}: ${owed} owed, ${claims} claims, ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
+    `seed ${seed}: ${owed} owed, ${claims} claims (${companions} in company), ${passedOver} passed over, ${ticks} ticks, ${edits} edits (${unknownEdits} unanswered), ` +
     `${killed} connections killed, ${deaths} workers dead, healed in ${healedMs} ms: ${kinds.length === 0 ? "nothing broken" : kinds.join(", ")}`
   );
 }

@@ -23,6 +23,7 @@ export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mu
   "no-gate-for-claims": async (side) => {
     await replaceIn(side, "claim_parcel", "perform pg_advisory_xact_lock_shared(2, v_shard);", "");
     await replaceIn(side, "claim_parcels", "pg_advisory_xact_lock_shared(2, g.shard)", "g.shard");
+    await replaceIn(side, "claim_company", "pg_try_advisory_xact_lock_shared(2, g.shard)", "true");
     return {};
   },
   "one-snapshot": (side) => ({ worker: oneSnapshot(side) }),

@@ -110,7 +110,7 @@ test("one that waits in a lane or goes to a handler is claimed by itself", async
   expect(await world.work()).toEqual([]);
   expect(deliveredKeys()).toEqual(["job-0", "job-1", "laned", "slow"]);
   expect(asked.filter((name) => name === "claim_parcels")).toHaveLength(1);
-  expect(asked.filter((name) => name === "settle_parcel")).toHaveLength(2);
+  expect(asked.filter((name) => name === "claim_parcel")).toHaveLength(2);
   expect(await left()).toEqual([]);
 });
 

@@ -51,7 +51,7 @@ export function startWorkers(env: Environment, { queueClass, carrier, assemble }
       name: queueClass,
       assemble,
       env:
-        queueClass === "slow" ? { ...env, TARGET_WINDOW: String(targetWindow(4 * concurrency.slow)) } : env,
+        queueClass === "slow" ? { ...env, TARGET_WINDOW: String(targetWindow(2 * concurrency.slow)) } : env,
       timeoutMs: seconds[queueClass] * 1_000,
       concurrency: concurrency[queueClass],
     },

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { gate } from "../../lib/db/locks.ts";
+import { type JobKey, jobId } from "../../lib/job/job-id.ts";
+import type { ClaimedParcel } from "../../lib/parcel/claim.ts";
+import { claimCompany } from "../../lib/parcel/claim-together.ts";
+import { cancelJob } from "../../lib/plan/cancel-jobs.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+import { claimedBeforeOthers, lease, parcels, settleAlone, workerOf } from "./limit-world.ts";
+
+/** Whoever has a place at a target whose jobs are quick claims others that wait there along with its own. */
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+const companyOf = (head: ClaimedParcel) => claimCompany(world.sql, head, lease);
+const sizes = (claimed: readonly ClaimedParcel[]) => claimed.map(({ jobs }) => jobs.length);
+
+test.each([
+  { name: "no more than half a second of work", count: 6, costMs: 125, share: 1, takes: [10, 10, 10] },
+  { name: "no more than its part of those that wait", count: 12, costMs: 1, share: 4, takes: [10, 10] },
+  { name: "none where fewer wait than have a place", count: 3, costMs: 1, share: 4, takes: [] },
+  { name: "none where a parcel takes half a second by itself", count: 6, costMs: 500, share: 1, takes: [] },
+])("a worker takes along $name", async ({ count, costMs, share, takes }) => {
+  const head = await claimedBeforeOthers(world, count, { costMs, share });
+  expect(head.company > 0).toBe(takes.length > 0);
+  expect(sizes(await companyOf(head))).toEqual(takes);
+});
+
+test.each([
+  { name: "nobody knows what its jobs cost", change: { cost_ms: null } },
+  { name: "a limit counts its jobs", change: { concurrency: 5 } },
+  { name: "a limit counts its starts", change: { rate_count: 100, rate_ms: 1_000 } },
+])("none is taken along where $name", async ({ change }) => {
+  const head = await claimedBeforeOthers(world, 4);
+  expect(head.company).toBe(3);
+  await world.sql`update carillon.targets set ${world.sql(change)}`;
+  expect(await companyOf(head)).toEqual([]);
+  const outgoing = await settleAlone(world, head);
+  const next = await workerOf(world, 1).claim(outgoing[0] ?? "");
+  if (next.outcome === "claimed") expect(next.company).toBe(0);
+});
+
+test("they come in their order and wait no more, and nobody's place is taken by them", async () => {
+  const head = await claimedBeforeOthers(world, 12);
+  const waited = (await parcels(world)).filter(({ turn }) => turn === "waits").map(({ id }) => id);
+  const company = await companyOf(head);
+  expect(company.map(({ id }) => id)).toEqual(waited.slice(0, 9));
+  expect(new Set(company.map(({ fence }) => fence))).toEqual(new Set([1]));
+  expect((await parcels(world)).map(({ turn, slots, leased: had }) => [turn, slots, had])).toEqual([
+    ...Array(1).fill([null, 10, true]),
+    ...Array(9).fill([null, null, true]),
+    ...Array(2).fill(["waits", null, false]),
+  ]);
+});
+
+test("one of which a job may not start goes on waiting, and the others come", async () => {
+  const head = await claimedBeforeOthers(world, 4);
+  await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'a-015'`;
+  expect(sizes(await companyOf(head))).toEqual([10, 10]);
+  expect((await parcels(world)).filter(({ turn }) => turn === "waits")).toHaveLength(1);
+  const outgoing = await settleAlone(world, head);
+  const own = await workerOf(world, 1).claimed(outgoing[0] ?? "");
+  expect(own.jobs).toHaveLength(9);
+});
+
+test("whoever is locked by somebody else is left, be it the parcel or the gate of its shard", async () => {
+  const head = await claimedBeforeOthers(world, 4);
+  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+  await own.begin(async (tx) => {
+    await tx`select from carillon.parcels where shard = 1 for update`;
+    await tx`select pg_advisory_xact_lock(${gate}::int, 2)`;
+    expect(sizes(await companyOf(head))).toEqual([10]);
+  });
+  await own.end();
+});
+
+test("whose turn comes is none that somebody just takes along", async () => {
+  const head = await claimedBeforeOthers(world, 12, { costMs: 1, share: 2 });
+  const [other = ""] = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
+  const neighbour = await workerOf(world, 2).claimed(other);
+  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+  await own.begin(async (tx) => {
+    const taken = await tx<{ parcel: string }[]>`
+      select parcel from carillon.claim_company(${head.id}, ${head.fence}, 5, ${lease}) where occurrence is null`;
+    expect(taken).toHaveLength(5);
+    const outgoing = await settleAlone(world, neighbour);
+    expect(outgoing).toHaveLength(1);
+    expect(taken.map(({ parcel }) => parcel)).not.toContain(outgoing[0]);
+  });
+  await own.end();
+  expect((await parcels(world)).filter((parcel) => parcel.leased)).toHaveLength(1 + 5);
+});
+
+test("a claim whose lease is over takes nobody along", async () => {
+  const head = await claimedBeforeOthers(world, 4);
+  await world.clock.setNow(at(3 * minute));
+  expect(await companyOf(head)).toEqual([]);
+});
+
+test("what they took counts once, for all of them", async () => {
+  const head = await claimedBeforeOthers(world, 5);
+  const company = await companyOf(head);
+  await world.clock.advance(100);
+  const all = [head, ...company];
+  await world.sql`
+    select from carillon.settle_parcels(${all.map(({ id }) => id)}::bigint[], ${all.map(({ fence }) => fence)}::int[], '{}')`;
+  expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 50, ms: 1_000 }]);
+});
+
+test("a job that is cancelled while its parcel is taken along is told to stop", async () => {
+  const head = await claimedBeforeOthers(world, 3);
+  const [job] = await world.sql<Pick<JobKey, "scheduleId" | "occurrence">[]>`
+    select schedule_ids[1] as "scheduleId", occurrences[1] as occurrence from carillon.parcels where turn = 'waits' limit 1`;
+  if (job === undefined) throw new Error("Nobody waits.");
+  const id = jobId({ ...job, kind: "cadence", n: 0 });
+  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+  const cancels: ReturnType<typeof cancelJob>[] = [];
+  await own.begin(async (tx) => {
+    await tx`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease})`;
+    cancels.push(cancelJob({ sql: world.sql, queue: world.queue }, { id, caller: { name: "ann" } }));
+    await until("the cancel waits", async () => (await waitingLocks(world.sql)) === 1);
+  });
+  await own.end();
+  expect(await Promise.all(cancels)).toMatchObject([{ asked: true, job: { state: "running" } }]);
+});
