@@ -285,7 +285,9 @@ create function carillon.plain_jobs(p_parcels bigint[], p_occurrences timestampt
   from (
     select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, j.payload, j.checks, j.forgiven, s.spec_version, s.key,
       s.group_key, s.lane
-    from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+    from carillon.jobs j
+    -- By its id, whatever the planner knew of schedules when it made the plan that is kept.
+    cross join lateral (select s.* from carillon.schedules s where s.id = j.schedule_id offset 0) s
     -- By the two lists, each leaf of the index is read once, in order; looked up one by one, a job cost twice as much. What both lists name by
     -- chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may still list it.
     where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.parcel_id = any(p_parcels) and j.state = 'waiting'

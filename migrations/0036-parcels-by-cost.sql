@@ -61,6 +61,13 @@ begin
   return least(9, v_waiting / coalesce(v_target.share, 1));
 end $$;
 
+-- So many places its jobs have had of a worker, while so many of them were under way: a company has all of them together.
+create function carillon.places_of(p_parcel carillon.parcels, p_jobs int) returns float8 language sql immutable parallel safe
+  as $$
+    select case when p_parcel.company > 1 then least(p_jobs * p_parcel.company, carillon.side_by_side())::float8 / p_parcel.company
+      else least(p_jobs, coalesce(p_parcel.slots, carillon.side_by_side())) end
+  $$;
+
 -- So many jobs of a slow target that nothing but its share bounds take half a second, and are not too many to be held by one worker; null where nobody
 -- knows what they cost.
 create function carillon.jobs_a_turn(p_cost_ms real) returns int language sql immutable parallel safe
@@ -200,7 +207,8 @@ declare
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
-  v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 250 then 9 * v_parcels else 0 end;
+  v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 1 and v_target.concurrency is null and v_target.rate_count is null
+    then 9 * v_parcels else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
@@ -396,6 +404,8 @@ begin
       if v_slots is null or (p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null) then
         -- Nobody has begun anything: what the disk loses of it, the sweep does again. And nobody here waits for the disk.
         perform set_config('synchronous_commit', 'off', true);
+        -- A message for itself as well: whoever came may have no time left, or not know that it can come again.
+        if v_slots is not null then return query select 'freed', 0, null::int, p_parcel.id, p_parcel.queue; end if;
         -- Whoever came has its hands free: it is told of one whose turn has come and whom nobody has yet. That one's own message may stand behind
         -- thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
         return query
@@ -508,7 +518,8 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real)
+  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
+  carillon.places_of(carillon.parcels, int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
 grant execute on function carillon.roll_up_work(int) to carillon_tick;

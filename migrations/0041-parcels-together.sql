@@ -122,8 +122,8 @@ begin
   with free as materialized (
     select p.id, p.fence + 1 as fence, cardinality(p.occurrences) as size, p.turn_at, p.occurrences, p.schedule_ids
     from carillon.parcels p
-    where p.id = any(v_next) and p.shard = any(v_gates) and coalesce(p.turn, 'granted') = 'waits' and p.queue = 'slow' and p.lane is null and p.held_schedule is null
-      and p.owed is not true and p.alone is not true
+    where p.id = any(v_next) and p.shard = any(v_gates) and coalesce(p.turn, 'granted') = 'waits' and p.queue = 'slow'
+      and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0 and p.owed is not true and p.alone is not true
     order by p.turn_at, p.id limit p_most for update skip locked
   ), fitting as materialized (
     select f.* from (select f.*, sum(f.size) over (order by f.turn_at, f.id) as jobs from free f) f where f.jobs <= v_room
@@ -179,6 +179,7 @@ declare
   v_now timestamptz := carillon.clock();
   v_gone carillon.parcels[];
   v_claim record;
+  v_left int;
 begin
   with locked as materialized (
     select p.id from unnest(p_parcels, p_fences) m (id, fence) join carillon.parcels p on p.id = m.id and p.fence = m.fence
@@ -197,13 +198,14 @@ begin
   end loop;
   insert into carillon.target_work (target_id, jobs, ms)
   select c.target_id, sum(cardinality(c.occurrences)),
-    sum(extract(epoch from v_now - c.claimed_at) * 1000 * least(cardinality(c.occurrences), coalesce(c.slots, carillon.side_by_side())) / coalesce(c.company, 1))
+    sum(extract(epoch from v_now - c.claimed_at) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))
   from unnest(v_gone) c where c.queue = 'slow' and c.target_id is not null group by c.target_id;
   return query select c.id, null::int from unnest(v_gone) c;
-  return query
-    select null::bigint, l.target_id
-    from (select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1) l
-    where exists (select from carillon.parcels p where p.target_id = l.target_id and p.turn = 'waits') or not carillon.nobody_waits(l.target_id);
+  for v_left in select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1 loop
+    if exists (select from carillon.parcels p where p.target_id = v_left and p.turn = 'waits') or not carillon.nobody_waits(v_left) then
+      return query select null::bigint, v_left;
+    end if;
+  end loop;
 end $$;
 
 -- Whose turn has come at a target where places have become free, to be sent. What the disk loses of it, the sweep does again.

@@ -10,7 +10,7 @@ import { AttemptStopped, Stop } from "./stop.ts";
 export const settleMs = 3_000;
 
 /**
- * Runs the attempts of jobs side by side, `slots` at most at once, each within its schedule's timeout. Nobody waits for one that
+ * Runs the attempts of jobs side by side, as many at once as there are places, each within its schedule's timeout. Nobody waits for one that
  * goes on after its stop has come. What did not come to start in time is handed back.
  */
 export async function eachAttempt<Job extends ClaimedJob>(
@@ -20,7 +20,7 @@ export async function eachAttempt<Job extends ClaimedJob>(
   attempt: (job: Job, stop: Stop) => Promise<Delivery>,
 ): Promise<Delivery[]> {
   const deliveries: Delivery[] = jobs.map(() => ({ kind: "back" }));
-  await sideBySide(jobs, context.slots, clock, async (job, index) => {
+  await sideBySide(jobs, context.places, clock, async (job, index) => {
     const bounds = { timeout: job.timeout, stops: [context.stopOf(job)] };
     deliveries[index] = await boundedAttempt(bounds, context, clock, (stop) => attempt(job, stop));
   });

@@ -1,4 +1,5 @@
 import type { ClaimedJob } from "../parcel/claim.ts";
+import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
 
 /** Why a job is dead; each is told in the ledger as it stands here. */
@@ -76,7 +77,7 @@ function storable(text: string, lengthMax: number): string {
 export interface DeliveryContext {
   parcel: { id: string; fence: number };
   /** At most so many of the parcel's jobs may be under way at once. */
-  slots: number;
+  places: Places;
   /** Comes when the job is cancelled or its lease is lost; the reason says which. */
   stopOf(job: ClaimedJob): Stop;
   /** With less time left than a job may take, it does not start. */

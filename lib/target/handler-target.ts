@@ -39,7 +39,7 @@ export function handlerTarget(
   return async (jobs, context) => {
     const deliveries = jobs.map((job) => refusal(byName.get(job.target.handler), job));
     const runs = runsOf(jobs, byName, (index) => deliveries[index] === undefined);
-    await sideBySide(runs, context.slots, deps.clock, async (run) => {
+    await sideBySide(runs, context.places, deps.clock, async (run) => {
       const ended = await boundedRun(deps, run, context, accept);
       for (const [position, index] of run.indexes.entries()) deliveries[index] = ended[position];
     });

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { sideBySideMax } from "../parcel/parcel-queue.ts";
+import type { Places } from "./places.ts";
 
 /**
  * A parcel is packed to be through in a small part of this. Where its jobs take longer than they did, what has not started by then goes
@@ -7,24 +8,30 @@ import { sideBySideMax } from "../parcel/parcel-queue.ts";
  */
 export const turnMs = 5_000;
 
-/** Works items a few at a time, at most `slots`; once the turn is over, no more of them start. */
+/** Works items a few at a time, each in one of the places; once the turn is over, no more of them start. */
 export async function sideBySide<Item>(
   items: readonly Item[],
-  slots: number,
+  places: Places,
   clock: Clock,
   work: (item: Item, index: number) => Promise<void>,
 ): Promise<void> {
-  const places = Math.min(slots, sideBySideMax, items.length);
+  const lanes = Math.min(places.count, sideBySideMax, items.length);
   const until = clock.now().getTime() + turnMs;
   const waiting = items.entries();
   let begun = 0;
   const lane = async () => {
     for (const [index, item] of waiting) {
-      // The first ones always start: else a parcel could go back and forth for ever.
-      if (begun >= places && clock.now().getTime() >= until) return;
-      begun += 1;
-      await work(item, index);
+      const taken = places.take();
+      if (taken !== true && !(await taken)) return;
+      try {
+        // The first ones always start: else a parcel could go back and forth for ever.
+        if (begun >= lanes && clock.now().getTime() >= until) return;
+        begun += 1;
+        await work(item, index);
+      } finally {
+        places.giveBack();
+      }
     }
   };
-  await Promise.all(Array.from({ length: places }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 }

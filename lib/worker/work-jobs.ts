@@ -7,10 +7,12 @@ import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimCompany } from "../parcel/claim-together.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import type { ParcelQueue, QueueClass } from "../parcel/parcel-queue.ts";
+import { type ParcelQueue, type QueueClass, sideBySideMax } from "../parcel/parcel-queue.ts";
 import { isPlainSuccess, type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import type { Deliver } from "../target/delivery.ts";
+import { Places } from "../target/places.ts";
+import { turnMs } from "../target/side-by-side.ts";
 import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import { settlement } from "./retry.ts";
@@ -59,20 +61,22 @@ interface Delivered {
 
 /** Delivers the jobs of a claimed parcel and settles them. */
 export async function workJobs(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
-  if (claimed.company > 0) return workWithCompany(deps, claimed, work);
+  if (claimed.company > 0 && work.timeLeftMs() >= companyMinMs) return workWithCompany(deps, claimed, work);
   await settleDelivered(deps, claimed, await deliver(deps, claimed, work), work);
 }
 
+/** With less time left than this, nobody is taken along: their attempts might not start any more. */
+const companyMinMs = 40_000;
 /** Those that are through wait so long for the others of their company, to be settled with them. */
 const gatherMs = 1_000;
 
 /**
- * Works with a parcel of quick jobs some that wait at its target. What a claim and a settle cost is paid once for all of them; they share its places, and
- * it is settled when all are through: its place at the target is theirs.
+ * Works with a parcel of quick jobs some that wait at its target. What a claim and a settle cost is paid once for all of them. They share the worker's
+ * places, so that a job that hangs keeps one of them only, and the claimed parcel is settled when all are through: its place at the target is theirs.
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const all = [claimed, ...(await claimedCompany(deps, claimed))];
-  const slots = Math.max(1, Math.floor(claimed.slots / all.length));
+  const places = new Places(sideBySideMax);
   const together = { ...deps, settleTogether: settleTogether(deps, 1) };
   const everyone = Promise.withResolvers<void>();
   let left = all.length;
@@ -82,10 +86,12 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
   };
   const over = new AbortController();
   const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
+  // Whoever has not come to one of them by then goes back, as what has not begun in a parcel of its own does.
+  void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
   const ends = await Promise.allSettled(
     all.map(async (parcel) => {
-      const company = { through, until: parcel === claimed ? everyone.promise : aMoment };
-      const delivered = await deliver(together, { ...parcel, slots }, work, company);
+      const company = { places, through, until: parcel === claimed ? everyone.promise : aMoment };
+      const delivered = await deliver(together, parcel, work, company);
       await settleDelivered(together, parcel, delivered, work);
     }),
   );
@@ -105,6 +111,7 @@ async function claimedCompany({ sql, log }: WorkerDeps, claimed: ClaimedParcel):
 
 /** Others that the same worker works: it tells them when its own jobs are through, and is settled only then. */
 interface Company {
+  places: Places;
   through: () => void;
   until: Promise<void>;
 }
@@ -117,7 +124,8 @@ async function deliver(
 ): Promise<Delivered> {
   const life = signsOfLife(deps, parcel, queueClass === "slow" ? slowLeaseMs : null);
   const { id, fence, slots } = parcel;
-  const context = { parcel: { id, fence }, slots, stopOf: life.stopOf, timeLeftMs };
+  const places = company?.places ?? new Places(slots);
+  const context = { parcel: { id, fence }, places, stopOf: life.stopOf, timeLeftMs };
   const telling = deps.events?.started(parcel);
   try {
     const deliveries = await deps.deliver(parcel.jobs, context).finally(company?.through);

@@ -9,7 +9,16 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
-import { claimedBeforeOthers, lease, parcels, settleAlone, workerOf } from "./limit-world.ts";
+import {
+  claimedBeforeOthers,
+  due,
+  dueOnce,
+  lease,
+  parcels,
+  settleAlone,
+  swept,
+  workerOf,
+} from "./limit-world.ts";
 
 /** Whoever has a place at a target whose jobs are quick claims others that wait there along with its own. */
 
@@ -24,6 +33,8 @@ afterEach(async () => {
 });
 
 const companyOf = (head: ClaimedParcel) => claimCompany(world.sql, head, lease);
+const settleTogether = (all: readonly ClaimedParcel[]) => world.sql`
+  select from carillon.settle_parcels(${all.map(({ id }) => id)}::bigint[], ${all.map(({ fence }) => fence)}::int[], '{}')`;
 const sizes = (claimed: readonly ClaimedParcel[]) => claimed.map(({ jobs }) => jobs.length);
 
 test.each([
@@ -85,22 +96,25 @@ test("whoever is locked by somebody else is left, be it the parcel or the gate o
   await own.end();
 });
 
-test("whose turn comes is none that somebody just takes along", async () => {
-  const head = await claimedBeforeOthers(world, 12, { costMs: 1, share: 2 });
-  const [other = ""] = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
-  const neighbour = await workerOf(world, 2).claimed(other);
-  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-  await own.begin(async (tx) => {
-    const taken = await tx<{ parcel: string }[]>`
-      select parcel from carillon.claim_company(${head.id}, ${head.fence}, 5, ${lease}) where occurrence is null`;
-    expect(taken).toHaveLength(5);
-    const outgoing = await settleAlone(world, neighbour);
-    expect(outgoing).toHaveLength(1);
-    expect(taken.map(({ parcel }) => parcel)).not.toContain(outgoing[0]);
-  });
-  await own.end();
-  expect((await parcels(world)).filter((parcel) => parcel.leased)).toHaveLength(1 + 5);
-});
+test.each([1, 100])(
+  "whose turn comes is none that somebody just takes along, where a job takes %i ms",
+  async (costMs) => {
+    const head = await claimedBeforeOthers(world, 12, { costMs, share: 2 });
+    const [other = ""] = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
+    const neighbour = await workerOf(world, 2).claimed(other);
+    const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    await own.begin(async (tx) => {
+      const taken = await tx<{ parcel: string }[]>`
+      select parcel from carillon.claim_company(${head.id}, ${head.fence}, 4, ${lease}) where occurrence is null`;
+      expect(taken).toHaveLength(4);
+      const outgoing = await settleAlone(world, neighbour);
+      expect(outgoing).toHaveLength(1);
+      expect(taken.map(({ parcel }) => parcel)).not.toContain(outgoing[0]);
+    });
+    await own.end();
+    expect((await parcels(world)).filter((parcel) => parcel.leased)).toHaveLength(1 + 4);
+  },
+);
 
 test("a claim whose lease is over takes nobody along", async () => {
   const head = await claimedBeforeOthers(world, 4);
@@ -112,10 +126,44 @@ test("what they took counts once, for all of them", async () => {
   const head = await claimedBeforeOthers(world, 5);
   const company = await companyOf(head);
   await world.clock.advance(100);
-  const all = [head, ...company];
-  await world.sql`
-    select from carillon.settle_parcels(${all.map(({ id }) => id)}::bigint[], ${all.map(({ fence }) => fence)}::int[], '{}')`;
+  await settleTogether([head, ...company]);
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 50, ms: 1_000 }]);
+});
+
+test("what they took counts in the places that they had, also where each is one job", async () => {
+  await dueOnce(world, "a", 10);
+  await world.sql`update carillon.schedules set shard = substring(key from 3)::int`;
+  await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`update carillon.parcels set turn = 'waits', turn_at = ${due}, ready_at = 'infinity', offer_at = 'infinity'`;
+  await world.sql`update carillon.targets set share = 1, cost_ms = 100`;
+  const [first = ""] = await swept(world);
+  const head = await workerOf(world, 1).claimed(first);
+  const company = await companyOf(head);
+  await world.clock.advance(100);
+  await settleTogether([head, ...company]);
+  expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 10, ms: 1_000 }]);
+});
+
+test("of those that are settled alone, since a job failed, each counts its part", async () => {
+  const head = await claimedBeforeOthers(world, 10, { costMs: 10 });
+  const all = [head, ...(await companyOf(head))];
+  await world.clock.advance(100);
+  for (const parcel of all) await workerOf(world).settle(parcel, { kind: "dead", error: "not today" });
+  expect(
+    await world.sql`select sum(jobs)::int as jobs, sum(ms)::int as ms from carillon.target_work`,
+  ).toEqual([{ jobs: 100, ms: 1_000 }]);
+});
+
+test("whose turn comes by its own look is told to come again, and so is its message", async () => {
+  await claimedBeforeOthers(world, 3);
+  const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
+  await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;
+  const claimed = await workerOf(world, 4).claim(fresh);
+  expect(claimed).toMatchObject({ outcome: "held", insteadId: fresh });
+  expect(claimed.freed.map(({ id }) => id)).toContain(fresh);
+  expect(await workerOf(world, 4).claim(fresh)).toMatchObject({ outcome: "claimed", id: fresh });
 });
 
 test("a job that is cancelled while its parcel is taken along is told to stop", async () => {

@@ -22,21 +22,23 @@ beforeEach(() => {
   deliveries = [];
 });
 
-/** Runs the jobs of a parcel side by side, as many as it has slots; each takes its family's time, and then ends as that says. */
+/** Runs the jobs of a parcel side by side, as many as it has places; each takes its family's time, and then ends as that says. */
 function takes(times: Readonly<Record<string, number>>, ends: (job: ClaimedJob) => Delivery = () => done) {
   return (clock: Clock): Deliver =>
-    async (jobs, { slots }) => {
+    async (jobs, { places }) => {
       const outcomes = new Map<ClaimedJob, Delivery>();
       const waiting = jobs.values();
       const next = async () => {
         for (const job of waiting) {
           const family = job.key.slice(0, job.key.indexOf("-"));
+          if (!(await places.take())) return;
           deliveries.push({ family, lateMs: clock.now().getTime() - job.dueAt.getTime() });
           await clock.sleep(times[family] ?? 0);
+          places.giveBack();
           outcomes.set(job, ends(job));
         }
       };
-      await Promise.all(Array.from({ length: slots }, next));
+      await Promise.all(Array.from({ length: places.count }, next));
       return jobs.map((job) => outcomes.get(job) ?? { kind: "back" });
     };
 }

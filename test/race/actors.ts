@@ -25,7 +25,7 @@ export interface World {
   queues: MemoryQueues;
   recorder: ClaimRecorder;
   shards: readonly number[];
-  /** So few parcels of a handler may be worked at once; any number where nothing is said. */
+  /** So few parcels of a handler may be worked at once, by workers with time to take others along; any number where nothing is said. */
   window?: number;
   keys: readonly string[];
   acknowledged: Acknowledged[];
@@ -110,7 +110,8 @@ export async function worker(world: World, sql: Sql): Promise<void> {
       await pause(5);
       continue;
     }
-    const until = clock.now().getTime() + dice.between(12_000, 30_000);
+    const until =
+      clock.now().getTime() + dice.between(12_000, 30_000) + (world.window === undefined ? 0 : 40_000);
     const deliver: Parameters<typeof workMessages>[0]["deliver"] = async (jobs) => {
       if (state.faults && dice.chance(0.03)) return perish("before delivery");
       await clock.sleep(dice.between(0, 400));

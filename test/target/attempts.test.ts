@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eachAttempt } from "../../lib/target/attempts.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
+import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
@@ -30,7 +31,7 @@ function stage() {
 describe("attempts of a parcel", () => {
   test("run side by side, at most as many as there are slots, in order", async () => {
     const { clock, started, run, end } = stage();
-    const running = run(4, deliveryContext({ slots: 2 }));
+    const running = run(4, deliveryContext({ places: new Places(2) }));
     await clock.advance(0);
     expect(started.map(({ n }) => n)).toEqual([0, 1]);
     await end(1);
@@ -60,7 +61,7 @@ describe("attempts of a parcel", () => {
     const { clock, started, run } = stage();
     const endsAt = Date.parse(monday) + 20_000;
     const timeLeftMs = () => endsAt - clock.now().getTime();
-    const running = run(3, deliveryContext({ slots: 1, timeLeftMs }), "10s");
+    const running = run(3, deliveryContext({ places: new Places(1), timeLeftMs }), "10s");
     await clock.advance(10_000);
     expect(started.map(({ n }) => n)).toEqual([0]);
     await clock.advance(10_000);
@@ -89,7 +90,7 @@ describe("attempts of a parcel", () => {
   test("do not start once the lease is lost, and what had started has failed", async () => {
     const { clock, started, run } = stage();
     const stop = new Stop();
-    const running = run(2, deliveryContext({ slots: 1, stopOf: () => stop }));
+    const running = run(2, deliveryContext({ places: new Places(1), stopOf: () => stop }));
     await clock.advance(1_000);
     stop.come(new AttemptStopped("lease-lost", "Gone."));
     expect(await running).toMatchObject([{ kind: "failed" }, { kind: "back" }]);

@@ -11,6 +11,7 @@ import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, monday } from "../support/instants.ts";
@@ -41,7 +42,7 @@ function deliverWith(
   return (...jobs: Parameters<typeof deliver>[0][number][]) =>
     deliver(jobs, {
       parcel: { id: "1", fence: 1 },
-      slots: 10,
+      places: new Places(10),
       stopOf: () => never,
       timeLeftMs: () => 600_000,
       ...context,
@@ -219,7 +220,7 @@ describe("a handler", () => {
         running--;
       },
     });
-    const deliveries = deliverWith([counts], { slots: 2 })(
+    const deliveries = deliverWith([counts], { places: new Places(2) })(
       ...[0, 1, 2, 3, 4].map((n) => job("counts", { n })),
     );
     for (let round = 0; round < 3; round++) await clock.advance(10);
@@ -339,7 +340,7 @@ describe("the handlers of this deployment", () => {
 describe("a parcel with jobs for several kinds of target", () => {
   const context: DeliveryContext = {
     parcel: { id: "1", fence: 1 },
-    slots: 10,
+    places: new Places(10),
     stopOf: () => new Stop(),
     timeLeftMs: () => 600_000,
   };

@@ -5,6 +5,7 @@ import { type InvokeLocal, startLambda } from "../../lib/local/lambda/start-lamb
 import { silentLog } from "../../lib/log/log.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { lambdaTarget } from "../../lib/target/lambda-target.ts";
+import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
@@ -148,7 +149,7 @@ test("no more functions are under way at once than the context gives slots", asy
   const gates: (() => void)[] = [];
   const { deliver } = await setup({ slow: () => new Promise<void>((resolve) => gates.push(resolve)) });
   const jobs = Array.from({ length: 7 }, (_, n) => job("slow", "sync", { n }));
-  const delivering = deliver(jobs, deliveryContext({ slots: 3 }));
+  const delivering = deliver(jobs, deliveryContext({ places: new Places(3) }));
   const underWay: number[] = [];
   for (const wanted of [3, 3, 1]) {
     await until(`${wanted} are under way`, async () => gates.length === wanted);

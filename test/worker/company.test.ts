@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { claimCompany } from "../../lib/parcel/claim-together.ts";
+import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
+import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
-import { claimedBeforeOthers, lease, parcels, settleAlone } from "../parcel/limit-world.ts";
+import { sideBySide } from "../../lib/target/side-by-side.ts";
+import { workMessages } from "../../lib/worker/worker.ts";
+import { claimedBeforeOthers, due, lease, parcels, settleAlone } from "../parcel/limit-world.ts";
 import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
@@ -113,6 +117,54 @@ test("where no others can be claimed the parcel is worked as it is, and so are t
   expect(world.log.lines.map(({ event }) => event)).toContain("worker.company-left");
   expect(await parcels(world)).toEqual([]);
   expect(world.delivered).toHaveLength(30);
+});
+
+test("one job that hangs keeps one of the worker's places, and the others of its parcel start", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 11));
+  world.window = 1;
+  const hanging = Promise.withResolvers<void>();
+  const started: string[] = [];
+  world.more.worker.deliver = async (jobs, { places }) => {
+    await sideBySide(jobs, places, world.clock, async ({ key }) => {
+      started.push(key);
+      if (key === "a-020") await hanging.promise;
+    });
+    return jobs.map(() => done);
+  };
+  const working = world.work();
+  await expect.poll(() => started.length).toBe(100);
+  hanging.resolve();
+  expect(await working).toEqual([]);
+});
+
+test("nobody is taken along where there is hardly time for one", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 11));
+  world.window = 1;
+  await world.work(30_000);
+  expect(asked).not.toContain("claim_company");
+  expect(await parcels(world)).toEqual([]);
+});
+
+test("whose turn comes by a look that took all the time is not forgotten", async () => {
+  await claimedBeforeOthers(world, 3);
+  const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
+  await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;
+  world.queue.put("slow", parcelMessage(fresh));
+  const lefts = [4_000, 4_000, 2_900];
+  const deps = {
+    sql: worker,
+    queue: world.queue,
+    clock: world.clock,
+    log: world.log,
+    notify: notifyByDefault,
+  };
+  await workMessages(
+    { ...deps, deliver: () => Promise.reject(new Error("There was no time.")), random: () => 1, window: 4 },
+    world.queue.take("slow"),
+    () => lefts.shift() ?? 2_900,
+  );
+  expect(asked).toEqual(["claim_parcel"]);
+  expect(world.queue.take("slow").map(({ body }) => body)).toContain(parcelMessage(fresh));
 });
 
 test("where it cannot be asked whose turn has come, all are settled, and the next tick asks", async () => {

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { claimCompany } from "../../lib/parcel/claim-together.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { touched } from "../support/touched.ts";
+import { claimedBeforeOthers, lease } from "./limit-world.ts";
+
+/** Plans that were made while the tables were other ones, as every long-lived connection keeps them. */
+
+let world: Carillon;
+let own: Sql;
+
+beforeEach(async () => {
+  world = await carillon();
+  own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+  await own`set jit = off`;
+});
+
+afterEach(async () => {
+  await own.end();
+  await world.stop();
+});
+
+/** The statement is planned, and nothing is done. */
+async function planned(statement: () => PromiseLike<unknown>): Promise<void> {
+  await own`begin`;
+  await statement();
+  await own`rollback`;
+}
+
+async function parcelsThatWaitElsewhere(count: number): Promise<void> {
+  await world.sql`insert into carillon.targets (name) values ('handler/elsewhere')`;
+  await world.sql`
+    insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, turn, turn_at, occurrences, schedule_ids)
+    select 0, 'slow', 'infinity', 'infinity', t.id, 'waits', carillon.clock() + (n - 100) * interval '1 ms', array[carillon.clock()], '{1}'
+    from carillon.targets t cross join lateral generate_series(1, ${count}::int) n where t.name = 'handler/elsewhere'`;
+}
+
+describe("a plan that is kept", () => {
+  test.each(["claim_company", "claim_parcel"])(
+    "from before an import has %s look at its jobs' schedules alone",
+    async (which) => {
+      const head = await claimedBeforeOthers(world, 12);
+      await world.sql`analyze`;
+      if (which === "claim_parcel")
+        await world.sql`update carillon.parcels set turn = null, ready_at = '2000-01-01' where turn = 'waits'`;
+      const [last] = await world.sql<{ id: string }[]>`select max(id) as id from carillon.parcels`;
+      const claim = () =>
+        which === "claim_company"
+          ? own`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease})`
+          : own`select from carillon.claim_parcel(${last?.id ?? "0"}, ${lease}, null)`;
+      await planned(claim);
+      await world.sql`
+      insert into carillon.schedules (key, shard, queue, target_kind, target_id, created_at, created_by, updated_at, updated_by)
+      select 'more-' || i, f.shard, f.queue, f.target_kind, f.target_id, f.created_at, f.created_by, f.updated_at, f.updated_by
+      from (select * from carillon.schedules order by id limit 1) f, generate_series(1, 10000) i`;
+      const { index } = await touched(own, claim);
+      expect(index["schedules_pkey"]).toBeLessThanOrEqual(90);
+      expect(index["schedules_pkey"]).toBeGreaterThan(0);
+    },
+  );
+
+  test("from when few parcels were there has a company look at those that wait with it", async () => {
+    const head = await claimedBeforeOthers(world, 12);
+    const claim = () => own`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease})`;
+    await planned(claim);
+    await world.sql`
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
+      select 0, 'fast', carillon.clock() + interval '1 hour', carillon.clock() + interval '1 hour', array[carillon.clock()], '{1}'
+      from generate_series(1, 10000) n`;
+    const { index, scanned } = await touched(own, claim);
+    expect(index["parcels_offer"] ?? 0).toBe(0);
+    expect(scanned["parcels"] ?? 0).toBe(0);
+  });
+});
+
+test.each(["never", "before", "after"])(
+  "a settle looks at its own target, though many wait elsewhere and tables were %s analyzed",
+  async (analyzed) => {
+    const head = await claimedBeforeOthers(world, 5);
+    const all = [head, ...(await claimCompany(world.sql, { ...head, company: 3 }, lease))];
+    if (analyzed === "before") await own`vacuum analyze`;
+    await parcelsThatWaitElsewhere(10_000);
+    if (analyzed === "after") await own`analyze`;
+    const { index, scanned } = await touched(
+      own,
+      () =>
+        own`select from carillon.settle_parcels(${all.map(({ id }) => id)}::bigint[], ${all.map(({ fence }) => fence)}::int[], '{}')`,
+    );
+    expect(index["parcels_turns"] ?? 0).toBeLessThanOrEqual(5);
+    expect(scanned["parcels"] ?? 0).toBe(0);
+  },
+);
