@@ -156,7 +156,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon",
     {
-      settings: `${asDeployed}; handlers, 10 environments a process. The tick begins when all are due, though it would have been through minutes before`,
+      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half, as by default. The tick begins when all are due, though it would have been through minutes before`,
       promise: ledger,
       words: { beforeAdding: "tick", due: "tick" },
     },

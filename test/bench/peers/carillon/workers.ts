@@ -50,8 +50,7 @@ export function startWorkers(env: Environment, { queueClass, carrier, assemble }
     {
       name: queueClass,
       assemble,
-      env:
-        queueClass === "slow" ? { ...env, TARGET_WINDOW: String(targetWindow(2 * concurrency.slow)) } : env,
+      env: queueClass === "slow" ? { ...env, TARGET_WINDOW: String(targetWindow(concurrency.slow)) } : env,
       timeoutMs: seconds[queueClass] * 1_000,
       concurrency: concurrency[queueClass],
     },
