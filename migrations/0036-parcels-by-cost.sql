@@ -128,7 +128,7 @@ begin
   ), free as materialized (
     select p.id, cardinality(p.occurrences) as jobs, coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)) as place
     from near o join carillon.parcels p on p.id = o.id
-    where o.shard = p_head.shard and o.id <> p_head.id and p.queue = 'slow' and p.lane is null and p.held_schedule is null
+    where o.shard = p_head.shard and o.id <> p_head.id and p.queue = 'slow' and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0
       and p.owed is not true and p.alone is not true and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
       and (p.turn = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= p_now))
     for update of p skip locked
@@ -179,7 +179,8 @@ begin
   if p_target.concurrency is not null or p_target.rate_count is not null then return; end if;
   for v_turn in select d.id from carillon.due_turns(p_target.id, p_now, p_max) d loop
     select p.* into v_head from carillon.parcels p
-    where p.id = v_turn.id and p.queue = 'slow' and p.turn = 'waits' and p.lane is null and p.held_schedule is null and p.owed is not true
+    where p.id = v_turn.id and p.queue = 'slow' and coalesce(p.turn, 'granted') = 'waits' and coalesce(p.lane, '') = ''
+      and coalesce(p.held_schedule, 0) = 0 and p.owed is not true
       and p.alone is not true and cardinality(p.occurrences) * 2 <= v_size
     for update skip locked;
     continue when not found or not pg_try_advisory_xact_lock_shared(2, v_head.shard);

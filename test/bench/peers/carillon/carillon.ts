@@ -35,7 +35,7 @@ const envOf = (url: string) => ({ ...process.env, DATABASE_URL: url });
  * So many jobs, one lot after the other, tell the packing what one costs before anything is measured, as it knows of a target that is in use: a
  * parcel of an unknown target has ten, and what the first ones take is mostly that their workers begin.
  */
-const learnt = [200, 2_000, 5_000];
+const learnt = [200, 2_000, 10_000, 10_000];
 const learningPollMs = 20;
 
 /** Carillon as it is deployed: its API, its tick and its workers, each assembled as Lambda would. */
