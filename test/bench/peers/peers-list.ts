@@ -146,7 +146,7 @@ function carillon(
 
 const ledger = "durable, at least once; one job for each occurrence for good; every job stays in the ledger";
 const asDeployed =
-  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; the target has run 200 jobs before, so that the packing knows their cost; `TARGET_WINDOW` as for 40 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
+  "the Lambda functions as they are deployed, through the SQS emulator, which is one more process here and no one's CPU in production; the target has run some thousands of jobs before, so that the packing knows their cost; schedules are stored where the tick has not been yet, as those are that are put hours before they are due; `TARGET_WINDOW` as for 10 slow workers; added by `POST /v1/schedules:batch` of 1,000, two at a time (`put` with `at …`, or `job`)";
 
 const withoutSqs =
   "parcels come to the functions from a look into the database instead of SQS, which in production is on other machines";
@@ -156,7 +156,7 @@ export const own: readonly Peer[] = [
   carillon(
     "carillon",
     {
-      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half, as by default. The tick begins when all are due, though it would have been through minutes before`,
+      settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half. The tick begins when all are due, though it would have been through minutes before`,
       promise: ledger,
       words: { beforeAdding: "tick", due: "tick" },
     },
