@@ -12,7 +12,8 @@ import { setPasswordLogins } from "../../lib/db/password-logins.ts";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { runNode } from "../support/run-node.ts";
 import { type SecretsManager, type SecretVersions, serveSecrets } from "../support/secrets-manager.ts";
-import { certificates, serveTlsBefore } from "../support/tls-front.ts";
+import { certificates, connections, serveTlsBefore } from "../support/tls-front.ts";
+import { until } from "../support/until.ts";
 
 // A server of its own: roles and their passwords belong to the whole of one, and this one asks for passwords.
 let dataDir: string;
@@ -112,9 +113,10 @@ function rotate({ secrets }: World, role: FunctionRole, password: string): void 
   };
 }
 
-/** Whoever is connected must connect again, as each function does after a pause. */
-async function endSessions(): Promise<void> {
+/** Whoever is connected must connect again, as each function does after a pause: in which it hears that its connection is gone. */
+async function endSessions({ told }: World): Promise<void> {
   await admin`select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'carillon%'`;
+  await until("all have heard of it", async () => connections(Number(told["DATABASE_PORT"])) === 0);
 }
 
 test("each function logs in with its own secret, which it reads once, over TLS by the certificate that it was told", async () => {
@@ -123,11 +125,11 @@ test("each function logs in with its own secret, which it reads once, over TLS b
   const tick = tickOf(at);
   at.manager.reads.length = 0;
   expect(await tick()).toBe(true);
-  await endSessions();
+  await endSessions(at);
   expect(await tick()).toBe(true);
   expect(new Set(at.manager.reads)).toEqual(new Set([arnOf("carillon_tick")]));
   const readsOfFirstTick = at.manager.reads.length;
-  await endSessions();
+  await endSessions(at);
   await tick();
   expect(at.manager.reads).toHaveLength(readsOfFirstTick);
 });
@@ -145,12 +147,12 @@ test("a change of the password is noticed by nobody: before the server knows of 
   expect(await warm()).toBe(true);
 
   rotate(at, "carillon_tick", "the-new-password");
-  await endSessions();
+  await endSessions(at);
   expect(await warm()).toBe(true);
   expect(await tickOf(at)()).toBe(true);
 
   await migrate(at);
-  await endSessions();
+  await endSessions(at);
   expect(await warm()).toBe(true);
   expect(await tickOf(at)()).toBe(true);
 });

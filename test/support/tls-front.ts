@@ -5,12 +5,20 @@ import { onTestFinished } from "vitest";
 
 export const certificates: URL = new URL("../fixtures/tls/", import.meta.url);
 
+const connectedTo = new Map<number, ReadonlySet<Socket>>();
+
+/** How many are connected to a server of this test. Who has heard that the other end is gone is not. */
+export function connections(port: number): number {
+  return connectedTo.get(port)?.size ?? 0;
+}
+
 /** A server on the loopback interface that lasts as long as its test; answers with its port. */
 export async function serve(talk: (socket: Socket) => void): Promise<number> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
     socket.on("error", () => {});
+    socket.on("close", () => open.delete(socket));
     talk(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
@@ -20,6 +28,7 @@ export async function serve(talk: (socket: Socket) => void): Promise<number> {
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("The server has no port.");
+  connectedTo.set(address.port, open);
   return address.port;
 }
 
