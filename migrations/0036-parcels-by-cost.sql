@@ -33,6 +33,9 @@ create function carillon.parcel_jobs(p_queue carillon.queue_class, p_concurrency
     from (select least(carillon.side_by_side(), p_concurrency) as places) p
   $$;
 
+-- So many parcels at most are worked along with one.
+create function carillon.company_max() returns int language sql immutable parallel safe as $$ select 9 $$;
+
 -- Who has a place at a target whose jobs are quick may work some of those along that wait there: so many parcels, 0 for none. There are as many as
 -- each of the places would have to work one after the other, and together they take no longer than half a second. A limit counts by the parcel.
 create function carillon.company_of(p_parcel carillon.parcels) returns int
@@ -57,8 +60,9 @@ begin
     return 0;
   end if;
   select count(*) into v_waiting from (
-    select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits' limit 9 * coalesce(v_target.share, 1)) w;
-  return least(9, v_waiting / coalesce(v_target.share, 1));
+    select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits'
+    limit carillon.company_max() * coalesce(v_target.share, 1)) w;
+  return least(carillon.company_max(), v_waiting / coalesce(v_target.share, 1));
 end $$;
 
 -- So many places its jobs have had of a worker, while so many of them were under way: a company has all of them together.
@@ -209,7 +213,7 @@ begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.parcels p where p.target_id = p_target and p.slots is not null;
   v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 1 and v_target.concurrency is null and v_target.rate_count is null
-    then 9 * v_parcels else 0 end;
+    then carillon.company_max() * v_parcels else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
   v_slots := v_target.concurrency - v_slots;
   v_job_ms := v_target.rate_ms::float8 / v_target.rate_count;
@@ -288,8 +292,9 @@ create or replace function carillon.leave_target(p_parcel carillon.parcels, p_no
   as $$
 #variable_conflict use_column
 begin
-  if not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
-    and (p_parcel.slots is null or carillon.nobody_waits(p_parcel.target_id))
+  if (case when p_parcel.slots is null
+    then not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
+    else carillon.nobody_waits(p_parcel.target_id) end)
   then
     return;
   end if;
@@ -302,6 +307,8 @@ create function carillon.nobody_waits(p_target int) returns boolean
   set search_path = pg_catalog, pg_temp
   as $$
 begin
+  -- Without a lock at first: whoever waits already is seen.
+  if exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits') then return false; end if;
   perform pg_advisory_xact_lock_shared(6, p_target);
   if not exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits') then return true; end if;
   raise sqlstate 'CR009';
@@ -519,7 +526,7 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
+  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_max(), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
   carillon.places_of(carillon.parcels, int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;

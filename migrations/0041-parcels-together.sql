@@ -202,9 +202,7 @@ begin
   from unnest(v_gone) c where c.queue = 'slow' and c.target_id is not null group by c.target_id;
   return query select c.id, null::int from unnest(v_gone) c;
   for v_left in select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1 loop
-    if exists (select from carillon.parcels p where p.target_id = v_left and p.turn = 'waits') or not carillon.nobody_waits(v_left) then
-      return query select null::bigint, v_left;
-    end if;
+    if not carillon.nobody_waits(v_left) then return query select null::bigint, v_left; end if;
   end loop;
 end $$;
 

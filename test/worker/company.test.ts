@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Sql } from "../../lib/db/connect.ts";
 import { claimCompany } from "../../lib/parcel/claim-together.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
@@ -7,41 +6,22 @@ import { done, failed } from "../../lib/target/delivery.ts";
 import { sideBySide } from "../../lib/target/side-by-side.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { claimedBeforeOthers, due, lease, parcels, settleAlone } from "../parcel/limit-world.ts";
-import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
+import { type WatchedWorker, watchedWorker } from "../support/watched-worker.ts";
 
 /** Parcels of a target whose jobs are quick are worked several at a time by whoever has a place there. */
 
 let world: Carillon;
-let worker: Sql;
-/** What the worker asked of its parcels, in its order. */
-let asked: string[];
-/** Whether the server is to get a statement that asks this. */
-let arrives: (name: string) => boolean;
-
-const watching: WrapLine = (line) => ({
-  ...line,
-  run: (statement) => {
-    const name = /carillon\.((?:claim|settle|leave)_(?:parcels?|company|places))\(/.exec(
-      textOf(statement),
-    )?.[1];
-    if (name !== undefined) asked.push(name);
-    if (name === undefined || arrives(name)) line.run(statement);
-    else statement.reject(new Error(`${name} is out of order`));
-  },
-});
+let worker: WatchedWorker;
 
 beforeEach(async () => {
   world = await carillon();
-  worker = connectThrough(world.databaseUrl, watching, { max: 4 });
-  world.more.worker = { sql: worker };
-  asked = [];
-  arrives = () => true;
+  worker = watchedWorker(world, 4);
 });
 
 afterEach(async () => {
-  await worker.end();
+  await worker.sql.end();
   await world.stop();
 });
 
@@ -60,7 +40,7 @@ test("whoever has a place takes nine along, and settles all of them by one state
   expect(world.delivered).toHaveLength(120);
   expect(new Set(world.delivered.map(({ key }) => key)).size).toBe(120);
   expect(underWay).toBe(10);
-  const several = asked.filter((name) => name !== "claim_parcel");
+  const several = worker.asked.filter((name) => name !== "claim_parcel");
   expect(several).toEqual([
     "claim_company",
     "settle_parcels",
@@ -93,7 +73,7 @@ test("the place is kept until the last of them is through", async () => {
   gateOfLast.resolve();
   expect(await working).toEqual([]);
   expect(seen).toEqual([1]);
-  expect(asked.filter((name) => name.startsWith("settle"))).toEqual(["settle_parcels"]);
+  expect(worker.asked.filter((name) => name.startsWith("settle"))).toEqual(["settle_parcels"]);
 });
 
 test("one whose job fails is settled by itself, and so its failure is told", async () => {
@@ -101,7 +81,7 @@ test("one whose job fails is settled by itself, and so its failure is told", asy
   world.window = 1;
   world.outcome = ({ key }) => (key === "a-025" ? failed("not today") : done);
   expect(await world.work()).toEqual([]);
-  expect(asked.filter((name) => name.startsWith("settle")).toSorted()).toEqual([
+  expect(worker.asked.filter((name) => name.startsWith("settle")).toSorted()).toEqual([
     "settle_parcel",
     "settle_parcels",
   ]);
@@ -112,7 +92,7 @@ test("one whose job fails is settled by itself, and so its failure is told", asy
 test("where no others can be claimed the parcel is worked as it is, and so are they", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   world.window = 1;
-  arrives = (name) => name !== "claim_company";
+  worker.arrives = (name) => name !== "claim_company";
   expect(await world.work()).toEqual([]);
   expect(world.log.lines.map(({ event }) => event)).toContain("worker.company-left");
   expect(await parcels(world)).toEqual([]);
@@ -141,7 +121,7 @@ test("nobody is taken along where there is hardly time for one", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 11));
   world.window = 1;
   await world.work(30_000);
-  expect(asked).not.toContain("claim_company");
+  expect(worker.asked).not.toContain("claim_company");
   expect(await parcels(world)).toEqual([]);
 });
 
@@ -152,7 +132,7 @@ test("whose turn comes by a look that took all the time is not forgotten", async
   world.queue.put("slow", parcelMessage(fresh));
   const lefts = [4_000, 4_000, 2_900];
   const deps = {
-    sql: worker,
+    sql: worker.sql,
     queue: world.queue,
     clock: world.clock,
     log: world.log,
@@ -163,19 +143,19 @@ test("whose turn comes by a look that took all the time is not forgotten", async
     world.queue.take("slow"),
     () => lefts.shift() ?? 2_900,
   );
-  expect(asked).toEqual(["claim_parcel"]);
+  expect(worker.asked).toEqual(["claim_parcel"]);
   expect(world.queue.take("slow").map(({ body }) => body)).toContain(parcelMessage(fresh));
 });
 
 test("where it cannot be asked whose turn has come, all are settled, and the next tick asks", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 13));
   world.window = 1;
-  arrives = (name) => name !== "leave_places";
+  worker.arrives = (name) => name !== "leave_places";
   expect(await world.work()).toEqual([]);
   expect(world.log.lines.map(({ event }) => event)).toContain("worker.turns-left");
   expect((await parcels(world)).map(({ turn }) => turn)).toEqual(["waits", "waits"]);
   expect(world.delivered).toHaveLength(100);
-  arrives = () => true;
+  worker.arrives = () => true;
   await world.tick();
   expect(await world.work()).toEqual([]);
   expect(await parcels(world)).toEqual([]);

@@ -1,44 +1,27 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Sql, Tx } from "../../lib/db/connect.ts";
+import type { Tx } from "../../lib/db/connect.ts";
 import { gate } from "../../lib/db/locks.ts";
 import { type ClaimedJob, claimParcel } from "../../lib/parcel/claim.ts";
 import { claimTogether } from "../../lib/parcel/claim-together.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
-import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { due } from "../support/parcels.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
+import { type WatchedWorker, watchedWorker } from "../support/watched-worker.ts";
 
 let world: Carillon;
-let worker: Sql | undefined;
-/** What the worker asked of its parcels, in its order. */
-let asked: string[];
-/** Whether the server is to get a statement that asks this. */
-let arrives: (name: string) => boolean;
-
-const watching: WrapLine = (line) => ({
-  ...line,
-  run: (statement) => {
-    const name = /carillon\.((?:claim|settle)_parcels?)\(/.exec(textOf(statement))?.[1];
-    if (name !== undefined) asked.push(name);
-    if (name === undefined || arrives(name)) line.run(statement);
-    else statement.reject(new Error(`${name} is out of order`));
-  },
-});
+let worker: WatchedWorker;
 
 beforeEach(async () => {
   world = await carillon();
-  worker = connectThrough(world.databaseUrl, watching, { max: 2 });
-  world.more.worker = { sql: worker };
-  asked = [];
-  arrives = () => true;
+  worker = watchedWorker(world, 2);
 });
 
 afterEach(async () => {
-  await worker?.end();
+  await worker.sql.end();
   await world.stop();
 });
 
@@ -65,7 +48,7 @@ test("parcels that come in one batch are claimed by one statement and settled by
   await parcels(4);
   await world.clock.setNow(at(minute + second));
   expect(await world.work()).toEqual([]);
-  expect(asked).toEqual(["claim_parcels", "settle_parcels"]);
+  expect(worker.asked).toEqual(["claim_parcels", "settle_parcels"]);
   expect(deliveredKeys()).toEqual(["job-0", "job-1", "job-2", "job-3"]);
   const settled = { state: "succeeded", attempt: 1, parcelId: null, startedAt: at(minute + second) };
   expect(await world.jobs()).toMatchObject([settled, settled, settled, settled]);
@@ -78,7 +61,7 @@ test("parcels that come in one batch are claimed by one statement and settled by
 test("a parcel that comes alone is claimed and settled as it is", async () => {
   await parcels(1);
   await world.work();
-  expect(asked).toEqual(["claim_parcel", "settle_parcel"]);
+  expect(worker.asked).toEqual(["claim_parcel", "settle_parcel"]);
 });
 
 test("a parcel that came twice in the batch is worked once", async () => {
@@ -96,7 +79,7 @@ test("one whose job may not start leaves the others together, and is looked at b
   await world.sql`
     update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'job-1'`;
   expect(await world.work()).toEqual([]);
-  expect(asked).toEqual(["claim_parcels", "claim_parcel", "settle_parcels"]);
+  expect(worker.asked).toEqual(["claim_parcels", "claim_parcel", "settle_parcels"]);
   expect(deliveredKeys()).toEqual(["job-0", "job-2"]);
   expect(await world.jobs("job-1")).toMatchObject([{ state: "waiting", attempt: 0, startedAt: null }]);
   expect(await left()).toEqual([{ shard: 2, leaseUntil: null }]);
@@ -109,8 +92,8 @@ test("one that waits in a lane or goes to a handler is claimed by itself", async
   await world.tick();
   expect(await world.work()).toEqual([]);
   expect(deliveredKeys()).toEqual(["job-0", "job-1", "laned", "slow"]);
-  expect(asked.filter((name) => name === "claim_parcels")).toHaveLength(1);
-  expect(asked.filter((name) => name === "claim_parcel")).toHaveLength(2);
+  expect(worker.asked.filter((name) => name === "claim_parcels")).toHaveLength(1);
+  expect(worker.asked.filter((name) => name === "claim_parcel")).toHaveLength(2);
   expect(await left()).toEqual([]);
 });
 
@@ -119,14 +102,14 @@ test("those that come a little early are waited for one by one, and nothing star
   await world.clock.setNow(at(minute - second));
   expect(await world.work()).toEqual([]);
   expect(world.delivered).toMatchObject([{ at: due.toISOString() }, { at: due.toISOString() }]);
-  expect(asked.filter((name) => name.endsWith("parcels"))).toEqual(["claim_parcels"]);
+  expect(worker.asked.filter((name) => name.endsWith("parcels"))).toEqual(["claim_parcels"]);
 });
 
 test("one whose job fails is settled by itself", async () => {
   await parcels(3);
   world.outcome = ({ key }) => (key === "job-2" ? failed("not today") : done);
   await world.work();
-  expect(asked.toSorted()).toEqual(["claim_parcels", "settle_parcel", "settle_parcels"]);
+  expect(worker.asked.toSorted()).toEqual(["claim_parcels", "settle_parcel", "settle_parcels"]);
   expect((await world.jobs()).map(({ state }) => state)).toEqual(["succeeded", "succeeded", "waiting"]);
 });
 
@@ -137,9 +120,9 @@ test("a later attempt is kept as each is, and the bus is told of each", async ()
   await world.work();
   world.outcome = () => done;
   await world.clock.advance(5 * minute);
-  asked = [];
+  worker.asked.length = 0;
   await world.work();
-  expect(asked).toEqual(["claim_parcels", "settle_parcels"]);
+  expect(worker.asked).toEqual(["claim_parcels", "settle_parcels"]);
   expect(
     await world.sql`select attempt, outcome from carillon.attempts order by attempt, schedule_id`,
   ).toEqual([1, 1, 2, 2].map((attempt) => ({ attempt, outcome: attempt === 1 ? "failed" : "succeeded" })));
@@ -162,20 +145,26 @@ test("whoever has lost its lease meanwhile writes nothing, and the others are se
 
 test("who cannot be claimed or settled together is so one by one", async () => {
   await parcels(2);
-  arrives = (name) => !name.endsWith("parcels");
+  worker.arrives = (name) => !name.endsWith("parcels");
   expect(await world.work()).toEqual([]);
   expect(deliveredKeys()).toEqual(["job-0", "job-1"]);
-  expect(asked).toEqual(["claim_parcels", "claim_parcel", "claim_parcel", "settle_parcel", "settle_parcel"]);
+  expect(worker.asked).toEqual([
+    "claim_parcels",
+    "claim_parcel",
+    "claim_parcel",
+    "settle_parcel",
+    "settle_parcel",
+  ]);
   expect(events()).toEqual(["worker.claim-apart"]);
 
-  asked = [];
-  arrives = (name) => name !== "settle_parcels";
+  worker.asked.length = 0;
+  worker.arrives = (name) => name !== "settle_parcels";
   await world.put("job-8", { when: `at ${at(2 * minute).toISOString()}` });
   await world.put("job-9", { when: `at ${at(2 * minute).toISOString()}` });
   await fireApart();
   await world.clock.setNow(at(2 * minute));
   expect(await world.work()).toEqual([]);
-  expect(asked).toEqual(["claim_parcels", "settle_parcels", "settle_parcel", "settle_parcel"]);
+  expect(worker.asked).toEqual(["claim_parcels", "settle_parcels", "settle_parcel", "settle_parcel"]);
   expect((await world.jobs()).every(({ state }) => state === "succeeded")).toBe(true);
 });
 

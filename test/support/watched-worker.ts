@@ -1,0 +1,34 @@
+import type { Sql } from "../../lib/db/connect.ts";
+import { connectThrough, textOf } from "../race/lines.ts";
+import type { Carillon } from "./carillon.ts";
+
+export interface WatchedWorker {
+  sql: Sql;
+  /** What it asked of its parcels, in its order. */
+  asked: string[];
+  /** Whether the server is to get a statement that asks this; a test replaces it. */
+  arrives: (name: string) => boolean;
+}
+
+/** Has the workers of a test's Carillon ask over a connection that is listened to. */
+export function watchedWorker(world: Carillon, connections: number): WatchedWorker {
+  const asked: string[] = [];
+  const sql = connectThrough(
+    world.databaseUrl,
+    (line) => ({
+      ...line,
+      run: (statement) => {
+        const name = /carillon\.((?:claim|settle|leave)_(?:parcels?|company|places))\(/.exec(
+          textOf(statement),
+        )?.[1];
+        if (name !== undefined) asked.push(name);
+        if (name === undefined || worker.arrives(name)) line.run(statement);
+        else statement.reject(new Error(`${name} is out of order`));
+      },
+    }),
+    { max: connections },
+  );
+  const worker: WatchedWorker = { sql, asked, arrives: () => true };
+  world.more.worker = { sql };
+  return worker;
+}
