@@ -58,6 +58,9 @@ export function serveTlsBefore(certificate: "localhost" | "elsewhere", postgresU
   return serveTls(certificate, (clear) => {
     const behind = connectTcp(Number(port), hostname);
     behind.on("error", () => clear.destroy());
+    // What an end still says when the other is gone must be read, or that it is gone too is never heard.
+    behind.on("close", () => clear.resume());
+    clear.on("close", () => behind.resume());
     clear.pipe(behind).pipe(clear);
   });
 }
