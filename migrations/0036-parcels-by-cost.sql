@@ -292,13 +292,21 @@ create or replace function carillon.leave_target(p_parcel carillon.parcels, p_no
   as $$
 #variable_conflict use_column
 begin
-  if (case when p_parcel.slots is null
-    then not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
-    else carillon.nobody_waits(p_parcel.target_id) end)
+  if (case when p_parcel.slots is null then not carillon.somebody_waits(p_parcel.target_id) else carillon.nobody_waits(p_parcel.target_id) end)
   then
     return;
   end if;
   return query select * from carillon.next_turns(p_parcel.target_id);
+end $$;
+
+-- Whoever waits at a target, and is seen to: one is looked for, however few parcels are believed to be there.
+create function carillon.somebody_waits(p_target int) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+begin
+  return exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits');
 end $$;
 
 -- That nobody waits at a target, and that nobody can begin to before this transaction is over. False, with nothing locked, where it is not sure.
@@ -308,12 +316,28 @@ create function carillon.nobody_waits(p_target int) returns boolean
   as $$
 begin
   -- Without a lock at first: whoever waits already is seen.
-  if exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits') then return false; end if;
+  if carillon.somebody_waits(p_target) then return false; end if;
   perform pg_advisory_xact_lock_shared(6, p_target);
-  if not exists (select from carillon.parcels p where p.target_id = p_target and p.turn = 'waits') then return true; end if;
+  if not carillon.somebody_waits(p_target) then return true; end if;
   raise sqlstate 'CR009';
 exception
   when sqlstate 'CR009' then return false;
+end $$;
+
+-- The targets at which somebody waits, found by a walk from one to the next.
+create function carillon.waiting_targets() returns setof int
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+declare
+  v_target int := 0;
+begin
+  loop
+    select p.target_id into v_target from carillon.parcels p where p.turn = 'waits' and p.target_id > v_target order by p.target_id limit 1;
+    exit when v_target is null;
+    return next v_target;
+  end loop;
 end $$;
 
 -- As in 0020; a slow parcel that is much larger than the cost of its jobs allows by now is split, and takes places for a few.
@@ -526,8 +550,9 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.find_room(carillon.targets, timestamptz), carillon.nobody_waits(int), carillon.company_max(), carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
+  carillon.find_room(carillon.targets, timestamptz), carillon.somebody_waits(int), carillon.nobody_waits(int), carillon.waiting_targets(), carillon.company_max(),
+  carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
   carillon.places_of(carillon.parcels, int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;
-grant execute on function carillon.roll_up_work(int) to carillon_tick;
+grant execute on function carillon.roll_up_work(int), carillon.waiting_targets() to carillon_tick;

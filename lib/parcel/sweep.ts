@@ -92,16 +92,9 @@ async function sweepLanes(sql: Sql): Promise<Swept> {
   };
 }
 
-/** One target after the other: nobody has several of them locked. The targets are found by a walk from one to the next. */
+/** One target after the other: nobody has several of them locked. */
 async function sweepTurns(sql: Sql): Promise<OutgoingParcel[]> {
-  const targets = await sql<{ target: number }[]>`
-    with recursive waiting as (
-      (select target_id from carillon.parcels where turn = 'waits' order by target_id limit 1)
-      union all
-      select (select p.target_id from carillon.parcels p where p.turn = 'waits' and p.target_id > w.target_id order by p.target_id limit 1)
-      from waiting w where w.target_id is not null
-    )
-    select target_id as target from waiting where target_id is not null`;
+  const targets = await sql<{ target: number }[]>`select target from carillon.waiting_targets() target`;
   const outgoing: OutgoingParcel[] = [];
   for (const { target } of targets) {
     outgoing.push(

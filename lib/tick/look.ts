@@ -15,6 +15,7 @@ export interface Before {
   setting: boolean;
   canaries: boolean;
   inbox: boolean;
+  queueSizes: boolean;
 }
 
 /** What there is to do after it. */
@@ -50,7 +51,8 @@ export async function lookBefore(sql: Sql, { notify, canary }: TickSettings): Pr
       exists (select from carillon.lifecycle where events <> ${[...notify]}::text[]) as setting,
       ${canary !== null} or exists (
         select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null) as canaries,
-      exists (select from carillon.inbox) as inbox`;
+      exists (select from carillon.inbox) as inbox,
+      exists (select from carillon.sized_queues()) as "queueSizes"`;
   return answered(found);
 }
 

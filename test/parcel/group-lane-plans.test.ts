@@ -5,6 +5,7 @@ import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const many = 10_000;
@@ -12,12 +13,9 @@ const hot = 1;
 const hotGrouped = many + 1;
 const others = 2 * many;
 
-describe.each([
-  ["whose tables nobody has analyzed", false],
-  ["whose tables are analyzed", true],
-])(
+describe.each(statistics)(
   "with ten thousand jobs in one group's lane, as many in a grouped handler's and other groups, %s",
-  (_, analyzed) => {
+  (_, told) => {
     let world: Carillon;
     let sql: Sql;
 
@@ -25,7 +23,7 @@ describe.each([
       world = await carillon();
       sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
       await fill(sql);
-      if (analyzed) await sql`analyze`;
+      await tell(sql, told);
       await world.clock.setNow(at(minute));
     });
 

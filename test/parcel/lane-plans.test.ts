@@ -5,64 +5,65 @@ import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const queued = 10_000;
 
-describe.each([
-  ["whose tables nobody has analyzed", false],
-  ["whose tables are analyzed", true],
-])("with ten thousand jobs in one lane and ten thousand other lanes, %s", (_, analyzed) => {
-  let world: Carillon;
-  let sql: Sql;
+describe.each(statistics)(
+  "with ten thousand jobs in one lane and ten thousand other lanes, %s",
+  (_, told) => {
+    let world: Carillon;
+    let sql: Sql;
 
-  beforeAll(async () => {
-    world = await carillon();
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await fill(sql);
-    if (analyzed) await sql`analyze`;
-    await world.clock.setNow(at(minute));
-  });
-
-  afterAll(async () => {
-    await sql.end();
-    await world.stop();
-  });
-
-  function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
-    const large = Object.entries(scanned).filter(([table, read]) => table !== "test_clock" && read > 500);
-    expect(large).toEqual([]);
-    expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
-  }
-
-  async function parcelOf(schedule: number): Promise<string> {
-    const [parcel] = await world.sql<{ id: string }[]>`
-      select id from carillon.parcels where schedule_ids[1] = ${schedule} and lane is null`;
-    if (parcel === undefined) throw new Error("No parcel travels.");
-    return parcel.id;
-  }
-
-  test.each([
-    ["in the long lane", 1],
-    ["alone in its lane", 5_000],
-  ])("a claim and a settle of a job %s look at a few entries", async (_name, schedule) => {
-    const id = await parcelOf(schedule);
-    let claim: Claimed | undefined;
-    const claiming = await touched(sql, async () => {
-      claim = await claimParcel(sql, id, minute);
+    beforeAll(async () => {
+      world = await carillon();
+      sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+      await fill(sql);
+      await tell(sql, told);
+      await world.clock.setNow(at(minute));
     });
-    expectProbesOnly(claiming, 100);
-    const own = claim;
-    if (own?.outcome !== "claimed") throw new Error(`The parcel is ${own?.outcome}.`);
-    const settling = await touched(sql, () => settleParcel(sql, own, [{ kind: "succeeded" }]));
-    expectProbesOnly(settling, 100);
-  });
 
-  test("a sweep looks once at each lane in which somebody waits", async () => {
-    await world.clock.advance(30 * minute);
-    expectProbesOnly(await touched(sql, () => sweep(sql, world.log)), 1_500);
-  });
-});
+    afterAll(async () => {
+      await sql.end();
+      await world.stop();
+    });
+
+    function expectProbesOnly({ scanned, index }: Touched, entriesMax: number): void {
+      const large = Object.entries(scanned).filter(([table, read]) => table !== "test_clock" && read > 500);
+      expect(large).toEqual([]);
+      expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
+    }
+
+    async function parcelOf(schedule: number): Promise<string> {
+      const [parcel] = await world.sql<{ id: string }[]>`
+      select id from carillon.parcels where schedule_ids[1] = ${schedule} and lane is null`;
+      if (parcel === undefined) throw new Error("No parcel travels.");
+      return parcel.id;
+    }
+
+    test.each([
+      ["in the long lane", 1],
+      ["alone in its lane", 5_000],
+    ])("a claim and a settle of a job %s look at a few entries", async (_name, schedule) => {
+      const id = await parcelOf(schedule);
+      let claim: Claimed | undefined;
+      const claiming = await touched(sql, async () => {
+        claim = await claimParcel(sql, id, minute);
+      });
+      expectProbesOnly(claiming, 100);
+      const own = claim;
+      if (own?.outcome !== "claimed") throw new Error(`The parcel is ${own?.outcome}.`);
+      const settling = await touched(sql, () => settleParcel(sql, own, [{ kind: "succeeded" }]));
+      expectProbesOnly(settling, 100);
+    });
+
+    test("a sweep looks once at each lane in which somebody waits", async () => {
+      await world.clock.advance(30 * minute);
+      expectProbesOnly(await touched(sql, () => sweep(sql, world.log)), 1_500);
+    });
+  },
+);
 
 /** Schedule 1 has a lane full of jobs that wait; each of the others has one job that has not been claimed. */
 async function fill(sql: Sql): Promise<void> {

@@ -9,80 +9,84 @@ import { retryJob } from "../../lib/plan/retry-jobs.ts";
 import { retryMany } from "../../lib/plan/retry-many.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 40_000;
 const large = /^(jobs|attempts|dead_jobs)_\d+$|^(schedules|schedule_versions|parcels|audit|targets)$/;
 const caller = { name: "ann" };
 
-describe.each([
-  ["whose tables nobody has analyzed", false],
-  ["whose tables are analyzed", true],
-])("with 40,000 schedules, as many dead jobs over four days and as many that wait, %s", (_, analyzed) => {
-  let world: Carillon;
-  let sql: Sql;
+describe.each(statistics)(
+  "with 40,000 schedules, as many dead jobs over four days and as many that wait, %s",
+  (_, told) => {
+    let world: Carillon;
+    let sql: Sql;
 
-  beforeAll(async () => {
-    world = await carillon();
-    sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await fill(sql);
-    if (analyzed) await sql`analyze`;
-    await sql`set jit = off`;
-  }, 120_000);
+    beforeAll(async () => {
+      world = await carillon();
+      sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+      await fill(sql);
+      await tell(sql, told);
+      await sql`set jit = off`;
+    }, 120_000);
 
-  afterAll(async () => {
-    await sql.end();
-    await world.stop();
-  });
-
-  const deps = () => ({ sql, queue: world.queue });
-  const deadId = (n: number) =>
-    jobId({
-      scheduleId: String(n),
-      occurrence: new Date(at(0).getTime() - (n % 4) * 86_400_000),
-      kind: "cadence",
-      n: 0,
+    afterAll(async () => {
+      await sql.end();
+      await world.stop();
     });
-  const waitingId = (n: number) =>
-    jobId({ scheduleId: String(n), occurrence: at(1_000), kind: "cadence", n: 0 });
 
-  /** Nothing large is scanned and no index is walked from end to end. */
-  async function expectProbes(act: () => Promise<unknown>, entriesMax: number): Promise<void> {
-    const { scanned, index }: Touched = await touched(sql, act);
-    expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
-    expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
-  }
+    const deps = () => ({ sql, queue: world.queue });
+    const deadId = (n: number) =>
+      jobId({
+        scheduleId: String(n),
+        occurrence: new Date(at(0).getTime() - (n % 4) * 86_400_000),
+        kind: "cadence",
+        n: 0,
+      });
+    const waitingId = (n: number) =>
+      jobId({ scheduleId: String(n), occurrence: at(1_000), kind: "cadence", n: 0 });
 
-  test("one job is cancelled, tried again and explained by probes", async () => {
-    await expectProbes(() => cancelJob(deps(), { id: waitingId(7), caller }), 20);
-    await expectProbes(() => retryJob(deps(), { id: waitingId(7), caller }), 20);
-    await expectProbes(() => retryJob(deps(), { id: deadId(9), caller }), 20);
-    await expectProbes(() => explain(sql, { key: "k7", at: at(1_000) }), 100);
-  });
+    /** Nothing large is scanned and no index is walked from end to end. */
+    async function expectProbes(act: () => Promise<unknown>, entriesMax: number): Promise<void> {
+      const { scanned, index }: Touched = await touched(sql, act);
+      expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
+      expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
+    }
 
-  test("a page of the dead is read from its end of the index, and of a key, group or prefix from its own", async () => {
-    const page = (filter: object) => () => listDead(sql, { filter, order: "newest", limit: 50 });
-    await expectProbes(page({}), 4_100);
-    await expectProbes(page({ key: "k9" }), 20);
-    await expectProbes(page({ group: "g17" }), 300);
-    await expectProbes(page({ prefix: "k1234" }), 200);
-    const { next } = await listDead(sql, { filter: {}, order: "newest", limit: 50 });
-    await expectProbes(() => listDead(sql, { filter: {}, order: "newest", after: next, limit: 50 }), 4_100);
-    await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
-  });
+    test("one job is cancelled, tried again and explained by probes", async () => {
+      await expectProbes(() => cancelJob(deps(), { id: waitingId(7), caller }), 20);
+      await expectProbes(() => retryJob(deps(), { id: waitingId(7), caller }), 20);
+      await expectProbes(() => retryJob(deps(), { id: deadId(9), caller }), 20);
+      await expectProbes(() => explain(sql, { key: "k7", at: at(1_000) }), 100);
+    });
 
-  test("hundreds are tried again by probes, a batch at a time", async () => {
-    await expectProbes(() => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }), 15_000);
-  });
+    test("a page of the dead is read from its end of the index, and of a key, group or prefix from its own", async () => {
+      const page = (filter: object) => () => listDead(sql, { filter, order: "newest", limit: 50 });
+      await expectProbes(page({}), 4_100);
+      await expectProbes(page({ key: "k9" }), 20);
+      await expectProbes(page({ group: "g17" }), 300);
+      await expectProbes(page({ prefix: "k1234" }), 200);
+      const { next } = await listDead(sql, { filter: {}, order: "newest", limit: 50 });
+      await expectProbes(() => listDead(sql, { filter: {}, order: "newest", after: next, limit: 50 }), 4_100);
+      await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
+    });
 
-  test("what is open of a group is found by one walk through the parcels", async () => {
-    await expectProbes(() => cancelMany(deps(), { filter: { group: "g21" }, limit: 1_000, caller }), 3_500);
-    const [left] = await sql`
+    test("hundreds are tried again by probes, a batch at a time", async () => {
+      await expectProbes(
+        () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
+        15_000,
+      );
+    });
+
+    test("what is open of a group is found by one walk through the parcels", async () => {
+      await expectProbes(() => cancelMany(deps(), { filter: { group: "g21" }, limit: 1_000, caller }), 3_500);
+      const [left] = await sql`
       select count(*)::int as jobs from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
       where s.group_key = 'g21' and j.state = 'waiting' and j.occurrence = ${at(1_000)}`;
-    expect(left).toEqual({ jobs: 0 });
-  });
-});
+      expect(left).toEqual({ jobs: 0 });
+    });
+  },
+);
 
 async function fill(sql: Sql): Promise<void> {
   const start = at(0);

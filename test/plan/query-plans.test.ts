@@ -20,16 +20,14 @@ import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
 
 const schedules = 100_000;
 const large =
   /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
-describe.each([
-  ["whose tables nobody has analyzed", false],
-  ["whose tables are analyzed", true],
-])("with 100,000 schedules and jobs over several days, %s", (_, analyzed) => {
+describe.each(statistics)("with 100,000 schedules and jobs over several days, %s", (_, told) => {
   let world: Carillon;
   let sql: Sql;
 
@@ -37,7 +35,7 @@ describe.each([
     world = await carillon();
     sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
     await fill(sql);
-    if (analyzed) await sql`analyze`;
+    await tell(sql, told);
     await sql`set jit = off`;
   });
 
