@@ -158,7 +158,7 @@ export const own: readonly Peer[] = [
     {
       settings: `${asDeployed}; handlers, 10 environments a process, of which one handler has half. The tick begins when all are due, though it would have been through minutes before`,
       promise: ledger,
-      words: { beforeAdding: "tick", due: "tick" },
+      words: { begin: "tick", due: "tick" },
     },
     { queue: "slow" },
   ),
@@ -168,7 +168,7 @@ export const own: readonly Peer[] = [
       settings:
         "the same with the worker for `queue` and `event` targets, 8 environments a process, and nothing in the place of the target's own call",
       promise: ledger,
-      words: { beforeAdding: "tick", due: "tick" },
+      words: { begin: "tick", due: "tick" },
     },
     { queue: "fast" },
   ),
@@ -178,7 +178,7 @@ export const own: readonly Peer[] = [
       settings:
         "as `carillon`, and the tick has been through before all are due, as it has when it is deployed",
       promise: ledger,
-      words: { stored: "tick" },
+      words: { begin: "tick", stored: "tick" },
       works: ["due"],
     },
     { queue: "slow" },
@@ -188,7 +188,7 @@ export const own: readonly Peer[] = [
     {
       settings: `as \`carillon-ahead\`; ${withoutSqs}`,
       promise: ledger,
-      words: { stored: "tick" },
+      words: { begin: "tick", stored: "tick" },
       works: ["due"],
     },
     { queue: "slow", carrier: "direct" },
@@ -198,7 +198,7 @@ export const own: readonly Peer[] = [
     {
       settings: `as \`carillon-fast\`, and the tick has been through before all are due; ${withoutSqs}`,
       promise: ledger,
-      words: { stored: "tick" },
+      words: { begin: "tick", stored: "tick" },
       works: ["due"],
     },
     { queue: "fast", carrier: "direct" },

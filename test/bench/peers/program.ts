@@ -39,6 +39,8 @@ export interface Program {
   install(url: string): Promise<void>;
   store(url: string, count: number, at: number): Promise<number>;
   work(url: string, count: number, progress: (ran: number) => void): Promise<void>;
+  /** What has run until now was to warm up. */
+  forget(): Promise<void>;
   isLeft(url: string): Promise<boolean>;
   /** A word of its own. */
   tell(word: string, url: string): Promise<void>;
@@ -71,6 +73,7 @@ export function startProgram({ file, args, cwd, env }: Command): Program {
       asks.onProgress(progress);
       await expectWord("ready", `work ${url} ${count}`);
     },
+    forget: async () => void (await expectWord("did", "forget")),
     isLeft: async (url) => {
       const answer = await expectWord("left", `left ${url}`);
       return "left" in answer && answer.left;

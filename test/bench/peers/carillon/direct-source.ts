@@ -33,7 +33,7 @@ const pauseMs = 5;
 export function startDirectSource({ env, ...parts }: DirectSourceParts): Source {
   const sql = connect(env, { max: 1, applicationName: "carillon-bench" });
   const stopping = new AbortController();
-  const parcels = readyParcels(sql, parts);
+  const parcels = readyParcels(sql, parts, stopping.signal);
   const invocations = Array.from({ length: parts.consumer.concurrency }, () =>
     invoke(parcels, parts, stopping.signal),
   );
@@ -52,10 +52,11 @@ interface ReadyParcels {
   letGo(ids: readonly string[]): void;
 }
 
-/** A hundred at a look, which is shared by those who ask while it is under way. */
+/** A hundred at a look, which is shared by those who ask while it is under way, as is the pause after one that has found nothing. */
 function readyParcels(
   sql: Sql,
   { queueClass, batchSize }: Pick<DirectSourceParts, "queueClass" | "batchSize">,
+  stopping: AbortSignal,
 ): ReadyParcels {
   const brought = new Set<string>();
   const found: string[] = [];
@@ -70,6 +71,7 @@ function readyParcels(
       brought.add(id);
       found.push(id);
     }
+    if (rows.length === 0) await systemClock.sleep(pauseMs, stopping);
     look = undefined;
   }
 
@@ -94,10 +96,7 @@ async function invoke(
 ): Promise<void> {
   while (!stopping.aborted) {
     const ready = await parcels.take();
-    if (ready.length === 0) {
-      await systemClock.sleep(pauseMs, stopping);
-      continue;
-    }
+    if (ready.length === 0) continue;
     const messages = ready.map((id) => ({ MessageId: randomUUID(), Body: parcelMessage(id) }));
     const { batchItemFailures } = await consumer.invoke(sqsEvent(messages, localQueueArn(queueName)));
     if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);

@@ -13,10 +13,8 @@ import {
 import { connect } from "../../../../lib/db/connect.ts";
 import { localFunction } from "../../../../lib/local/lambda/local-function.ts";
 import { type QueueSourceParts, startQueueSource } from "../../../../lib/local/lambda/queue-source.ts";
-import { sqsEvent } from "../../../../lib/local/lambda/sqs-event.ts";
-import { localQueueArn } from "../../../../lib/local/local-account.ts";
 import { silentLog } from "../../../../lib/log/log.ts";
-import { parcelMessage, type QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
+import type { QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../../../lib/parcel/parcel-queue-from.ts";
 import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
 import { done } from "../../../../lib/target/delivery.ts";
@@ -63,19 +61,8 @@ export function startWorkers(env: Environment, { queueClass, carrier, assemble }
     carrier === "direct"
       ? startDirectSource({ env, queueClass, queueName, batchSize, consumer })
       : startSqsSource({ env, queue: { name: queueName, url }, batchSizeMax: batchSize, consumer, ...parts });
-  // Idle workers of others have asked their database already; so has each environment here, of parcels that nobody has made.
-  const nobodys = ["9000000000000000001", "9000000000000000002"].slice(0, batchSize).map((id) => ({
-    MessageId: id,
-    Body: parcelMessage(id),
-  }));
-  const warm = Promise.all(
-    Array.from({ length: consumer.concurrency }, () =>
-      consumer.invoke(sqsEvent(nobodys, localQueueArn(queueName))),
-    ),
-  );
   return {
     stop: async () => {
-      await warm;
       await source.stop();
       await consumer.close(30_000);
       await source.end();

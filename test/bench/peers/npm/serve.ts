@@ -31,6 +31,12 @@ class Ran {
     this.#seen = new Uint8Array(Math.ceil(count / 8));
   }
 
+  /** What has run was to warm up. */
+  forget(): void {
+    this.#seen.fill(0);
+    this.#runs = 0;
+  }
+
   note(job: number): void {
     if (!Number.isInteger(job) || job < 0 || job >> 3 >= this.#seen.length)
       throw new Error(`Nobody has stored a job ${job}.`);
@@ -79,6 +85,10 @@ export async function serve(contender: Contender): Promise<void> {
       }, progressMs);
       current = { working, ran, progress };
       return { ready: true };
+    },
+    forget: async () => {
+      current?.ran.forget();
+      return { did: "forget" };
     },
     left: async (url) => ({ left: await contender.isLeft(url) }),
     stop: async () => {

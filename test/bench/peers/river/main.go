@@ -98,6 +98,9 @@ func (p *peer) answer(ctx context.Context, words []string) (any, error) {
 	case len(words) == 2 && words[0] == "left":
 		left, err := p.isLeft(ctx, words[1])
 		return map[string]any{"left": left}, err
+	case len(words) == 1 && words[0] == "forget":
+		p.working.ran.forget()
+		return map[string]any{"did": "forget"}, nil
 	case len(words) == 1 && words[0] == "stop":
 		return p.stop(ctx)
 	}

@@ -31,6 +31,14 @@ func (r *ran) note(n int) error {
 	return nil
 }
 
+// forget is for what has run to warm up.
+func (r *ran) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.seen)
+	r.runs = 0
+}
+
 func (r *ran) told() map[string]any {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,6 @@
 package carillon.peers;
 
+import java.util.Arrays;
 import java.util.Base64;
 
 /** Which jobs ran, how often, and when the first and the last did. */
@@ -19,6 +20,12 @@ final class Ran {
     lastAt = System.currentTimeMillis();
     if (runs == 0) firstAt = lastAt;
     runs++;
+  }
+
+  /** What has run was to warm up. */
+  synchronized void forget() {
+    Arrays.fill(seen, (byte) 0);
+    runs = 0;
   }
 
   synchronized int runs() {

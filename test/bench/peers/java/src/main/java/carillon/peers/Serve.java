@@ -66,6 +66,9 @@ final class Serve {
         progress = Executors.newSingleThreadScheduledExecutor();
         progress.scheduleAtFixedRate(() -> tellProgress(begun), PROGRESS_MS, PROGRESS_MS, TimeUnit.MILLISECONDS);
         return "{\"ready\":true}";
+      case "forget":
+        ran.forget();
+        return "{\"did\":\"forget\"}";
       case "left":
         return "{\"left\":%b}".formatted(isLeft(database));
       case "stop":
