@@ -28,10 +28,10 @@ import { tellEvents } from "./tell-events.ts";
 export async function prepare(run: Run): Promise<boolean> {
   const there = await lookBefore(run.sql, run.settings).catch((error: unknown) => {
     run.note(error);
-    return { near: true, setting: true, canaries: true, inbox: true, queueSizes: true };
+    return { near: true, setting: true, canaries: true, inbox: true, countedEmpty: true };
   });
   // Before anything is planned by them.
-  if (there.queueSizes) await run.sql`select carillon.forget_queue_sizes()`.catch(run.note);
+  if (there.countedEmpty) await run.sql`select carillon.forget_queue_sizes()`.catch(run.note);
   // The line between near and far may only rise to days that are attached.
   const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
   if (attached && there.near) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);

@@ -15,7 +15,7 @@ export interface Before {
   setting: boolean;
   canaries: boolean;
   inbox: boolean;
-  queueSizes: boolean;
+  countedEmpty: boolean;
 }
 
 /** What there is to do after it. */
@@ -52,7 +52,7 @@ export async function lookBefore(sql: Sql, { notify, canary }: TickSettings): Pr
       ${canary !== null} or exists (
         select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null) as canaries,
       exists (select from carillon.inbox) as inbox,
-      exists (select from carillon.sized_queues()) as "queueSizes"`;
+      exists (select from carillon.queues_counted_empty()) as "countedEmpty"`;
   return answered(found);
 }
 
