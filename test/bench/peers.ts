@@ -25,7 +25,7 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const wanted = namedPeers(options["peers"] ?? "");
   say(machine());
   await using during = new AsyncDisposableStack();
-  const stack = during.use(await benchStack(options["data-dir"], 2, { autovacuum: "off" }));
+  const stack = during.use(await benchStack(options["data-dir"], 2));
   say(`peers are installed in ${directory}, and stay there for the next time`);
   const skipped: { name: string; why: string }[] = [];
   const contestants: Contestant[] = [];

@@ -19,7 +19,7 @@ export interface Run {
   cpu: CpuShares | null;
 }
 
-export type Moment = "begin" | "stored" | "due";
+export type Moment = "begin" | "warm" | "stored" | "due";
 
 export interface Field {
   /** A database (or the like) of this run alone, as it was installed. */
@@ -27,7 +27,7 @@ export interface Field {
   count: number;
   producer: Program;
   workers: readonly Program[];
-  /** Words of its own that the producer is told: before anything is stored, when all is stored, and when it is due. */
+  /** Words of its own that the producer is told: before anything is stored, when its workers are warm, when all is stored, and when it is due. */
   words: Readonly<Partial<Record<Moment, string>>>;
   /** How long storing may take; due sets are due only then. */
   storeMaxMs: number;
@@ -103,6 +103,7 @@ async function warmWorkers(field: Field): Promise<Progress> {
   await untilNothingIsLeft(field);
   await Promise.all(workers.map((worker) => worker.forget()));
   progress.forget();
+  await tell(field, "warm");
   return progress;
 }
 
