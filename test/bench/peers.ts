@@ -14,6 +14,7 @@ export const options = {
   jobs: "50000",
   runs: "3",
   peers: peers.map(({ name }) => name).join(","),
+  own: own.map(({ name }) => name).join(","),
   "peers-dir": path.join(tmpdir(), "carillon-bench-peers"),
 };
 
@@ -22,18 +23,19 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   const jobs = number(options, "jobs");
   const runs = number(options, "runs");
   const directory = path.resolve(options["peers-dir"] ?? "");
-  const wanted = namedPeers(options["peers"] ?? "");
+  const wanted = named(peers, options["peers"] ?? "");
+  const ours = named(own, options["own"] ?? "");
   say(machine());
   await using during = new AsyncDisposableStack();
   const stack = during.use(await benchStack(options["data-dir"], 2));
   say(`peers are installed in ${directory}, and stay there for the next time`);
   const skipped: { name: string; why: string }[] = [];
   const contestants: Contestant[] = [];
-  for (const peer of [...wanted, ...own]) {
+  for (const peer of [...wanted, ...ours]) {
     const why = await peer.available();
     const entered = why ?? (await enter(peer, { directory, stack, during }, { jobs, say }));
     if (typeof entered === "string") {
-      if (own.includes(peer)) throw new Error(`${peer.name} cannot take part: ${entered}`);
+      if (ours.includes(peer)) throw new Error(`${peer.name} cannot take part: ${entered}`);
       say(`${peer.name} is left out: ${entered}`);
       skipped.push({ name: peer.name, why: entered });
     } else contestants.push(entered);
@@ -49,14 +51,14 @@ export async function bench(options: Options, say: Say): Promise<Figures> {
   };
 }
 
-function namedPeers(names: string): Peer[] {
+function named(among: readonly Peer[], names: string): Peer[] {
   return names
     .split(",")
     .filter((name) => name !== "")
     .map((name) => {
-      const peer = peers.find((each) => each.name === name);
+      const peer = among.find((each) => each.name === name);
       if (peer === undefined)
-        throw new Error(`There is no peer ${name}; there are ${peers.map((each) => each.name).join(", ")}.`);
+        throw new Error(`There is no peer ${name}; there are ${among.map((each) => each.name).join(", ")}.`);
       return peer;
     });
 }

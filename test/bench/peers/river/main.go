@@ -99,6 +99,9 @@ func (p *peer) answer(ctx context.Context, words []string) (any, error) {
 		left, err := p.isLeft(ctx, words[1])
 		return map[string]any{"left": left}, err
 	case len(words) == 1 && words[0] == "forget":
+		if p.working == nil {
+			return nil, fmt.Errorf("nothing is being worked on")
+		}
 		p.working.ran.forget()
 		return map[string]any{"did": "forget"}, nil
 	case len(words) == 1 && words[0] == "stop":
