@@ -3,27 +3,25 @@
 -- planner then believes in one row, however many come, and that to read an index from end to end costs no more than to look one entry up. Told nothing,
 -- it goes by the pages that there are.
 
-alter table carillon.backlog set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
-alter table carillon.inbox set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
-alter table carillon.lane_entries set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
-alter table carillon.outbox set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
-alter table carillon.parcels set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
-alter table carillon.target_work set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
+create function carillon.queues() returns regclass[]
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$ select array['carillon.backlog', 'carillon.inbox', 'carillon.lane_entries', 'carillon.outbox', 'carillon.parcels', 'carillon.target_work']::regclass[] $$;
 
--- What the few rows said that somebody found there is as wrong: nobody who analyzes them, by hand or after a hundred days of them, keeps it.
+-- Nor does anybody who analyzes them, by hand or after a hundred days of changes, keep what the few rows said that were there.
 do $$
 declare
-  v_column record;
+  v_queue regclass;
+  v_column name;
 begin
-  for v_column in
-    select c.relname as table_name, a.attname as column_name
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = 'carillon'::regnamespace and c.relname in ('backlog', 'inbox', 'lane_entries', 'outbox', 'parcels', 'target_work')
-  loop
-    execute format('alter table carillon.%I alter column %I set statistics 0', v_column.table_name, v_column.column_name);
-    if current_setting('server_version_num')::int >= 180000 then
-      perform pg_clear_attribute_stats('carillon', v_column.table_name::text, v_column.column_name::text, false);
-    end if;
+  foreach v_queue in array carillon.queues() loop
+    execute format('alter table %s set (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647)', v_queue);
+    for v_column in select a.attname from pg_attribute a where a.attrelid = v_queue and a.attnum > 0 and not a.attisdropped loop
+      execute format('alter table %s alter column %I set statistics 0', v_queue, v_column);
+      if current_setting('server_version_num')::int >= 180000 then
+        perform pg_clear_attribute_stats('carillon', c.relname::text, v_column::text, false) from pg_class c where c.oid = v_queue;
+      end if;
+    end loop;
   end loop;
 end $$;
 
@@ -33,10 +31,7 @@ create function carillon.queues_counted_empty() returns table (queue oid, name n
   language sql stable
   set search_path = pg_catalog, pg_temp
   as $$
-    with queues as materialized (
-      select q::regclass::oid as queue
-      from unnest(array['carillon.backlog', 'carillon.inbox', 'carillon.lane_entries', 'carillon.outbox', 'carillon.parcels', 'carillon.target_work']) q
-    )
+    with queues as materialized (select q::oid as queue from unnest(carillon.queues()) q)
     select r.queue, c.relname
     from (
       select q.queue, q.queue as relation from queues q
@@ -55,14 +50,14 @@ create function carillon.forget_queue_sizes() returns void
   set lock_timeout = '200ms'
   as $$
 declare
-  v_queue oid;
-  v_name name;
+  v_names text[];
+  v_name text;
 begin
   if current_setting('server_version_num')::int < 180000 then return; end if;
-  for v_queue in select distinct e.queue from carillon.queues_counted_empty() e loop
+  for v_names in select array_agg(e.name::text order by e.name) from carillon.queues_counted_empty() e group by e.queue order by 1 loop
     begin
-      for v_name in select e.name from carillon.queues_counted_empty() e where e.queue = v_queue order by 1 loop
-        perform pg_restore_relation_stats('schemaname', 'carillon', 'relname', v_name::text, 'relpages', 0, 'reltuples', (-1)::real, 'relallvisible', 0);
+      foreach v_name in array v_names loop
+        perform pg_restore_relation_stats('schemaname', 'carillon', 'relname', v_name, 'relpages', 0, 'reltuples', (-1)::real, 'relallvisible', 0);
       end loop;
     exception
       when lock_not_available or internal_error or undefined_table or insufficient_privilege then null;
@@ -70,5 +65,5 @@ begin
   end loop;
 end $$;
 
-revoke execute on function carillon.queues_counted_empty(), carillon.forget_queue_sizes() from public;
-grant execute on function carillon.queues_counted_empty(), carillon.forget_queue_sizes() to carillon_tick;
+revoke execute on function carillon.queues(), carillon.queues_counted_empty(), carillon.forget_queue_sizes() from public;
+grant execute on function carillon.queues(), carillon.queues_counted_empty(), carillon.forget_queue_sizes() to carillon_tick;

@@ -40,10 +40,7 @@ const pollMs = 5;
 /** Workers have settled, and whoever looks ahead has looked, when the instant comes. */
 const readyMs = 2_000;
 const doneMaxMs = 600_000;
-/**
- * Of as many jobs as are measured, so many are worked before. Workers in use have connections, plans of their statements, and code that is compiled; those of
- * a process that has done nothing for minutes, while others competed, took half as much CPU again for the first half second.
- */
+/** Of as many jobs as are measured, so many are worked before: workers in use have connections, plans of their statements, and code that is compiled. */
 const warmShare = 1 / 3;
 
 /** Everything is stored and all workers are up, warm and idle when the instant comes; from then on it counts. */
