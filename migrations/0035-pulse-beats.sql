@@ -320,8 +320,8 @@ create or replace function carillon.claim_parcel(p_parcel bigint, p_lease_ms int
 declare
   v_shard smallint;
   v_ready_at timestamptz;
+  v_leased_until timestamptz;
   v_slow_target int;
-  v_from_shard int;
   v_now timestamptz;
   v_lease_until timestamptz;
   v_parcel carillon.parcels;
@@ -340,8 +340,8 @@ declare
 begin
   -- The answer where there is no job: the other columns stay null.
   outcome := 'gone';
-  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end
-  into v_shard, v_ready_at, v_slow_target
+  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end, p.lease_until
+  into v_shard, v_ready_at, v_slow_target, v_leased_until
   from carillon.parcels p where p.id = p_parcel;
   if not found then
     return next;
@@ -349,20 +349,18 @@ begin
   end if;
   -- Most messages come a little before their time: to say so needs no gate, behind which an edit may be at work.
   v_now := carillon.clock();
+  -- Nor does it need one to say that somebody has it.
+  if v_leased_until >= v_now then
+    outcome := 'leased';
+    return next;
+    return;
+  end if;
   if v_ready_at > v_now and v_ready_at < 'infinity' then
     outcome := 'early';
     more := jsonb_build_object('waitMs', ceil(least(extract(epoch from v_ready_at - v_now), 86400) * 1000));
     if v_slow_target is not null then
-      -- Whoever waits has its hands free: it is told of one that stands ready there. By a shard that chance begins with, so that two are told of two.
-      v_from_shard := floor(random() * 64);
-      more := more || jsonb_build_object('insteadId', (
-        select o.id::text
-        from generate_series(v_from_shard, v_from_shard + 63) g (shard) cross join lateral (
-          select p.id from carillon.parcels p
-          where p.target_id = v_slow_target and p.shard = (g.shard % 64)::smallint and p.queue = 'slow' and p.lease_until is null and p.turn is null
-            and p.ready_at <= v_now
-          order by p.ready_at limit 1) o
-        limit 1));
+      -- Whoever waits has its hands free: it is told of one that stands ready there.
+      more := more || jsonb_build_object('insteadId', (select r::text from carillon.ready_parcels(v_slow_target, v_now, 1) r));
     end if;
     return next;
     return;

@@ -36,8 +36,35 @@ create function carillon.parcel_jobs(p_queue carillon.queue_class, p_concurrency
 -- So many parcels at most are worked along with one.
 create function carillon.company_max() returns int language sql immutable parallel safe as $$ select 9 $$;
 
--- Who has a place at a target whose jobs are quick may work some of those along that wait there: so many parcels, 0 for none. There are as many as
--- each of the places would have to work one after the other, and together they take no longer than half a second. A limit counts by the parcel.
+-- Some of those that could start at a slow target, whose messages have not come yet or are not needed any more. By a shard that chance begins with, so that
+-- two who look find others.
+create function carillon.ready_parcels(p_target int, p_now timestamptz, p_max int) returns setof bigint
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+declare
+  v_from int := floor(random() * 64);
+begin
+  -- Nearly always there is none at all.
+  if not exists (
+    select from carillon.parcels p where p.target_id = p_target and p.queue = 'slow' and p.lease_until is null and p.turn is null)
+  then
+    return;
+  end if;
+  return query
+    select o.id
+    from generate_series(v_from, v_from + 63) g (shard) cross join lateral (
+      select p.id from carillon.parcels p
+      where p.target_id = p_target and p.shard = (g.shard % 64)::smallint and p.queue = 'slow' and p.lease_until is null and p.turn is null
+        and p.ready_at <= p_now
+      order by p.ready_at limit p_max) o
+    limit p_max;
+end $$;
+
+-- Who has a place at a target whose jobs are quick may work some of those along that wait there or could start: so many parcels, 0 for none. There are as
+-- many as each of the places would have to work one after the other, and together they take no longer than half a second. A limit counts by the parcel.
 create function carillon.company_of(p_parcel carillon.parcels) returns int
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
@@ -46,22 +73,22 @@ create function carillon.company_of(p_parcel carillon.parcels) returns int
   as $$
 declare
   v_target carillon.targets;
+  v_most int;
   v_waiting int;
 begin
-  if p_parcel.queue <> 'slow' or p_parcel.slots is null or p_parcel.lane is not null or p_parcel.alone is true
-    or not exists (select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits')
-  then
-    return 0;
-  end if;
+  if p_parcel.queue <> 'slow' or p_parcel.slots is null or p_parcel.lane is not null or p_parcel.alone is true then return 0; end if;
   select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
   if v_target.concurrency is not null or v_target.rate_count is not null
     or coalesce(carillon.jobs_a_turn(v_target.cost_ms), 0) <= cardinality(p_parcel.occurrences)
   then
     return 0;
   end if;
+  v_most := carillon.company_max() * coalesce(v_target.share, 1);
   select count(*) into v_waiting from (
-    select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits'
-    limit carillon.company_max() * coalesce(v_target.share, 1)) w;
+    select from carillon.parcels p where p.target_id = p_parcel.target_id and p.turn = 'waits' limit v_most) w;
+  if v_waiting < v_most then
+    v_waiting := v_waiting + (select count(*) from carillon.ready_parcels(p_parcel.target_id, p_parcel.claimed_at, v_most - v_waiting));
+  end if;
   return least(carillon.company_max(), v_waiting / coalesce(v_target.share, 1));
 end $$;
 
@@ -551,7 +578,7 @@ end $$;
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
   carillon.find_room(carillon.targets, timestamptz), carillon.somebody_waits(int), carillon.nobody_waits(int), carillon.waiting_targets(), carillon.company_max(),
-  carillon.company_of(carillon.parcels), carillon.jobs_a_turn(real),
+  carillon.company_of(carillon.parcels), carillon.ready_parcels(int, timestamptz, int), carillon.jobs_a_turn(real),
   carillon.places_of(carillon.parcels, int)
   from public;
 grant execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real) to carillon_tick, carillon_api, carillon_handler;

@@ -80,8 +80,8 @@ begin
     from unnest(v_ids, v_fences) c (id, fence) where c.id <> all (v_short);
 end $$;
 
--- Claims some of those that wait at the target of a parcel which is claimed, for the same worker: as many as it may take along, in their order, of which every
--- job may start as it is. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
+-- Claims some of those that wait at the target of a parcel which is claimed, or could start there, for the same worker: as many as it may take along, in
+-- their order, of which every job may start as it is. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
 -- carillon.claim_parcels. Nobody is waited for, neither an edit nor who decides at the target about those that wait: what is locked is passed over.
 create function carillon.claim_company(p_parcel bigint, p_fence int, p_most int, p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
@@ -115,6 +115,9 @@ begin
   if v_room is null or v_room <= 0 then return; end if;
   -- More than are taken: others look for theirs at the same time.
   v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most) d);
+  if cardinality(v_next) < 4 * p_most then
+    v_next := v_next || array(select r from carillon.ready_parcels(v_target.id, v_now, 4 * p_most - cardinality(v_next)) r);
+  end if;
   v_gates := array(
     select g.shard from (select distinct p.shard from carillon.parcels p where p.id = any(v_next) order by 1) g
     where pg_try_advisory_xact_lock_shared(2, g.shard));
@@ -122,7 +125,8 @@ begin
   with free as materialized (
     select p.id, p.fence + 1 as fence, cardinality(p.occurrences) as size, p.turn_at, p.occurrences, p.schedule_ids
     from carillon.parcels p
-    where p.id = any(v_next) and p.shard = any(v_gates) and coalesce(p.turn, 'granted') = 'waits' and p.queue = 'slow'
+    where p.id = any(v_next) and p.shard = any(v_gates) and p.queue = 'slow'
+      and (coalesce(p.turn, 'granted') = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= v_now))
       and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0 and p.owed is not true and p.alone is not true
     order by p.turn_at, p.id limit p_most for update skip locked
   ), fitting as materialized (

@@ -75,6 +75,67 @@ test("they come in their order and wait no more, and nobody's place is taken by 
   ]);
 });
 
+/** Those that wait at the target are as they were before their messages came. */
+async function withoutMessages(): Promise<void> {
+  await world.sql`
+    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
+}
+
+test("those come along whose messages have not come yet, and are then not waited for", async () => {
+  const head = await claimedBeforeOthers(world, 12);
+  await withoutMessages();
+  const company = await companyOf(head);
+  expect(sizes(company)).toEqual(Array(9).fill(10));
+  for (const { id } of company)
+    expect(await workerOf(world, 1).claim(id)).toMatchObject({ outcome: "leased", freed: [] });
+  await settleTogether([head, ...company]);
+  for (const { id } of company)
+    expect(await workerOf(world, 1).claim(id)).toMatchObject({ outcome: "gone", freed: [] });
+  expect(await parcels(world)).toHaveLength(2);
+});
+
+test("a claim says how many there are of both", async () => {
+  const first = await claimedBeforeOthers(world, 6);
+  await world.sql`
+    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due} where id in (
+      select id from carillon.parcels where turn = 'waits' order by id limit 2)`;
+  const outgoing = await settleAlone(world, first);
+  expect((await workerOf(world, 1).claimed(outgoing[0] ?? "")).company).toBe(4);
+});
+
+test("those that wait come before those whose messages have not come", async () => {
+  const head = await claimedBeforeOthers(world, 12);
+  const waits = (await parcels(world)).filter(({ turn }) => turn === "waits").map(({ id }) => id);
+  const before = waits.slice(-4);
+  await world.sql`
+    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due} where turn = 'waits' and id <> all (${before}::bigint[])`;
+  const company = (await companyOf({ ...head, company: 5 })).map(({ id }) => id);
+  expect(company).toHaveLength(5);
+  expect(company).toEqual(expect.arrayContaining(before));
+});
+
+test.each([
+  { name: "is not ready", change: { ready_at: at(minute + 1) } },
+  { name: "is somebody's", change: { lease_until: at(2 * minute), claimed_at: due } },
+  { name: "is held", change: { held_schedule: 1 } },
+  { name: "is to go alone", change: { alone: true } },
+])("none comes along that $name", async ({ change }) => {
+  const head = await claimedBeforeOthers(world, 4);
+  await withoutMessages();
+  await world.sql`update carillon.parcels set ${world.sql(change)} where id <> ${head.id}`;
+  expect(await companyOf(head)).toEqual([]);
+});
+
+test("that somebody has a parcel is said while an edit is at work in its shard", async () => {
+  const head = await claimedBeforeOthers(world, 1);
+  const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+  await own.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${gate}::int, shard) from carillon.parcels where id = ${head.id}`;
+    expect(await workerOf(world, 1).claim(head.id)).toMatchObject({ outcome: "leased" });
+  });
+  await own.end();
+});
+
 test("one of which a job may not start goes on waiting, and the others come", async () => {
   const head = await claimedBeforeOthers(world, 4);
   await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'a-015'`;

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { planLock } from "../../lib/db/locks.ts";
 import type { WrapLine } from "./lines.ts";
 import {
+  claimLeased,
   limitInsteadOfTies,
   oneSnapshot,
   replaceIn,
@@ -164,7 +165,7 @@ const scenes: Scene[] = [
     safeguard: "the lease",
     without: ["two live leases"],
     play: async (mutated) => {
-      if (mutated) await replaceIn(world.side, "claim_parcel", "and p.lease_until is null", "");
+      if (mutated) await claimLeased(world.side);
       await world.put("in 10s");
       await world.batch();
       await world.clock.advance(10 * second);

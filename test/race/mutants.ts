@@ -145,3 +145,9 @@ export async function replaceIn(
     throw new Error(`carillon.${name} no longer says "${piece}".`);
   await sql.unsafe(row.definition.replaceAll(piece, instead));
 }
+
+/** Has workers claim a parcel that somebody else has. */
+export async function claimLeased(sql: Sql): Promise<void> {
+  await replaceIn(sql, "claim_parcel", "v_leased_until >= v_now", "false");
+  await replaceIn(sql, "claim_parcel", "and p.lease_until is null", "");
+}

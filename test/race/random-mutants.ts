@@ -1,6 +1,7 @@
 import type { Sql } from "../../lib/db/connect.ts";
 import { gate, planLock } from "../../lib/db/locks.ts";
 import {
+  claimLeased,
   oneSnapshot,
   replaceIn,
   watermarkApart,
@@ -28,8 +29,9 @@ export const mutants: Readonly<Record<string, (side: Sql) => Mutate | Promise<Mu
   },
   "one-snapshot": (side) => ({ worker: oneSnapshot(side) }),
   "no-lease": async (side) => {
-    await replaceIn(side, "claim_parcel", "and p.lease_until is null", "");
+    await claimLeased(side);
     await replaceIn(side, "claim_parcels", "and p.lease_until is null", "");
+    await replaceIn(side, "claim_company", "and p.lease_until is null", "");
     return {};
   },
   "no-fence": async (side) => {

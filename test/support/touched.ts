@@ -13,15 +13,23 @@ interface Counted {
   read: string;
 }
 
-/**
- * What Postgres itself counted while `act` ran over this one connection: no plan is guessed from another one's explanation. Much that is
- * written before is written over this connection too: another one tells what it did up to ten seconds later, and `act` would be charged.
- */
+/** What Postgres itself counted while `act` ran over this one connection: no plan is guessed from another one's explanation. */
 export async function touched(sql: Sql, act: () => Promise<unknown>): Promise<Touched> {
+  await tellWhatOthersDid(sql);
   const [tablesBefore, indexesBefore] = await count(sql);
   await act();
   const [tables, indexes] = await count(sql);
   return { scanned: grown(tablesBefore, tables), index: grown(indexesBefore, indexes) };
+}
+
+/**
+ * A connection tells what it did up to ten seconds later, and `act` would be charged with it. Those that do nothing are ended, for they tell it then; whoever
+ * has them makes others.
+ */
+async function tellWhatOthersDid(sql: Sql): Promise<void> {
+  await sql`
+    select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and state = 'idle' and backend_type = 'client backend'`;
 }
 
 async function count(sql: Sql): Promise<[Map<string, Counted>, Map<string, Counted>]> {
