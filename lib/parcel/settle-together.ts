@@ -14,6 +14,8 @@ interface SettleDeps {
   queue: ParcelQueue;
   log: Log;
   notify: Notify;
+  /** Keeps of those whose turn has come whom the worker goes on with itself, and gives back the others. */
+  keep?: ((turns: readonly OutgoingParcel[]) => readonly OutgoingParcel[]) | undefined;
 }
 
 interface Waiting {
@@ -72,11 +74,11 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
 }
 
 /** What is settled stays so: whom nobody tells of a turn here, the next tick does. */
-async function leavePlaces({ sql, queue, log }: SettleDeps, target: number): Promise<void> {
+async function leavePlaces({ sql, queue, log, keep }: SettleDeps, target: number): Promise<void> {
   try {
     const turns = await sql<OutgoingParcel[]>`
       select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs" from carillon.leave_places(${target})`;
-    await handOver(sql, queue, turns);
+    await handOver(sql, queue, keep?.(turns) ?? turns);
   } catch (error) {
     log.warn("worker.turns-left", { target, error: errorText(error) });
   }

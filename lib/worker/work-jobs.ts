@@ -15,6 +15,7 @@ import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
+import type { NextTurn } from "./next-turn.ts";
 import { settlement } from "./retry.ts";
 import { settleSurely } from "./settle-surely.ts";
 import { signsOfLife } from "./signs-of-life.ts";
@@ -39,6 +40,8 @@ export interface WorkerDeps {
   measure?: MeasuredWork | undefined;
   /** Settles it with others that were claimed with it; without, each is settled alone. */
   settleTogether?: SettleTogether | undefined;
+  /** Keeps one of those whose turn has come, to work it next; without, all are handed over. */
+  next?: NextTurn | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
   window: number | null;
 }
@@ -77,7 +80,7 @@ const gatherMs = 1_000;
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const all = [claimed, ...(await claimedCompany(deps, claimed))];
   const places = new Places(sideBySideMax);
-  const together = { ...deps, settleTogether: settleTogether(deps, 1) };
+  const together = { ...deps, settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1) };
   const everyone = Promise.withResolvers<void>();
   let left = all.length;
   const through = () => {
@@ -187,7 +190,7 @@ async function settle(
   }
   logFailures(deps.log, parcel, settlements);
   deps.measure?.settled(parcel, settlements);
-  await handOver(deps.sql, deps.queue, outgoing);
+  await handOver(deps.sql, deps.queue, deps.next?.keep(outgoing) ?? outgoing);
 }
 
 /** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */

@@ -6,6 +6,7 @@ import { claimTogether } from "../parcel/claim-together.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import { measuredWork } from "./measure-work.ts";
+import { nextTurn } from "./next-turn.ts";
 import type { WorkerDeps } from "./work-jobs.ts";
 import { quickLeaseMs, startMinMs, workClaimed, workParcel } from "./work-parcel.ts";
 
@@ -56,11 +57,15 @@ async function workMessage(
     return;
   }
   const queueClass = queueOf(deps, record);
+  const next = nextTurn(deps.clock, queueClass);
+  const going = { ...deps, next };
   const claimed = claims.get(parcel);
   claims.delete(parcel);
   await (claimed === undefined
-    ? workParcel(deps, parcel, queueClass, timeLeftMs)
-    : workClaimed({ ...deps, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
+    ? workParcel(going, parcel, queueClass, timeLeftMs)
+    : workClaimed({ ...going, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
+  for (let id = next.take(); id !== undefined; id = next.take())
+    await workParcel(going, id, queueClass, timeLeftMs);
 }
 
 /** What is not claimed here, for whatever reason, is claimed by each message alone. */

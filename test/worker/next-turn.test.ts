@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type OutgoingParcel, parcelMessage } from "../../lib/parcel/parcel-queue.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { goOnMs, nextTurn } from "../../lib/worker/next-turn.ts";
+import { due, dueOnce, parcels, swept, workerOf } from "../parcel/limit-world.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { watchedWorker } from "../support/watched-worker.ts";
+
+/** Whoever has settled something goes on with one whose turn has come by it, without a message. */
+
+describe("of those whose turn has come, a worker keeps", () => {
+  const parcel = (id: string, more: Partial<OutgoingParcel> = {}): OutgoingParcel => ({
+    id,
+    queue: "slow",
+    waitMs: 0,
+    ...more,
+  });
+
+  test.each([
+    { name: "the first that may start", of: [parcel("1"), parcel("2")], keeps: "1" },
+    { name: "none that has to wait", of: [parcel("1", { waitMs: 5 }), parcel("2")], keeps: "2" },
+    { name: "none that is another worker's", of: [parcel("1", { queue: "fast" })], keeps: undefined },
+    { name: "none where there is none", of: [], keeps: undefined },
+  ])("$name", ({ of, keeps }) => {
+    const next = nextTurn(manualClock(due.toISOString()), "slow");
+    expect(next.keep(of)).toEqual(of.filter(({ id }) => id !== keeps));
+    expect(next.take()).toBe(keeps);
+    expect(next.take()).toBeUndefined();
+  });
+
+  test("one at a time, for two seconds", async () => {
+    const clock = manualClock(due.toISOString());
+    const next = nextTurn(clock, "slow");
+    next.keep([parcel("1")]);
+    expect(next.keep([parcel("2")])).toEqual([parcel("2")]);
+    next.take();
+    await clock.advance(goOnMs - 1);
+    expect(next.keep([parcel("3")])).toEqual([]);
+    next.take();
+    await clock.advance(1);
+    expect(next.keep([parcel("4")])).toEqual([parcel("4")]);
+    expect(next.take()).toBeUndefined();
+  });
+});
+
+describe("a worker", () => {
+  let world: Carillon;
+
+  beforeEach(async () => {
+    world = await carillon();
+  });
+
+  afterEach(() => world.stop());
+
+  /** Parcels that wait at a target where one may be worked at a time, and the first one's message. */
+  async function waitingBehindOne(count: number): Promise<void> {
+    world.window = 1;
+    await dueOnce(world, "a", count * 10);
+    await world.tick();
+    await world.clock.setNow(due);
+    const all = await parcels(world);
+    const { claim, claimed } = workerOf(world, 1);
+    const first = await claimed(all[0]?.id ?? "");
+    for (const { id } of all.slice(1)) await claim(id);
+    await world.sql`update carillon.parcels set lease_until = null, claimed_at = null, turn = 'granted' where id = ${first.id}`;
+    world.queue.messages = [];
+    world.queue.put("slow", parcelMessage(first.id));
+  }
+
+  /** Every message that is sent gets lost. */
+  function losing(): string[] {
+    const sent: string[] = [];
+    world.queue.fate = ({ MessageBody }) => {
+      sent.push(MessageBody ?? "");
+      return "lost";
+    };
+    return sent;
+  }
+
+  test("goes on with those that wait at its target, though no message says so", async () => {
+    await waitingBehindOne(4);
+    const sent = losing();
+    expect(await world.work()).toEqual([]);
+    expect(world.delivered).toHaveLength(40);
+    expect(sent).toEqual([]);
+    expect(await parcels(world)).toEqual([]);
+  });
+
+  test("hands over the next after two seconds, so that nobody waits for it any longer", async () => {
+    await waitingBehindOne(4);
+    const sent = losing();
+    world.outcome = async ({ key }) => {
+      if (key.endsWith("9")) await world.clock.advance(second);
+      return done;
+    };
+    expect(await world.work()).toEqual([]);
+    expect(world.delivered).toHaveLength(20);
+    const granted = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
+    expect(granted).toHaveLength(1);
+    expect(sent).toEqual(granted.map(parcelMessage));
+  });
+
+  test("goes on where a job has failed, and leaves its retry its time", async () => {
+    await waitingBehindOne(2);
+    losing();
+    world.outcome = ({ key }) => (key === "a-000" ? failed("not today") : done);
+    expect(await world.work()).toEqual([]);
+    expect(world.delivered).toHaveLength(20);
+    expect((await world.jobs("a-000"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
+    expect(await parcels(world)).toHaveLength(1);
+  });
+
+  test("goes on in a lane", async () => {
+    await world.put("a", { when: "every 10s", overlap: "queue" });
+    await world.tick();
+    await world.clock.setNow(at(30 * second));
+    const [first = "", ...others] = (await parcels(world)).slice(0, 3).map(({ id }) => id);
+    world.queue.messages = [];
+    world.queue.put("fast", parcelMessage(first));
+    const sent = losing();
+    world.outcome = async () => {
+      for (const id of others.splice(0))
+        expect(await workerOf(world).claim(id)).toMatchObject({ outcome: "empty" });
+      return done;
+    };
+    expect(await world.work()).toEqual([]);
+    expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(
+      [1, 2, 3].map((n) => at(n * 10 * second).toISOString()),
+    );
+    expect(sent).toEqual([]);
+  });
+
+  test("that cannot claim the one it has kept leaves it to the sweep", async () => {
+    await waitingBehindOne(2);
+    const sent = losing();
+    const worker = watchedWorker(world, 1);
+    worker.arrives = (name) =>
+      name !== "claim_parcel" || worker.asked.filter((each) => each === name).length < 2;
+    expect(await world.work()).toHaveLength(1);
+    await worker.sql.end();
+    expect(world.delivered).toHaveLength(10);
+    expect(sent).toEqual([]);
+    await world.clock.advance(minute);
+    const left = (await parcels(world)).map(({ id }) => id);
+    expect(left).toHaveLength(1);
+    expect(await swept(world)).toEqual(left);
+  });
+});
