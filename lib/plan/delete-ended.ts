@@ -3,14 +3,17 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
-import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { lockRows, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
-import { readShard } from "./shard.ts";
+import { settledOnce } from "./settled-once.ts";
+import { readShard, type ShardState } from "./shard.ts";
 
 /** So many of one shard are looked at in one transaction, during which claims of the shard wait. */
-const lookedMax = 100;
+const lookedMax = 250;
+/** Of so many each look takes those that are longest due, of all shards. */
+const dueMax = 4_000;
 
 interface Look {
   shard: number;
@@ -38,25 +41,35 @@ export async function deleteEnded(sql: Sql, timeIsUp: () => boolean): Promise<nu
 function dueLooks(sql: Sql): PromiseLike<Look[]> {
   return sql<Look[]>`
     select shard, (array_agg(id order by id))[1:${lookedMax}] as ids from (
-      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) order by end_look_at limit 1000) due
+      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) order by end_look_at limit ${dueMax}) due
     group by shard order by shard`;
 }
 
 /** Under the gate nothing of these schedules starts and nobody edits them. */
 async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
-  const [, , found, state] = await Promise.all([
+  const [, , , once, state] = await Promise.all([
     lockPlanShared(tx, shard),
     closeGate(tx, shard),
-    lockSchedules(tx, ids),
+    lockRows(tx, ids),
+    settledOnce(tx, ids),
     readShard(tx, shard),
   ]);
+  await deleteEndedVersions(tx, once, { name: "carillon", at: state.now });
+  const isOver = new Set(once.map(({ id }) => id));
+  const others = ids.filter((id) => !isOver.has(id));
+  return once.length + (others.length === 0 ? 0 : await lookAtEach(tx, state, others));
+}
+
+/** They are read as whoever asks for them is told of them. */
+async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
+  const found = await lockSchedules(tx, ids);
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
   const over = found.filter(
     (schedule) => read.get(schedule.id)?.state === "ended" && !mayStillBeat(schedule, state.now),
   );
   const standing = await standings(tx, over, state.now);
   const settled = over.filter(({ id }) => standing.get(id) === "settled");
-  const open = await withOpenJobs(tx, shard, settled);
+  const open = await withOpenJobs(tx, state.shard, settled);
   const gone = settled.filter(({ id }) => !open.has(id));
   await deleteEndedVersions(tx, gone, { name: "carillon", at: state.now });
   const kept = found.filter((schedule) => !gone.includes(schedule));

@@ -28,7 +28,7 @@ export async function fireNow(
  * Only the schedule's row is locked: whoever deletes it at the same time either waits, and the claim will find the schedule
  * deleted, or was first, and there is nothing to fire. Fires at once of one schedule take turns, so each has its own number.
  */
-async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
+export async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
   const [schedule] = await tx<{ id: string; version: number }[]>`
     select id, version from carillon.schedules where key = ${wish.key} and deleted_at is null for no key update`;
   if (schedule === undefined) throw await nothingToFire(tx, wish.key);

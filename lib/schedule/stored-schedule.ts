@@ -183,11 +183,15 @@ export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule |
  * would seem worth reading.
  */
 export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
-  const locked = tx`
-    select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();
+  const locked = lockRows(tx, ids);
   const read = tx<StoredRow[]>`
     select ${storedColumns(tx)} from ${withSpec(tx)}
     where s.id = any(${ids}::bigint[]) and coalesce(s.deleted_at, 'infinity') = 'infinity' order by s.id`.execute();
   const [, rows] = await Promise.all([locked, read]);
   return rows.map(stored);
+}
+
+/** What is read of them in the same statement is as it was before whoever had one locked. */
+export function lockRows(tx: Tx, ids: readonly string[]): PromiseLike<unknown> {
+  return tx`select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();
 }

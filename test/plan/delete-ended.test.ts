@@ -1,9 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { jobId } from "../../lib/job/job-id.ts";
+import { cancelJob } from "../../lib/plan/cancel-jobs.ts";
+import { deleteEnded } from "../../lib/plan/delete-ended.ts";
+import { fireOnce } from "../../lib/plan/fire-now.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
+import { touched } from "../support/touched.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 let world: Carillon;
 
@@ -108,6 +116,60 @@ describe("a schedule with deleteOnEnd", () => {
     await world.resume("held");
     await minutes(3);
     expect(await exists("held")).toBe(false);
+  });
+
+  test("stays while a run by hand waits, also one that comes while it is looked at", async () => {
+    await world.put("again", { when: "in 30s", deleteOnEnd: true });
+    await world.tick();
+    await world.clock.advance(minute);
+    await world.work();
+    const looked: Promise<number>[] = [];
+    await world.sql.begin(async (tx) => {
+      const running = fireOnce(tx, { key: "again", caller: { name: "ann" } });
+      await running;
+      looked.push(deleteEnded(world.sql, () => false));
+      await until("it waits for the schedule", async () => (await waitingLocks(world.sql)) === 1);
+    });
+    expect(await Promise.all(looked)).toEqual([0]);
+    expect(await world.jobs("again")).toMatchObject([{ state: "succeeded" }, { state: "waiting" }]);
+    await minutes(3);
+    expect(await exists("again")).toBe(false);
+    expect(await world.jobs("again")).toMatchObject([{ state: "succeeded" }, { state: "succeeded" }]);
+  });
+
+  test("whose job is cancelled before its time stays until then", async () => {
+    await world.put("early", { when: "in 90s", deleteOnEnd: true });
+    await world.tick();
+    const { scheduleId = "0" } =
+      (await world.sql`select id as "scheduleId" from carillon.schedules`)[0] ?? {};
+    const id = jobId({ scheduleId, occurrence: at(90 * second), kind: "cadence", n: 0 });
+    await cancelJob({ sql: world.sql, queue: world.queue }, { id, caller: { name: "ann" } });
+    expect(await deleteEnded(world.sql, () => false)).toBe(0);
+    await minutes(3);
+    expect(await exists("early")).toBe(false);
+  });
+
+  test("is looked up by probes, and only those that are not as usual are read", async () => {
+    for (let each = 0; each < 30; each++)
+      await world.put(`one:${each}`, { when: "in 30s", deleteOnEnd: true });
+    await world.put("edited", { when: "in 40s", deleteOnEnd: true });
+    await world.patch("edited", { when: "in 30s" });
+    await world.sql`update carillon.schedules set shard = 3`;
+    await world.sql`update carillon.plan set shard = 3`;
+    await world.tick();
+    await world.clock.advance(minute);
+    await world.work();
+    await world.sql`
+      insert into carillon.schedules (key, shard, queue, target_kind, target_id, created_at, created_by, updated_at, updated_by)
+      select 'more-' || i, f.shard, f.queue, f.target_kind, f.target_id, f.created_at, f.created_by, f.updated_at, f.updated_by
+      from (select * from carillon.schedules order by id limit 1) f, generate_series(1, 10000) i`;
+    const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    const { index, scanned } = await touched(own, () => deleteEnded(own, () => false));
+    await own.end();
+    expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
+    expect(index["schedules_pkey"]).toBeLessThanOrEqual(31 * 6);
+    expect(index["jobs_beside_pkey"] ?? 0).toBe(0);
+    expect(scanned["schedules"] ?? 0).toBe(0);
   });
 
   test("that an edit takes it from stays, and one that an edit gives it goes", async () => {

@@ -1,0 +1,24 @@
+import type { Tx } from "../db/connect.ts";
+
+/**
+ * Of these schedules those that have one instant, were never given another one, and are over: their only job is settled, and not dead. As nearly all are
+ * that end by themselves, they are not read for it. Whoever is held, has been edited or has jobs beside its cadence is not among them. They are to be
+ * locked before, by a statement of its own.
+ */
+export function settledOnce(tx: Tx, ids: readonly string[]): PromiseLike<{ id: string }[]> {
+  return tx<{ id: string }[]>`
+    with beside as materialized (
+      select distinct b.schedule_id from carillon.jobs_beside b where b.schedule_id = any(${ids}::bigint[])
+    )
+    select s.id
+    from unnest(${ids}::bigint[]) k (id)
+    cross join lateral (
+      select s.id from carillon.schedules s where s.id = k.id and s.spec_version = 1 and s.held_since is null and s.deleted_at is null offset 0) s
+    cross join lateral (
+      select v.once_at from carillon.schedule_versions v where v.schedule_id = k.id and v.version = 1 and v.once_at is not null offset 0) v
+    cross join lateral (
+      select from carillon.jobs j
+      where j.occurrence = v.once_at and j.schedule_id = k.id and j.kind = 'cadence' and j.n = 0
+        and j.due_at <= carillon.clock() and coalesce(j.state, 'waiting') in ('succeeded', 'cancelled', 'skipped') offset 0) j
+    where k.id not in (select b.schedule_id from beside b)`.execute();
+}
