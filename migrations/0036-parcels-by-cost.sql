@@ -36,8 +36,8 @@ create function carillon.parcel_jobs(p_queue carillon.queue_class, p_concurrency
 -- So many parcels at most are worked along with one.
 create function carillon.company_max() returns int language sql immutable parallel safe as $$ select 9 $$;
 
--- Some of those that could start at a slow target, whose messages have not come yet or are not needed any more. By a shard that chance begins with, so that
--- two who look find others.
+-- Some of those that could start at a slow target, whose messages have not come yet or are not needed any more, and that may be worked with others. By a
+-- shard that chance begins with, so that two who look find others.
 create function carillon.ready_parcels(p_target int, p_now timestamptz, p_max int) returns setof bigint
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -58,7 +58,7 @@ begin
     from generate_series(v_from, v_from + 63) g (shard) cross join lateral (
       select p.id from carillon.parcels p
       where p.target_id = p_target and p.shard = (g.shard % 64)::smallint and p.queue = 'slow' and p.lease_until is null and p.turn is null
-        and p.ready_at <= p_now
+        and p.ready_at <= p_now and p.owed is not true and p.alone is not true
       order by p.ready_at limit p_max) o
     limit p_max;
 end $$;

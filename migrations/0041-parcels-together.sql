@@ -80,8 +80,8 @@ begin
     from unnest(v_ids, v_fences) c (id, fence) where c.id <> all (v_short);
 end $$;
 
--- Claims some of those that wait at the target of a parcel which is claimed, or could start there, for the same worker: as many as it may take along, in
--- their order, of which every job may start as it is. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
+-- Claims some of those that wait at the target of a parcel which is claimed, or could start there, for the same worker: as many as it may take along of
+-- which every job may start as it is, those that wait in their order, and then those of its own priority that are ready. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
 -- carillon.claim_parcels. Nobody is waited for, neither an edit nor who decides at the target about those that wait: what is locked is passed over.
 create function carillon.claim_company(p_parcel bigint, p_fence int, p_most int, p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
@@ -123,14 +123,16 @@ begin
     where pg_try_advisory_xact_lock_shared(2, g.shard));
   v_now := carillon.clock();
   with free as materialized (
-    select p.id, p.fence + 1 as fence, cardinality(p.occurrences) as size, p.turn_at, p.occurrences, p.schedule_ids
+    select p.id, p.fence + 1 as fence, cardinality(p.occurrences) as size, p.turn is null as ready,
+      coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)) as place, p.occurrences, p.schedule_ids
     from carillon.parcels p
-    where p.id = any(v_next) and p.shard = any(v_gates) and p.queue = 'slow'
-      and (coalesce(p.turn, 'granted') = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= v_now))
+    where p.id = any(v_next) and p.shard = any(v_gates) and p.queue = 'slow' and cardinality(p.occurrences) <= v_room
+      and (coalesce(p.turn, 'granted') = 'waits'
+        or (p.turn is null and p.lease_until is null and p.ready_at <= v_now and coalesce(p.priority, 0) = coalesce(v_head.priority, 0)))
       and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0 and p.owed is not true and p.alone is not true
-    order by p.turn_at, p.id limit p_most for update skip locked
+    order by p.turn is null, coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), p.id limit p_most for update skip locked
   ), fitting as materialized (
-    select f.* from (select f.*, sum(f.size) over (order by f.turn_at, f.id) as jobs from free f) f where f.jobs <= v_room
+    select f.* from (select f.*, sum(f.size) over (order by f.ready, f.place, f.id) as jobs from free f) f where f.jobs <= v_room
   )
   select p.ids, p.fences, p.sizes, l.first, l.last, l.occurrences, l.schedule_ids
   into v_ids, v_fences, v_sizes, v_from, v_to, v_occurrences, v_schedule_ids

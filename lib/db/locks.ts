@@ -29,7 +29,7 @@ import type { Tx } from "./connect.ts";
  * A claim or settle locks the one target of its parcel (6) before it lets it go on, and whoever has a target locked changes of the
  * parcels there only those that wait, which nobody else waits for, and with `skip locked` those that have been given a turn. Where nothing but
  * its share bounds a target, who comes where there is room locks it shared and takes a seat (9) after it; who goes where nobody waits locks it
- * shared; who has been given a turn locks nothing, nor does who claims others that wait there along with its own (its own row first, and theirs with
+ * shared; who has been given a turn locks nothing, nor does who claims others that wait there, or could start, along with its own (its own row first, and theirs with
  * `skip locked`), so that who gives turns away passes those over. Nobody who has it shared comes to want it alone: what was locked is let go of before. A
  * change of limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *

@@ -54,7 +54,8 @@ export async function settleParcel(
 ): Promise<Settled> {
   const rows = isPlainSuccess(parcel, settlements)
     ? await sql<SettleRow[]>`
-        select settled, id, queue, 0 as "waitMs" from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
+        select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+        from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
     : await settleEach(sql, parcel, settlements, notify);
   return settledOf(rows);
 }

@@ -62,7 +62,8 @@ async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
 
 /** They are read as whoever asks for them is told of them. */
 async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
-  const found = await lockSchedules(tx, ids);
+  // An edit may have taken it from one since they were listed.
+  const found = (await lockSchedules(tx, ids)).filter(({ body }) => body.deleteOnEnd);
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
   const over = found.filter(
     (schedule) => read.get(schedule.id)?.state === "ended" && !mayStillBeat(schedule, state.now),

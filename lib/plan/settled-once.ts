@@ -13,7 +13,8 @@ export function settledOnce(tx: Tx, ids: readonly string[]): PromiseLike<{ id: s
     select s.id
     from unnest(${ids}::bigint[]) k (id)
     cross join lateral (
-      select s.id from carillon.schedules s where s.id = k.id and s.spec_version = 1 and s.held_since is null and s.deleted_at is null offset 0) s
+      select s.id from carillon.schedules s
+      where s.id = k.id and s.end_look_at is not null and s.spec_version = 1 and s.held_since is null and s.deleted_at is null offset 0) s
     cross join lateral (
       select v.once_at from carillon.schedule_versions v where v.schedule_id = k.id and v.version = 1 and v.once_at is not null offset 0) v
     cross join lateral (

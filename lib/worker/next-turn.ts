@@ -2,17 +2,17 @@ import type { Clock } from "../clock.ts";
 import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
 
 /**
- * For so long an invocation goes on with those whose turn has come by what it settled: a message would take its way through the queue first, while their
- * place stands empty. Parcels of other targets wait for a worker meanwhile, and no longer than this.
+ * For so long an invocation goes on with what its settles let start: a message would take its way through the queue first, while a place at a target or in
+ * a lane stands empty. Parcels of other targets wait for a worker meanwhile; it begins none of its own after that.
  */
 export const goOnMs = 2_000;
 
-/** Whose turn has come by what a worker has settled, and whom it works itself. */
+/** What a worker's settle has let start, and the worker works itself. */
 export interface NextTurn {
-  /** Keeps one of these, if it may start now and there is time left; the others are to be handed over. */
+  /** Keeps the first of these that may start now, if there is time left; the others are to be handed over. */
   keep(outgoing: readonly OutgoingParcel[]): readonly OutgoingParcel[];
   /** The one that was kept, once. */
-  take(): string | undefined;
+  take(): OutgoingParcel | undefined;
 }
 
 /** Should the worker die with the one it has kept, the sweep offers that one as it does any whose message is lost. */
@@ -26,9 +26,9 @@ export function nextTurn(clock: Clock, queueClass: QueueClass): NextTurn {
       return outgoing.filter((each) => each !== kept);
     },
     take: () => {
-      const id = kept?.id;
+      const taken = kept;
       kept = undefined;
-      return id;
+      return taken;
     },
   };
 }

@@ -74,13 +74,18 @@ const companyMinMs = 40_000;
 const gatherMs = 1_000;
 
 /**
- * Works with a parcel of quick jobs some that wait at its target. What a claim and a settle cost is paid once for all of them. They share the worker's
+ * Works with a parcel of quick jobs some that wait at its target or could start there. What a claim and a settle cost is paid once for all of them. They share the worker's
  * places, so that a job that hangs keeps one of them only, and the claimed parcel is settled when all are through: its place at the target is theirs.
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
   const all = [claimed, ...(await claimedCompany(deps, claimed))];
   const places = new Places(sideBySideMax);
-  const together = { ...deps, settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1) };
+  // The claimed one alone is settled last: what another lets start must not wait for it.
+  const together = {
+    ...deps,
+    next: undefined,
+    settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1),
+  };
   const everyone = Promise.withResolvers<void>();
   let left = all.length;
   const through = () => {

@@ -33,7 +33,14 @@ export async function workParcel(
       const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
       const insteadId = "insteadId" in claimed ? claimed.insteadId : undefined;
       if (insteadId !== undefined && timeLeftMs() >= startMinMs) {
-        const other = workInstead(deps, insteadId, queueClass, timeLeftMs);
+        // What it lets start must not wait for what is worked after it here.
+        const isLast = claimed.outcome !== "early" && meanwhile.length === 0;
+        const other = workInstead(
+          isLast ? deps : { ...deps, next: undefined },
+          insteadId,
+          queueClass,
+          timeLeftMs,
+        );
         // Heard at the end; until then its failure is nobody's.
         other.catch(() => {});
         meanwhile.push(other);

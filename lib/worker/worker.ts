@@ -3,6 +3,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Metrics } from "../log/metrics.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimTogether } from "../parcel/claim-together.ts";
+import { handOver } from "../parcel/hand-over.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import { measuredWork } from "./measure-work.ts";
@@ -61,11 +62,17 @@ async function workMessage(
   const going = { ...deps, next };
   const claimed = claims.get(parcel);
   claims.delete(parcel);
-  await (claimed === undefined
-    ? workParcel(going, parcel, queueClass, timeLeftMs)
-    : workClaimed({ ...going, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
-  for (let id = next.take(); id !== undefined; id = next.take())
-    await workParcel(going, id, queueClass, timeLeftMs);
+  try {
+    await (claimed === undefined
+      ? workParcel(going, parcel, queueClass, timeLeftMs)
+      : workClaimed({ ...going, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
+    for (let kept = next.take(); kept !== undefined; kept = next.take())
+      await workParcel(going, kept.id, queueClass, timeLeftMs);
+  } finally {
+    // Whoever fails beside it leaves it to others.
+    const kept = next.take();
+    if (kept !== undefined) await handOver(deps.sql, deps.queue, [kept]);
+  }
 }
 
 /** What is not claimed here, for whatever reason, is claimed by each message alone. */

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type OutgoingParcel, parcelMessage } from "../../lib/parcel/parcel-queue.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { goOnMs, nextTurn } from "../../lib/worker/next-turn.ts";
 import { due, dueOnce, parcels, swept, workerOf } from "../parcel/limit-world.ts";
+import { aborted } from "../support/aborted.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { until } from "../support/until.ts";
 import { watchedWorker } from "../support/watched-worker.ts";
 
 /** Whoever has settled something goes on with one whose turn has come by it, without a message. */
@@ -26,7 +29,7 @@ describe("of those whose turn has come, a worker keeps", () => {
   ])("$name", ({ of, keeps }) => {
     const next = nextTurn(manualClock(due.toISOString()), "slow");
     expect(next.keep(of)).toEqual(of.filter(({ id }) => id !== keeps));
-    expect(next.take()).toBe(keeps);
+    expect(next.take()?.id).toBe(keeps);
     expect(next.take()).toBeUndefined();
   });
 
@@ -110,6 +113,48 @@ describe("a worker", () => {
     expect(world.delivered).toHaveLength(20);
     expect((await world.jobs("a-000"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
     expect(await parcels(world)).toHaveLength(1);
+  });
+
+  test("keeps nothing of what it works while it waits for its own parcel's time", async () => {
+    await dueOnce(world, "a", 20);
+    await dueOnce(world, "b", 10, { target: { handler: "a" } }, at(minute + 3 * second));
+    await world.tick();
+    const [, two = "", early = ""] = (await parcels(world)).map(({ id }) => id);
+    await world.clock.setNow(due);
+    world.window = 1;
+    world.queue.messages = [];
+    world.queue.put("slow", parcelMessage(early));
+    const sent = losing();
+    world.outcome = async () => {
+      // It comes to wait while the first is worked.
+      if (world.delivered.length === 10)
+        expect(await workerOf(world, 1).claim(two)).toMatchObject({ outcome: "held" });
+      return done;
+    };
+    const sleep = async (ms: number, signal?: AbortSignal) => {
+      if (signal !== undefined) return aborted(signal);
+      await until("whose turn has come is sent", async () => sent.length > 0);
+      await world.clock.advance(ms);
+    };
+    world.more.worker = { clock: { now: world.clock.now, sleep } };
+    expect(await world.work()).toEqual([]);
+    expect(sent[0]).toBe(parcelMessage(two));
+  });
+
+  test("is told how long those have to wait that start by a rate", async () => {
+    await world.sql`insert into carillon.targets (name, concurrency, rate_count, rate_ms) values ('handler/a', 1, 1, 10000)`;
+    await dueOnce(world, "a", 2);
+    await world.tick();
+    await world.clock.setNow(due);
+    const [one = "", two = ""] = (await parcels(world)).map(({ id }) => id);
+    const { claim, claimed } = workerOf(world);
+    const first = await claimed(one);
+    await claim(two);
+    await world.sql`
+      update carillon.parcels set turn = 'waits', turn_at = ${due}, ready_at = 'infinity', offer_at = 'infinity', slots = null, slot_at = null
+      where id = ${two}`;
+    const { outgoing } = await settleParcel(world.sql, first, [{ kind: "succeeded" }]);
+    expect(outgoing).toEqual([{ id: two, queue: "slow", waitMs: 10_000 }]);
   });
 
   test("goes on in a lane", async () => {
