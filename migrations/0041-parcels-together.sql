@@ -81,8 +81,9 @@ begin
 end $$;
 
 -- Claims some of those that wait at the target of a parcel which is claimed, or could start there, for the same worker: as many as it may take along of
--- which every job may start as it is, those that wait in their order, and then those of its own priority that are ready. They take no place of their own there: it works them in the places of that one, and settles it last. Rows as of
--- carillon.claim_parcels. Nobody is waited for, neither an edit nor who decides at the target about those that wait: what is locked is passed over.
+-- which every job may start as it is, those that wait in their order, and then those of its own priority that are ready. They take no place of their own
+-- there: it works them in the places of that one, and settles it last. Rows as of carillon.claim_parcels. Nobody is waited for, neither an edit nor who
+-- decides at the target about those that wait: what is locked is passed over.
 create function carillon.claim_company(p_parcel bigint, p_fence int, p_most int, p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
     planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Claimed } from "../../lib/parcel/claim.ts";
 import { done } from "../../lib/target/delivery.ts";
+import { goOnMs } from "../../lib/worker/next-turn.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
@@ -38,16 +39,27 @@ const insteadOf = (claimed: Claimed) =>
 const keys = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `a-${String(from + index).padStart(3, "0")}`);
 
-test("whoever has come for a parcel that must wait works those whose turn it is, though their messages are still on their way", async () => {
+test("whoever has come for a parcel that must wait works the one whose turn it is, though its message is still on its way", async () => {
   const [one = "", two = "", three = "", four = ""] = await slowParcels(4);
   const { claimed, settle } = workerOf(world, 1);
   const first = await claimed(one);
   for (const id of [two, three]) expect(await arrives(id)).toEqual([]);
   expect(await settle(first)).toEqual([two]);
-  expect(await arrives(four)).toEqual(keys(10, 40));
+  // It takes so long that its worker goes on with no other.
+  world.outcome = async ({ key }) => {
+    if (key.endsWith("9")) await world.clock.advance(goOnMs);
+    return done;
+  };
+  expect(await arrives(four)).toEqual(keys(10, 20));
+  expect(await parcels(world)).toMatchObject([
+    { id: three, turn: "granted" },
+    { id: four, turn: "waits" },
+  ]);
+  // What comes for it late finds nothing to do.
+  expect(await arrives(two)).toEqual([]);
+  expect(await arrives(three)).toEqual(keys(20, 30));
+  expect(await arrives(four)).toEqual(keys(30, 40));
   expect(await parcels(world)).toEqual([]);
-  // What comes for them late finds nothing to do.
-  for (const id of [two, three, four]) expect(await arrives(id)).toEqual([]);
 });
 
 test("nobody is told of one whose time has not come, nor of one that somebody has", async () => {
