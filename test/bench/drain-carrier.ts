@@ -7,14 +7,15 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
+import { withoutSdkLog } from "../../lib/config/aws.ts";
 import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
 
 /** What brings the parcels' messages to the workers. */
 export interface Carrier {
   queue: ParcelQueue;
-  /** Nothing, after a moment, where nothing waits. */
-  receive(queue: QueueClass, max: number): Promise<SQSRecord[]>;
+  /** Nothing, after a moment, where nothing waits; at once where nobody waits for it any more. */
+  receive(queue: QueueClass, max: number, over: AbortSignal): Promise<SQSRecord[]>;
   done(queue: QueueClass, records: readonly SQSRecord[]): Promise<void>;
   /** Away with what a run has left. */
   clear(): Promise<void>;
@@ -27,11 +28,19 @@ export function sqsCarrier(queue: ParcelQueue): Carrier {
   const { sqs, urls } = queue;
   return {
     queue,
-    receive: async (name, max) => {
-      const { Messages = [] } = await sqs.send(
-        new ReceiveMessageCommand({ QueueUrl: urls[name], MaxNumberOfMessages: max, WaitTimeSeconds: 1 }),
-      );
-      return sqsEvent(Messages, arn(name)).Records;
+    receive: async (name, max, over) => {
+      const command = new ReceiveMessageCommand({
+        QueueUrl: urls[name],
+        MaxNumberOfMessages: max,
+        WaitTimeSeconds: 1,
+      });
+      try {
+        const { Messages = [] } = await sqs.send(command, { abortSignal: over });
+        return sqsEvent(Messages, arn(name)).Records;
+      } catch (error) {
+        if (over.aborted) return [];
+        throw error;
+      }
     },
     done: async (name, records) => {
       const Entries = records.map(({ receiptHandle }, i) => ({
@@ -70,12 +79,15 @@ export function directCarrier({ urls, log, timing }: ParcelQueue): Carrier {
   };
 }
 
-/** A client that takes every batch at once, and says so: the real one but for its way over the network. */
+/** A client that takes every batch at once, and says so, before it is serialized, signed and sent: what a job to a queue costs up to there. */
 export function answeringClient(take: (url: string, bodies: readonly string[]) => void): SQSClient {
-  const client = new SQSClient({
-    region: "us-east-1",
-    credentials: { accessKeyId: "a", secretAccessKey: "b" },
-  });
+  const client = withoutSdkLog(
+    new SQSClient({
+      region: "us-east-1",
+      credentials: { accessKeyId: "a", secretAccessKey: "b" },
+      cacheMiddleware: true,
+    }),
+  );
   client.middlewareStack.add(
     (_next, context) => async (args) => {
       const { input } = args;

@@ -39,7 +39,7 @@ const kinds: Readonly<Record<Drained, string>> = {
   "a fifth fails once": "nothing, and every fifth job fails once and is tried again at once",
   handler: "a handler that does nothing",
   "handler, ten a parcel": "the same, ten jobs a parcel whatever they cost",
-  "queue, sink": "a queue, answered in this process",
+  "queue, sink": "a queue, answered here before the request is serialized and signed",
   "queue, emulator": "a queue of the emulator",
 };
 

@@ -4,7 +4,7 @@ import type { QueueClass } from "../../lib/parcel/parcel-queue.ts";
 import type { Deliver } from "../../lib/target/delivery.ts";
 import type { BenchStack } from "./bench-stack.ts";
 import { type CpuShares, cpuLine, cpuSplit } from "./cpu-split.ts";
-import { type Carrier, directCarrier, sqsCarrier } from "./drain-carrier.ts";
+import { answeringClient, type Carrier, directCarrier, sqsCarrier } from "./drain-carrier.ts";
 import { benchSink, type Destination, fill, seedDestination } from "./drain-fill.ts";
 import { failingOnce, toHandler, toNothing, toQueue, work } from "./drain-work.ts";
 import { perSecond, type Say } from "./report.ts";
@@ -97,9 +97,9 @@ function deliverOf({ stack, transactions }: Place, drained: Drained, carrier: Ca
     case "handler, ten a parcel":
       return toHandler(stack.sql, transactions, carrier);
     case "queue, sink":
-      return toQueue(carrier, undefined, []);
+      return toQueue(answeringClient(() => {}));
     case "queue, emulator":
-      return toQueue(carrier, stack.queue.sqs);
+      return toQueue(stack.queue.sqs, Object.values(stack.queue.urls));
   }
 }
 

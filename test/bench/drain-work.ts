@@ -1,3 +1,4 @@
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
 import { systemClock } from "../../lib/clock.ts";
 import { targetWindow, workerBatchSize } from "../../lib/config/function-limits.ts";
@@ -8,12 +9,12 @@ import type { Metrics } from "../../lib/log/metrics.ts";
 import type { QueueClass } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo, type Targets } from "../../lib/target/deliver.ts";
-import { type Deliver, done, failed } from "../../lib/target/delivery.ts";
+import { type Deliver, done, thrown } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
-import { answeringClient, type Carrier } from "./drain-carrier.ts";
+import type { Carrier } from "./drain-carrier.ts";
 import { benchHandler } from "./drain-fill.ts";
 
 const nothing = defineJob({
@@ -32,7 +33,7 @@ export const toNothing: Deliver = async (jobs) => jobs.map(() => done);
 export const failingOnce: Deliver = async (jobs) =>
   jobs.map(({ attempt, scheduleId }) =>
     attempt === 0 && Number(scheduleId) % 5 === 0
-      ? { ...failed(new Error("It fails once.")), retryAt: new Date() }
+      ? { ...thrown(new Error("It fails once.")), retryAt: new Date() }
       : done,
   );
 
@@ -42,12 +43,8 @@ export function toHandler(sql: Sql, transactions: Sql, { queue }: Carrier): Deli
   return deliverTo({ ...noTargets, handler: handlerTarget({ ...deps, handlers: [nothing] }) });
 }
 
-/** The real sender of messages; without `sqs` its requests are answered before they leave the process. */
-export function toQueue(
-  { queue }: Carrier,
-  sqs = answeringClient(() => {}),
-  ownUrls = Object.values(queue.urls),
-): Deliver {
+/** The real sender of messages; where it is given an answering client, its requests do not leave the process. */
+export function toQueue(sqs: SQSClient, ownUrls: readonly string[] = []): Deliver {
   return deliverTo({ ...noTargets, queue: queueTarget({ sqs, ownUrls, clock: systemClock }) });
 }
 
@@ -75,14 +72,17 @@ export async function work(
     deliver,
     metrics,
   };
+  const over = new AbortController();
   const invocations = async () => {
     while (succeeded < jobs) {
-      const records = await carrier.receive(queueClass, workerBatchSize[queueClass]);
+      const records = await carrier.receive(queueClass, workerBatchSize[queueClass], over.signal);
       if (records.length === 0) continue;
       const { batchItemFailures } = await workMessages(deps, records, () => 60_000);
       if (batchItemFailures.length > 0) throw new Error(`${batchItemFailures.length} parcels failed.`);
       await carrier.done(queueClass, records);
     }
+    // The others wait for messages that nobody sends any more.
+    over.abort();
   };
   await Promise.all(Array.from({ length: workers }, invocations));
 }

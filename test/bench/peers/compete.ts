@@ -1,5 +1,6 @@
 import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { systemClock } from "../../../lib/clock.ts";
+import { connect } from "../../../lib/db/connect.ts";
 import { errorText } from "../../../lib/log/error-text.ts";
 import type { BenchStack } from "../bench-stack.ts";
 import type { Say } from "../report.ts";
@@ -23,6 +24,8 @@ export interface Contestant {
 }
 
 const processesMax = 2;
+const trialRounds = 2;
+const trialStoreMaxMs = 10_000;
 const storeMargin = 2;
 const storeLeastMs = 1_000;
 
@@ -56,8 +59,8 @@ export async function enter(
 type Entrant = Omit<Contestant, "figures">;
 
 /**
- * With one process for its workers and with two; what is quicker is what it competes with. A trial is as long as a run: in a fifth of one,
- * two processes had seemed as quick as one to somebody for whom they are half as quick again.
+ * With one process for its workers and with two, twice each, since whoever is tried first is tried while its code is compiled; what was quicker is what it
+ * competes with. A trial is as long as a run: in a fifth of one, two processes had seemed as quick as one to somebody for whom they are half as quick again.
  */
 async function trial(
   entrant: Entrant,
@@ -65,13 +68,15 @@ async function trial(
   say: Say,
 ): Promise<Pick<Contestant, "workers" | "storeMaxMs">> {
   const tried: { workers: readonly Program[]; run: Run }[] = [];
-  for (let processes = processesMax; processes >= 1; processes--) {
-    const workers = entrant.workers.slice(0, processes);
-    const work = entrant.peer.works?.[0] ?? "added";
-    tried.push({
-      workers,
-      run: await measured({ ...entrant, workers, storeMaxMs: 10_000 }, stack, work),
-    });
+  const work = entrant.peer.works?.[0] ?? "added";
+  for (let round = 1; round <= trialRounds; round++) {
+    for (let processes = processesMax; processes >= 1; processes--) {
+      const workers = entrant.workers.slice(0, processes);
+      tried.push({
+        workers,
+        run: await measured({ ...entrant, workers, storeMaxMs: trialStoreMaxMs }, stack, work),
+      });
+    }
   }
   const [first, ...others] = tried;
   if (first === undefined) throw new Error("Nothing was tried.");
@@ -122,11 +127,22 @@ function fieldOf(entrant: Entrant, stack: BenchStack, url: string): Field {
     words: peer.words ?? {},
     storeMaxMs,
     walBytes: entrant.url === undefined ? stack.walBytes : null,
-    checkpoint: async () => {
+    tidy: async () => {
+      if (entrant.url === undefined) await tidied(url);
       await stack.sql`checkpoint`;
     },
     postgresPid: stack.postgresPid,
   };
+}
+
+/** What autovacuum does within a minute of so many rows: jobs that are due later have long been counted by then. */
+async function tidied(url: string): Promise<void> {
+  const sql = connect({ DATABASE_URL: url }, { max: 1 });
+  try {
+    await sql`vacuum (analyze)`;
+  } finally {
+    await sql.end();
+  }
 }
 
 let databases = 0;

@@ -32,7 +32,8 @@ export interface Field {
   /** How long storing may take; due sets are due only then. */
   storeMaxMs: number;
   walBytes: (() => Promise<number>) | null;
-  checkpoint(): Promise<void>;
+  /** Once all is stored: whatever tables there are have been counted, and what was written is on the disk. */
+  tidy(): Promise<void>;
   postgresPid: number;
 }
 
@@ -52,7 +53,7 @@ export async function runDue(field: Field): Promise<Run> {
   const at = Date.now() + field.storeMaxMs + readyMs;
   const storeMs = await producer.store(url, count, at);
   const storeWal = await wal();
-  await field.checkpoint();
+  await field.tidy();
   await tell(field, "stored");
   const left = at - Date.now();
   if (left < 0) {

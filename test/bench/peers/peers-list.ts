@@ -126,7 +126,11 @@ export const peers: readonly Peer[] = [
 function carillon(
   name: string,
   more: Pick<Peer, "settings" | "promise" | "words" | "works">,
-  { queue, carrier = "sqs" }: { queue: QueueClass; carrier?: Carrier },
+  {
+    queue,
+    carrier = "sqs",
+    target = "nothing",
+  }: { queue: QueueClass; carrier?: Carrier; target?: "nothing" | "queue" },
 ): Peer {
   return {
     name,
@@ -138,7 +142,7 @@ function carillon(
         file: process.execPath,
         args: ["carillon.ts"],
         cwd: path.join(import.meta.dirname, "carillon"),
-        env: { ...stack.env, PEERS_CLASS: queue, PEERS_CARRIER: carrier },
+        env: { ...stack.env, PEERS_CLASS: queue, PEERS_CARRIER: carrier, PEERS_TARGET: target },
       },
     }),
   };
@@ -205,5 +209,16 @@ export const own: readonly Peer[] = [
       works: ["due"],
     },
     { queue: "fast", carrier: "direct" },
+  ),
+  carillon(
+    "carillon-queue-direct",
+    {
+      settings:
+        "as `carillon-fast-direct`, to an SQS queue by the real sender, whose requests of ten are answered in the process before they are serialized and signed",
+      promise: ledger,
+      words: { ...warm, stored: "tick" },
+      works: ["due"],
+    },
+    { queue: "fast", carrier: "direct", target: "queue" },
   ),
 ];

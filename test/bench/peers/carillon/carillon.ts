@@ -8,7 +8,7 @@ import { ensureAdminToken } from "../../../../lib/token/token.ts";
 import { httpEvent, invocation } from "../../../api/http-event.ts";
 import { type Contender, inPortions, serve, type Working } from "../npm/serve.ts";
 import { onRun } from "./noop-handlers.ts";
-import { type Carrier, startWorkers, withoutTarget } from "./workers.ts";
+import { type Carrier, fastWorker, startWorkers, toAnsweredQueue, toNothing } from "./workers.ts";
 
 const [{ assemble: assembleApi }, { assemble: assembleTick }, { assemble: assembleWorker }] =
   await Promise.all([
@@ -25,7 +25,7 @@ const portion = 1_000;
 
 const carrier: Carrier = process.env["PEERS_CARRIER"] === "direct" ? "direct" : "sqs";
 
-/** `slow`: the worker that runs handlers, with one that does nothing. `fast`: the other one, with a target that does nothing. */
+/** `slow`: the worker that runs handlers, with one that does nothing. `fast`: the other one, with a target that does nothing or a queue that answers here. */
 const queueClass = process.env["PEERS_CLASS"] === "fast" ? "fast" : "slow";
 const target = queueClass === "fast" ? { queue: "bench" } : { handler: "noop" };
 
@@ -92,8 +92,10 @@ const contender: Contender = {
   work: async (url, ran) => startWork(url, ran, carrier),
 
   isLeft: async (url) => {
+    // Whoever waits is in a parcel, so that while there is one nobody has to look through the jobs.
     const [row] = await watched(url)<{ left: boolean }[]>`
-      select exists (select from carillon.jobs where state = 'waiting') as left`;
+      select case when exists (select from carillon.parcels) then true
+        else exists (select from carillon.jobs where state = 'waiting') end as left`;
     return row?.left === true;
   },
 
@@ -104,7 +106,8 @@ await serve(contender);
 
 function startWork(url: string, ran: (job: number) => void, by: Carrier): Working {
   onRun(ran);
-  const assemble = queueClass === "fast" ? withoutTarget(ran) : assembleWorker;
+  const deliver = process.env["PEERS_TARGET"] === "queue" ? toAnsweredQueue(ran) : toNothing(ran);
+  const assemble = queueClass === "fast" ? fastWorker(deliver) : assembleWorker;
   return startWorkers(envOf(url), { queueClass, carrier: by, assemble });
 }
 

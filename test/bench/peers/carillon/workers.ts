@@ -17,8 +17,10 @@ import { silentLog } from "../../../../lib/log/log.ts";
 import type { QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../../../lib/parcel/parcel-queue-from.ts";
 import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
-import { done } from "../../../../lib/target/delivery.ts";
+import { type Deliver, done } from "../../../../lib/target/delivery.ts";
 import { workMessages } from "../../../../lib/worker/worker.ts";
+import { answeringClient } from "../../drain-carrier.ts";
+import { toQueue } from "../../drain-work.ts";
 import type { Working } from "../npm/serve.ts";
 import { type Source, startDirectSource } from "./direct-source.ts";
 
@@ -81,8 +83,32 @@ function startSqsSource({ env, ...parts }: Omit<QueueSourceParts, "sqs"> & { env
   };
 }
 
-/** The worker of the fast queue with everything but its target: what would go to SQS or EventBridge goes nowhere. */
-export function withoutTarget(ran: (job: number) => void): Assemble<SQSEvent, SQSBatchResponse> {
+/** What would go to SQS or EventBridge goes nowhere. */
+export function toNothing(ran: (job: number) => void): Deliver {
+  return async (jobs) =>
+    jobs.map(({ payload }) => {
+      ran(numberOf(payload));
+      return done;
+    });
+}
+
+/** To a queue whose requests are answered before they leave the process. */
+export function toAnsweredQueue(ran: (job: number) => void): Deliver {
+  return toQueue(
+    answeringClient((_url, bodies) => {
+      for (const body of bodies) ran(numberOf({ n: numberIn(body) }));
+    }),
+  );
+}
+
+/** To read the whole envelope would be the receiver's work. */
+function numberIn(body: string): number | undefined {
+  const [, digits] = /"data":\{"n":(\d+)\}/.exec(body) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** The worker of the fast queue with everything but its targets. */
+export function fastWorker(deliver: Deliver): Assemble<SQSEvent, SQSBatchResponse> {
   return (env) => {
     const queue = parcelQueueFrom(env, silentLog);
     const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });
@@ -94,11 +120,7 @@ export function withoutTarget(ran: (job: number) => void): Assemble<SQSEvent, SQ
       random: Math.random,
       notify: notifyByDefault,
       window: null,
-      deliver: async (jobs: readonly { payload: unknown }[]) =>
-        jobs.map(({ payload }) => {
-          ran(numberOf(payload));
-          return done;
-        }),
+      deliver,
     };
     return {
       handler: (event, invocation) =>
