@@ -3,7 +3,7 @@ import type { ScheduledEvent } from "aws-lambda";
 import { archiveDays } from "../lib/archive/archive-days.ts";
 import { s3Store } from "../lib/archive/archive-store.ts";
 import { partDefaults } from "../lib/archive/part.ts";
-import { awsClientSettings } from "../lib/config/aws.ts";
+import { awsClientSettings, sendingTimeouts } from "../lib/config/aws.ts";
 import { type Environment, flag, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { functionConnections } from "../lib/config/function-connections.ts";
@@ -22,6 +22,8 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | object, A
   const log = logFrom(env, "archive");
   const s3 = new S3Client({
     ...awsClientSettings(env, "S3"),
+    // A part of a day is tens of megabytes.
+    requestHandler: { ...sendingTimeouts, requestTimeout: 120_000 },
     // An emulator answers to one name, and keeps buckets in the path.
     forcePathStyle: flag(env, "ARCHIVE_PATH_STYLE"),
   });

@@ -5,7 +5,7 @@ import { canaryFrom } from "../lib/canary/canaries.ts";
 import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
-import { awsClientSettings } from "../lib/config/aws.ts";
+import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../lib/config/aws.ts";
 import { type Environment, flag, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { auditRetention, jobRetention } from "../lib/config/function-limits.ts";
@@ -27,7 +27,13 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   const metrics = metricsFrom(env, "tick");
   const queue = parcelQueueFrom(env, log);
   const { notify, bus } = lifecycleFrom(env);
-  const events = new EventBridgeClient({ ...awsClientSettings(env, "EVENTBRIDGE"), maxAttempts: 1 });
+  const events = withoutSdkLog(
+    new EventBridgeClient({
+      ...awsClientSettings(env, "EVENTBRIDGE"),
+      requestHandler: sendingTimeouts,
+      maxAttempts: 1,
+    }),
+  );
   const settings = {
     ...tickDefaults,
     batchMax: integer(env, "TICK_BATCH_MAX", tickDefaults.batchMax, { min: 1, max: 50_000 }),

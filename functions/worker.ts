@@ -4,7 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handlers as ownHandlers } from "#handlers";
 import { canaryHandler } from "../lib/canary/canary-handler.ts";
 import { systemClock } from "../lib/clock.ts";
-import { awsClientSettings } from "../lib/config/aws.ts";
+import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../lib/config/aws.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { functionConnections } from "../lib/config/function-connections.ts";
@@ -35,7 +35,9 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const log = logFrom(env, "worker");
   const metrics = metricsFrom(env, "worker");
   const queue = parcelQueueFrom(env, log);
-  const events = new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE"));
+  const events = withoutSdkLog(
+    new EventBridgeClient({ ...awsClientSettings(env, "EVENTBRIDGE"), requestHandler: sendingTimeouts }),
+  );
   // What is tried again is tried by the ledger, and counted there.
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
   const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });

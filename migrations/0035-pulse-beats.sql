@@ -270,42 +270,64 @@ begin
 end $$;
 
 -- The jobs of parcels that may start as they are: no lane to pass, no deadline behind them, nothing that has come between. What carillon.startable says,
--- in an order that the planner may not change: else it reads every version that a schedule ever had. Becomes a part of the statement that asks.
+-- list by list: jobs, schedules and versions are read along their indexes, each leaf once and in order, and joined in memory; looked up one by one, they
+-- cost half as much again. Becomes a part of the statement that asks, and is joined as it should be only where carillon.join_lists says so before.
 create function carillon.plain_jobs(p_parcels bigint[], p_occurrences timestamptz[], p_schedule_ids bigint[], p_from timestamptz, p_to timestamptz,
     p_queue carillon.queue_class, p_target int, p_limited int[], p_now timestamptz)
   returns table (parcel_id bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
     planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
   language sql stable
   as $$
-  select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, greatest(j.version, j.spec_version), j.key, j.group_key,
+  with s as materialized (
+    select s.id, s.spec_version, s.key, s.group_key, s.overlap, s.deadline_ms, s.fresh_version,
+      coalesce(s.held_since is null or s.held_until <= p_now, false) as may
+    from carillon.schedules s
+    where s.id = any(p_schedule_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity' and s.queue = p_queue and s.lane is null
+      and case when p_target is not null then s.target_id is not distinct from p_target
+        else p_limited = '{}' or s.target_id is null or s.target_id <> all (p_limited) end
+  ), common as materialized (
+    select mode() within group (order by s.spec_version) as version from s
+  )
+  select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, greatest(j.version, s.spec_version), s.key, s.group_key,
     v.target, coalesce(j.payload, v.payload),
     -- What few jobs have travels in one column, which is null for the others.
-    case when j.lane is not null or j.checks is not null or j.forgiven is not null or v.body ? 'retry' or v.body ? 'timeout' then
-      jsonb_build_object('lane', j.lane, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
+    case when j.checks is not null or j.forgiven is not null or v.body ? 'retry' or v.body ? 'timeout' then
+      jsonb_build_object('checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
   from (
-    select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, j.payload, j.checks, j.forgiven, s.spec_version, s.key,
-      s.group_key, s.lane
-    from carillon.jobs j
-    -- By its id, whatever the planner knew of schedules when it made the plan that is kept.
-    cross join lateral (select s.* from carillon.schedules s where s.id = j.schedule_id offset 0) s
-    -- By the two lists, each leaf of the index is read once, in order; looked up one by one, a job cost twice as much. What both lists name by
-    -- chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may still list it.
+    select j.* from carillon.jobs j
+    -- What both lists name by chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may
+    -- still list it.
     where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.parcel_id = any(p_parcels) and j.state = 'waiting'
       -- Lists leave no day out; the first and the last do.
       and j.occurrence >= p_from and j.occurrence <= p_to
-      and coalesce(s.deleted_at, 'infinity') = 'infinity' and (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version)
-      and (s.held_since is null or s.held_until <= p_now or j.kind = 'manual') and s.queue = p_queue and s.lane is null
-      and case when p_target is not null then s.target_id is not distinct from p_target
-        else p_limited = '{}' or s.target_id is null or s.target_id <> all (p_limited) end
-      and ((s.overlap is null and (s.deadline_ms is null or j.forgiven is not null or j.attempt > 0 or j.started_at is not null
-        or j.due_at + s.deadline_ms * interval '1 millisecond' >= p_now)) or j.kind <> 'cadence')
     offset 0
   ) j
-  join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.spec_version
+  join s on s.id = j.schedule_id
+  join (
+    -- A schedule may have had thousands of versions. The one that most are at is read by the list, and those of the others one by one: by two lists, each
+    -- would be read at every version that any other is at.
+    select v.schedule_id, v.version, v.target, v.payload, v.body from carillon.schedule_versions v
+    where v.schedule_id = any(p_schedule_ids) and v.version = (select c.version from common c)
+    union all
+    select v.schedule_id, v.version, v.target, v.payload, v.body
+    from s cross join lateral (select v.* from carillon.schedule_versions v where v.schedule_id = s.id and v.version = s.spec_version offset 0) v
+    where s.spec_version <> (select c.version from common c)
+  ) v on v.schedule_id = s.id and v.version = s.spec_version
+  where (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version) and (s.may or j.kind = 'manual')
+    and ((s.overlap is null and (s.deadline_ms is null or j.forgiven is not null or j.attempt > 0 or j.started_at is not null
+      or j.due_at + s.deadline_ms * interval '1 millisecond' >= p_now)) or j.kind <> 'cadence')
 $$;
 
-revoke execute on function carillon.plain_jobs(bigint[], timestamptz[], bigint[], timestamptz, timestamptz, carillon.queue_class, int, int[], timestamptz)
-  from public;
+-- Whether what is planned next joins by hash or goes through what it joins one by one. A function that keeps its plans is planned under its own settings,
+-- and these say otherwise for one statement of it.
+create function carillon.join_lists(p_together boolean) returns void language sql
+  as $$
+    select set_config('enable_hashjoin', case when p_together then 'on' else 'off' end, true),
+      set_config('enable_nestloop', case when p_together then 'off' else 'on' end, true)
+  $$;
+
+revoke execute on function carillon.plain_jobs(bigint[], timestamptz[], bigint[], timestamptz, timestamptz, carillon.queue_class, int, int[], timestamptz),
+  carillon.join_lists(boolean) from public;
 
 -- As in 0018, and a parcel of pulses comes as one row (`pulses`). It is passed over, and that is told, where nobody came for it within two minutes: what
 -- has piled up behind workers that did not run is of no use to anybody, and would come all at once.
@@ -315,6 +337,7 @@ create or replace function carillon.claim_parcel(p_parcel bigint, p_lease_ms int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off set enable_nestloop = on
   as $$
 #variable_conflict use_column
 declare
@@ -368,6 +391,12 @@ begin
   -- The gate, shared: an edit of this shard either committed before this line, and the look below sees it, or waits. (Class 2.)
   perform pg_advisory_xact_lock_shared(2, v_shard);
   v_now := carillon.clock();
+  if v_slow_target is not null and v_ready_at <= v_now and carillon.wait_where_full(p_parcel, v_slow_target, p_window, v_now) then
+    outcome := 'held';
+    more := jsonb_build_object('insteadId', carillon.granted_parcel(v_slow_target, 'slow', v_now)::text);
+    return next;
+    return;
+  end if;
   v_lease_until := v_now + p_lease_ms * interval '1 millisecond';
   update carillon.parcels p set fence = p.fence + 1, claimed_at = v_now, lease_until = v_lease_until, offer_at = v_lease_until, held_schedule = null
   where p.id = p_parcel and p.ready_at <= v_now and p.lease_until is null
@@ -404,8 +433,14 @@ begin
     -- Made without a look at where its jobs go: it is the first one's, and the others will leave it.
     update carillon.parcels p set target_id = f.target_id
     from (select j.target_id from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-      join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-        and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel limit 1) f
+      -- As carillon.startable has them, each by its key: with one wanted, the planner may walk through all schedules, or all versions of one, until it meets it.
+      cross join lateral (
+        select s.target_id from carillon.jobs j cross join lateral (select s.* from carillon.schedules s where s.id = j.schedule_id offset 0) s
+        where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+          and j.parcel_id = p_parcel and j.state = 'waiting' and coalesce(s.deleted_at, 'infinity') = 'infinity'
+          and (j.kind <> 'again' or coalesce(s.fresh_version, 1) <= j.version)
+        offset 0) j
+      limit 1) f
     where p.id = p_parcel and f.target_id is not null returning p.* into v_entered;
     if found then v_parcel := v_entered; end if;
   end if;
@@ -423,11 +458,13 @@ begin
     v_now := v_parcel.claimed_at;
   end if;
   select min(o), max(o) into v_from, v_to from unnest(v_parcel.occurrences) o;
+  perform carillon.join_lists(true);
   return query
     select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload, j.more
     from carillon.plain_jobs(array[p_parcel], v_parcel.occurrences, v_parcel.schedule_ids, v_from, v_to, v_parcel.queue, v_parcel.target_id, v_limited, v_now) j
     order by j.occurrence, j.schedule_id, j.kind, j.n;
   get diagnostics v_count = row_count;
+  perform carillon.join_lists(false);
   if v_count < cardinality(v_parcel.occurrences) then
     return query
       select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
@@ -440,8 +477,11 @@ begin
     select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
     into v_occurrences, v_schedule_ids, v_kinds, v_ns
     from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
-    join carillon.startable j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
-      and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0) and j.parcel_id = p_parcel
+    cross join lateral (
+      select j.* from carillon.startable j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+        and j.parcel_id = p_parcel
+      offset 0) j
     where j.lane is not null or (j.kind = 'cadence' and (j.overlap is not null
       or (j.attempt = 0 and j.started_at is null and j.due_at + j.deadline_ms * interval '1 millisecond' < v_now)));
   end if;

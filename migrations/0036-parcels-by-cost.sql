@@ -310,6 +310,72 @@ exception
   when sqlstate 'CR009' then return false;
 end $$;
 
+-- Whether as many parcels of a target that only its share bounds go on as may.
+create function carillon.is_full(p_target carillon.targets, p_now timestamptz) returns boolean
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+begin
+  return (select count(*) from carillon.parcels p where p.target_id = p_target.id and p.slots is not null) >= carillon.share_now(p_target, p_now);
+end $$;
+
+-- Has a parcel that nobody has wait where its target is full, and says whether it does. Of the messages of a burst most come to nothing else, so this is to
+-- be short, for whoever asks and for all who wait for the target's lock: no lease is given and taken back, and nobody's turn is looked for, since none can
+-- have come. Whoever leaves a place decides after this, and sees it. What is larger than its jobs' cost allows is split where it enters.
+create function carillon.wait_where_full(p_parcel bigint, p_target int, p_window int, p_now timestamptz) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off
+  as $$
+declare
+  v_target carillon.targets;
+begin
+  select t.* into v_target from carillon.targets t where t.id = p_target and t.concurrency is null and t.rate_count is null and t.share = p_window;
+  -- Without a lock at first: where there is room, there is nothing to do.
+  if not found or not carillon.is_full(v_target, p_now) then return false; end if;
+  -- The parcel before its target, as whoever enters locks them.
+  perform from carillon.parcels p
+  where p.id = p_parcel and p.target_id = p_target and p.queue = 'slow' and p.ready_at <= p_now and p.lease_until is null and p.turn is null
+    and coalesce(p.held_schedule, 0) = 0 and p.pulse_at is null
+    and cardinality(p.occurrences) <= carillon.parcel_jobs('slow', null, null, null, v_target.cost_ms) * (case when v_target.cost_ms is null then 1 else 2 end)
+  for update skip locked;
+  if not found then return false; end if;
+  begin
+    perform carillon.lock_target(p_target);
+    -- A limit or another share may have come since.
+    select t.* into v_target from carillon.targets t where t.id = p_target and t.concurrency is null and t.rate_count is null and t.share = p_window;
+    if not found or not carillon.is_full(v_target, p_now) then raise sqlstate 'CR009'; end if;
+  exception
+    -- What was locked in vain is let go of.
+    when sqlstate 'CR009' then return false;
+  end;
+  -- Not within that block: a row that is locked outside of it and written inside would have two transactions to name.
+  update carillon.parcels p set turn = 'waits', turn_at = coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), ready_at = 'infinity',
+    offer_at = 'infinity'
+  where p.id = p_parcel;
+  -- What the disk loses of it, the sweep does again.
+  perform set_config('synchronous_commit', 'off', true);
+  return true;
+end $$;
+
+-- Of those at a target whose turn has come, and whom nobody has yet, one: whoever waits there has its hands free, and that one's own message may stand
+-- behind thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
+create function carillon.granted_parcel(p_target int, p_queue carillon.queue_class, p_now timestamptz) returns bigint
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+begin
+  return (
+    select g.id from (
+      select p.id from carillon.parcels p
+      where p.target_id = p_target and p.slots is not null and p.turn = 'granted' and p.lease_until is null and p.ready_at <= p_now and p.queue = p_queue
+      limit 20) g
+    order by random() limit 1);
+end $$;
+
 -- As in 0020; who goes where nobody waits, and nobody is just deciding, has nobody to give its place to, and keeps nobody waiting. Whoever decides later
 -- sees that it has gone.
 create or replace function carillon.leave_target(p_parcel carillon.parcels, p_now timestamptz)
@@ -465,16 +531,9 @@ begin
         perform set_config('synchronous_commit', 'off', true);
         -- A message for itself as well: whoever came may have no time left, or not know that it can come again.
         if v_slots is not null then return query select 'freed', 0, null::int, p_parcel.id, p_parcel.queue; end if;
-        -- Whoever came has its hands free: it is told of one whose turn has come and whom nobody has yet. That one's own message may stand behind
-        -- thousands, each of whom would only be told to wait. By chance, so that two who come together are told of two.
         return query
-          select 'held', 0, null::int, case when v_slots is not null then p_parcel.id else (
-            select g.id from (
-              select p.id from carillon.parcels p
-              where p.target_id = p_parcel.target_id and p.slots is not null and p.turn = 'granted' and p.lease_until is null and p.ready_at <= v_now
-                and p.queue = p_parcel.queue
-              limit 20) g
-            order by random() limit 1) end, null::carillon.queue_class;
+          select 'held', 0, null::int, case when v_slots is not null then p_parcel.id else carillon.granted_parcel(p_parcel.target_id, p_parcel.queue, v_now) end,
+            null::carillon.queue_class;
         return;
       end if;
     end if;
@@ -563,7 +622,7 @@ begin
     if v_parcel.queue = 'slow' then
       insert into carillon.target_work (target_id, jobs, ms)
       select v_parcel.target_id, w.jobs,
-        extract(epoch from v_now - v_parcel.claimed_at) * 1000 * least(w.jobs, coalesce(v_parcel.slots, carillon.side_by_side()))
+        greatest(0, extract(epoch from v_now - v_parcel.claimed_at)) * 1000 * least(w.jobs, coalesce(v_parcel.slots, carillon.side_by_side()))
       from (select cardinality(v_parcel.occurrences) - cardinality(array_positions(coalesce(p_outcomes, '{}'), 'back')) as jobs) w
       where w.jobs > 0;
     end if;
@@ -577,7 +636,9 @@ end $$;
 
 revoke execute on function carillon.side_by_side(), carillon.parcel_jobs(carillon.queue_class, int, int, int, real), carillon.roll_up_work(int),
   carillon.fill_parcel(carillon.parcels, int, timestamptz), carillon.merge_turns(carillon.targets, timestamptz, bigint),
-  carillon.find_room(carillon.targets, timestamptz), carillon.somebody_waits(int), carillon.nobody_waits(int), carillon.waiting_targets(), carillon.company_max(),
+  carillon.find_room(carillon.targets, timestamptz), carillon.is_full(carillon.targets, timestamptz),
+  carillon.wait_where_full(bigint, int, int, timestamptz), carillon.granted_parcel(int, carillon.queue_class, timestamptz),
+  carillon.somebody_waits(int), carillon.nobody_waits(int), carillon.waiting_targets(), carillon.company_max(),
   carillon.company_of(carillon.parcels), carillon.ready_parcels(int, timestamptz, int), carillon.jobs_a_turn(real),
   carillon.places_of(carillon.parcels, int)
   from public;

@@ -95,7 +95,7 @@ begin
     if v_parcel.queue = 'slow' then
       insert into carillon.target_work (target_id, jobs, ms)
       select v_parcel.target_id, w.jobs,
-        extract(epoch from v_now - v_parcel.claimed_at) * 1000 * carillon.places_of(v_parcel, w.jobs::int)
+        greatest(0, extract(epoch from v_now - v_parcel.claimed_at)) * 1000 * carillon.places_of(v_parcel, w.jobs::int)
       from (select cardinality(v_parcel.occurrences) - cardinality(array_positions(coalesce(p_outcomes, '{}'), 'back')) as jobs) w
       where w.jobs > 0;
     end if;

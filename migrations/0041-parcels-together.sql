@@ -2,15 +2,16 @@
 -- An invocation of the worker is given several messages. What a claim and a settle cost for each parcel, beside what they cost for each job (a
 -- transaction, a dozen statements, a synced commit), is paid once for all of them.
 
--- Claims those of these parcels that are ready and all of whose jobs may start as they are: first their jobs, then a row for each parcel, in which
--- `occurrence` to `payload` are null. What is as it is of nearly every job is null, too: kind, n, when it is due, attempt and the planned version. Of a parcel
--- that is not told nothing is written that matters, and carillon.claim_parcel says what it is about.
+-- Claims those of these parcels that are ready and all of whose jobs may start as they are: first their jobs, in any order, then a row for each parcel,
+-- in which `occurrence` to `payload` are null. What is as it is of nearly every job is null, too: kind, n, when it is due, attempt and the planned
+-- version. Of a parcel that is not told nothing is written that matters, and carillon.claim_parcel says what it is about.
 create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
     planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set enable_bitmapscan = off set enable_nestloop = on
   as $$
 #variable_conflict use_column
 declare
@@ -57,11 +58,11 @@ begin
   -- of no lane, and what settles them is waited for.
   perform set_config('synchronous_commit', 'off', true);
   v_limited := array(select t.id from carillon.targets t where t.concurrency is not null or t.rate_count is not null);
+  perform carillon.join_lists(true);
   return query
     select j.parcel_id, j.occurrence, j.schedule_id, nullif(j.kind, 'cadence'), nullif(j.n, 0), nullif(j.due_at, j.occurrence), nullif(j.attempt, 0::smallint),
       nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target, j.payload, j.more
-    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j
-    order by j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n;
+    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_occurrences) then
     select coalesce(array_agg(c.id), '{}') into v_short
@@ -71,7 +72,10 @@ begin
       from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j group by 1
     ) j on j.parcel_id = c.id
     where coalesce(j.jobs, 0) < c.size;
-    -- Who asked claims it at once; should it die before, the tick offers it again.
+  end if;
+  perform carillon.join_lists(false);
+  -- Who asked claims it at once; should it die before, the tick offers it again.
+  if v_short <> '{}' then
     update carillon.parcels p set claimed_at = null, lease_until = null, offer_at = v_now + interval '1 minute' where p.id = any(v_short);
   end if;
   return query
@@ -90,7 +94,7 @@ create function carillon.claim_company(p_parcel bigint, p_fence int, p_most int,
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  set enable_bitmapscan = off
+  set enable_bitmapscan = off set enable_nestloop = on
   as $$
 #variable_conflict use_column
 declare
@@ -109,8 +113,8 @@ declare
   v_to timestamptz;
   v_count int;
 begin
-  -- Before the others: who ends its lease has it, and comes to want those that wait.
-  select p.* into v_head from carillon.parcels p where p.id = p_parcel and p.fence = p_fence and p.lease_until >= v_now for update;
+  -- Before the others: who ends its lease has it, and comes to want those that wait. Shared: handlers that are at work on it have it so.
+  select p.* into v_head from carillon.parcels p where p.id = p_parcel and p.fence = p_fence and p.lease_until >= v_now for share;
   select t.* into v_target from carillon.targets t where t.id = v_head.target_id and t.concurrency is null and t.rate_count is null;
   v_room := carillon.jobs_a_turn(v_target.cost_ms) - cardinality(v_head.occurrences);
   if v_room is null or v_room <= 0 then return; end if;
@@ -145,11 +149,11 @@ begin
   if v_ids is null then return; end if;
 
   perform set_config('synchronous_commit', 'off', true);
+  perform carillon.join_lists(true);
   return query
     select j.parcel_id, j.occurrence, j.schedule_id, nullif(j.kind, 'cadence'), nullif(j.n, 0), nullif(j.due_at, j.occurrence), nullif(j.attempt, 0::smallint),
       nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target, j.payload, j.more
-    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'slow', v_target.id, '{}', v_now) j
-    order by j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n;
+    from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'slow', v_target.id, '{}', v_now) j;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_occurrences) then
     -- Those that are not as they should be go on waiting: whose turn comes is looked at by itself.
@@ -159,12 +163,15 @@ begin
       select j.parcel_id, count(*) as jobs
       from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'slow', v_target.id, '{}', v_now) j group by 1
     ) j on j.parcel_id = c.id and j.jobs = c.size;
-    if v_ids is null then return; end if;
   end if;
+  perform carillon.join_lists(false);
+  if v_ids is null then return; end if;
   update carillon.parcels p set turn = null, ready_at = v_now, fence = p.fence + 1, claimed_at = v_now,
     lease_until = v_now + p_lease_ms * interval '1 millisecond', offer_at = v_now + p_lease_ms * interval '1 millisecond', company = 1 + cardinality(v_ids)
   where p.id = any(v_ids);
-  update carillon.parcels p set company = 1 + cardinality(v_ids) where p.id = p_parcel;
+  -- Nor is a handler waited for: without it, what its jobs cost is taken for a little more than it was.
+  update carillon.parcels p set company = 1 + cardinality(v_ids)
+  where p.id = (select h.id from carillon.parcels h where h.id = p_parcel for update skip locked);
   return query
     select c.id, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int, null::text,
       null::text, null::jsonb, null::jsonb, jsonb_build_object('fence', c.fence, 'claimedAt', v_now)
@@ -205,7 +212,7 @@ begin
   end loop;
   insert into carillon.target_work (target_id, jobs, ms)
   select c.target_id, sum(cardinality(c.occurrences)),
-    sum(extract(epoch from v_now - c.claimed_at) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))
+    sum(greatest(0, extract(epoch from v_now - c.claimed_at)) * 1000 * carillon.places_of(c, cardinality(c.occurrences)))
   from unnest(v_gone) c where c.queue = 'slow' and c.target_id is not null group by c.target_id;
   return query select c.id, null::int from unnest(v_gone) c;
   for v_left in select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1 loop

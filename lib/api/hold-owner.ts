@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { holderName } from "../command/schedule-input.ts";
 import { carillonsOwn } from "../schedule/holds.ts";
 import type { Token } from "../token/token.ts";
 import type { Operations } from "./operations.ts";
@@ -29,7 +30,8 @@ export async function resumedOwnerFor(
   return owner === carillonsOwn.owner ? owner : ownerFor(asking, owner);
 }
 
-const owning = z.object({ owner: z.string() });
+// What no owner can be is refused by its own operation.
+const owning = z.object({ owner: holderName });
 const naming = z.union([
   z.object({ pause: owning }).transform(({ pause }) => pause.owner),
   z.object({ resume: owning }).transform(({ resume }) => resume.owner),

@@ -1,10 +1,11 @@
 import * as z from "zod";
+import { jobKinds } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { instantText } from "./instant-text.ts";
 
 const jobFields = {
   id: z.string().describe("The same for every attempt: the receiver's idempotency key."),
-  kind: z.enum(["cadence", "manual", "backfill", "again"]),
+  kind: z.enum(jobKinds),
   key: z.string().describe("The key of its schedule."),
   scheduleId: z.string(),
   version: z.int().describe("The version of the schedule by which it runs."),

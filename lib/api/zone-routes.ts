@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { zoneMovesKept } from "../plan/zone-data-moves.ts";
 import { Refusal } from "../refusal.ts";
+import { textFault } from "../schedule/text.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";
 import { pageQuery } from "./query.ts";
@@ -29,7 +30,8 @@ export function zoneRoutes(operations: Operations): Route[] {
         refusePrefixed(token, "What new time zone data has moved, in all schedules,");
         const version = parameter("version");
         const before = cursor === undefined ? undefined : readCursor(cursor, "zone-moves", isPlace);
-        const page = await operations.zoneMoves({ version, limit, before });
+        const page =
+          textFault(version) === null ? await operations.zoneMoves({ version, limit, before }) : null;
         if (page === null)
           throw new Refusal(
             "missing",

@@ -1,5 +1,5 @@
-import type { PayloadTaker } from "../job/payload-faults.ts";
-import { refuseUnfitPayload } from "../job/payload-faults.ts";
+import type { PayloadTaker } from "../job/read-payload.ts";
+import { refuseUnfitPayload } from "../job/read-payload.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
 import { acceptPatched } from "./handler-payload.ts";

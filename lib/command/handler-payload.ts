@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
-import { type PayloadTaker, refuseUnfitPayload } from "../job/payload-faults.ts";
+import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import type { FireWish } from "../plan/fire-now.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";

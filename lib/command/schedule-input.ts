@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
+import { jsonFaults } from "../schedule/json.ts";
 import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
 import { keyFault, keyShape } from "../schedule/schedule-key.ts";
+import { memberPath } from "../schedule/shape-faults.ts";
 import { storableText } from "../schedule/text.ts";
 
 /** A schedule's body with its key, as it is sent. */
@@ -64,10 +66,14 @@ export function readKeyedScheduleBody(input: unknown): { key?: string; body: Sch
 /** A patch may repeat the key and cannot change it. */
 export function readSchedulePatch(input: unknown, keyInPath: string): unknown {
   const { key, rest } = takeKey(input);
-  if (key === undefined || key === keyInPath) return rest;
-  throw new Refusal("invalid", "The schedule is not understood.", [
-    { path: "key", message: "cannot be changed" },
-  ]);
+  // It may be kept as it is, until what it patches is there.
+  const faults = jsonFaults(rest).map(({ path, message }) => ({
+    path: path.reduce(memberPath, ""),
+    message,
+  }));
+  if (key !== undefined && key !== keyInPath) faults.unshift({ path: "key", message: "cannot be changed" });
+  if (faults.length === 0) return rest;
+  throw new Refusal("invalid", "The schedule is not understood.", faults);
 }
 
 function takeKey(input: unknown): { key: unknown; rest: unknown } {
@@ -90,12 +96,13 @@ function parsedBesides(input: unknown, keyMessage: string | null): ScheduleBody 
   throw new Refusal("invalid", "The schedule is not understood.", faults);
 }
 
-const holder = storableText({ max: 100 });
+/** Who holds a schedule. */
+export const holderName = storableText({ max: 100 });
 
 export const pauseShape = z.strictObject({
   reason: storableText({ min: 0, max: 500 }).nullish(),
   until: instantShape.nullish(),
-  owner: holder.nullish(),
+  owner: holderName.nullish(),
 });
 
-export const resumeShape = z.strictObject({ owner: holder.nullish() });
+export const resumeShape = z.strictObject({ owner: holderName.nullish() });

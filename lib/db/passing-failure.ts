@@ -5,9 +5,11 @@ const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "cancelled",
   "deadlock",
   "lock_timeout",
+  "no_answer",
   "read_only",
   "serialization_failure",
   "shutdown",
+  "starting",
   "too_many_connections",
 ]);
 

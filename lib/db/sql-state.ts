@@ -13,6 +13,10 @@ const states = {
   "55P03": "lock_timeout",
   "57014": "cancelled",
   "57P01": "shutdown",
+  "57P02": "shutdown",
+  "57P03": "starting",
+  // The driver's own: whoever took the connection said nothing.
+  CONNECT_TIMEOUT: "no_answer",
 } as const;
 
 export type SqlState = (typeof states)[keyof typeof states];

@@ -229,8 +229,10 @@ function noteFailure(run: Run, { row: { id }, key }: Pick<ReadRow, "row" | "key"
 }
 
 const ofTheServer: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "no_answer",
   "read_only",
   "shutdown",
+  "starting",
   "too_many_connections",
 ]);
 

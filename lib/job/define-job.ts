@@ -1,5 +1,4 @@
 import type * as z from "zod";
-import type { Fault } from "../refusal.ts";
 import type {
   GroupContext,
   HandlerContext,
@@ -15,17 +14,18 @@ import {
   type RecheckBounds,
   recheckBounds,
 } from "./handler-traits.ts";
-import { payloadFaults } from "./payload-faults.ts";
+import { type PayloadTaker, readPayload } from "./read-payload.ts";
 import { withSignal } from "./signal-when-read.ts";
 
 /** How one job of a run ended; an error is a failed attempt of it. */
 export type JobResult = Done | Again | Error;
 
 /** A handler without its types, as it is run. */
-export interface JobHandler extends HandlerTraits, RecheckBounds {
-  /** What in a payload this handler does not take. */
-  payloadFaults(payload: unknown): Fault[];
-  /** Runs one job, or all due jobs of a group, and gives their results in the same order. A rejection is a failed attempt of each. */
+export interface JobHandler extends HandlerTraits, RecheckBounds, PayloadTaker {
+  /**
+   * Runs one job, or all due jobs of a group, and gives their results in the same order. A rejection is a failed attempt of each. Their payloads are what its
+   * own `readPayload` has made of them.
+   */
   run(jobs: readonly HandlerJob<unknown>[], context: RunContext): Promise<readonly JobResult[]>;
 }
 
@@ -34,7 +34,7 @@ export interface RunContext extends HandlerContext {
 }
 
 interface Definition<Payload> extends HandlerSettings {
-  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, and takes no time. */
+  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, is synchronous and takes no time. */
   payload: z.ZodType<Payload>;
 }
 
@@ -79,23 +79,22 @@ export type JobDefinition<Payload> =
 /** Defines a handler: one file in functions/jobs/ each. */
 export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandler {
   const { name, payload: schema } = definition;
-  const read = (job: HandlerJob<unknown>): HandlerJob<Payload> => ({
-    ...job,
-    payload: schema.parse(job.payload),
-  });
   return {
     ...handlerTraits(definition),
     ...recheckBounds(definition),
-    payloadFaults: (payload) => payloadFaults(schema, payload),
-    run: async (jobs, context) => {
+    readPayload: (payload) => readPayload(schema, payload),
+    run: async (given, context) => {
+      const jobs = given as readonly HandlerJob<Payload>[];
       if (definition.grouped === true) {
-        const taken = jobs.map(read);
-        return groupResults(name, taken, await runGroup(definition, taken, context));
+        // The order of the results is that of these, whatever the handler makes of its list.
+        const ids = jobs.map(({ id }) => id);
+        return groupResults(name, ids, await runGroup(definition, [...jobs], context));
       }
-      const [job, ...more] = jobs;
-      if (job === undefined || more.length > 0)
+      const [job] = jobs;
+      if (job === undefined || jobs.length > 1)
         throw new Error(`The handler ${name} takes one job at a time.`);
-      return [singleResult(name, await runOne(definition, read(job), context))];
+      const result = await runOne(definition, job, context);
+      return [result === undefined ? done : resultOf(name, result)];
     },
   };
 }
@@ -106,9 +105,9 @@ function runOne<Payload>(
   context: RunContext,
 ): Ending<Again | Done> {
   const { log, inTransaction } = context;
-  return definition.transaction === false
-    ? definition.run(job, withSignal(context, { log, job }))
-    : definition.run(job, withSignal(context, { log, ...inTransaction, job }));
+  if (definition.transaction === false) return definition.run(job, withSignal(context, { log, job }));
+  const { sql, schedule } = inTransaction;
+  return definition.run(job, withSignal(context, { log, sql, schedule, job }));
 }
 
 function runGroup<Payload>(
@@ -118,32 +117,32 @@ function runGroup<Payload>(
 ): Ending<GroupResults> {
   const { log, inTransaction } = context;
   const group = jobs[0]?.group ?? null;
-  return definition.transaction === false
-    ? definition.run(jobs, withSignal(context, { log, group }))
-    : definition.run(jobs, withSignal(context, { log, ...inTransaction, group }));
+  if (definition.transaction === false) return definition.run(jobs, withSignal(context, { log, group }));
+  const { sql, schedule } = inTransaction;
+  return definition.run(jobs, withSignal(context, { log, sql, schedule, group }));
 }
 
-function singleResult(name: string, result: unknown): JobResult {
-  if (result === undefined || result === done) return done;
+function resultOf(name: string, result: unknown): JobResult {
+  if (result === done) return done;
   if (result instanceof Again) return result;
-  throw new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);
+  return new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: what a handler that just ends resolves to
 type GroupEnding = void | GroupResults;
 
-/** Unproven means failed: a job that is not named in what the handler returned is not done. */
-function groupResults<Payload>(
-  name: string,
-  jobs: readonly HandlerJob<Payload>[],
-  results: GroupEnding,
-): readonly JobResult[] {
-  if (results === undefined) return jobs.map(() => done);
-  const byId = new Map<string, JobResult>(results);
+/**
+ * Unproven means failed: a job that is not named in what the handler returned is not done, and neither is one of which it says something else than it may.
+ */
+function groupResults(name: string, ids: readonly string[], results: GroupEnding): readonly JobResult[] {
+  if (results === undefined) return ids.map(() => done);
+  const byId = new Map<string, unknown>(results);
   for (const id of byId.keys())
-    if (!jobs.some((job) => job.id === id))
+    if (!ids.includes(id))
       throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
-  return jobs.map(
-    ({ id }) => byId.get(id) ?? new Error(`The handler ${name} gave results, and none for this job.`),
-  );
+  return ids.map((id) => {
+    const result = byId.get(id);
+    if (result === undefined) return new Error(`The handler ${name} gave results, and none for this job.`);
+    return result instanceof Error ? result : resultOf(name, result);
+  });
 }

@@ -48,9 +48,9 @@ export interface InTransaction {
 
 export interface HandlerSchedules {
   /** Creates or replaces a schedule, as `PUT /v1/schedules/{key}` does. Throws at once for a body that could not be stored. */
-  put(key: string, body: ScheduleInput): void;
+  put(this: HandlerSchedules, key: string, body: ScheduleInput): void;
   /** Deletes a schedule, this job's own too; none is needed to be there. */
-  cancel(key: string): void;
+  cancel(this: HandlerSchedules, key: string): void;
 }
 
 /** A schedule's body as a caller writes it: `when` and `target`, and whatever else it wants. */

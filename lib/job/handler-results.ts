@@ -1,4 +1,5 @@
 import { durationMs } from "../cadence/duration.ts";
+import { textOf } from "../log/text-of.ts";
 
 /** An instant, or so long after now by the database's clock. */
 export type Wanted = { at: Date } | { afterMs: number };
@@ -91,5 +92,5 @@ function causedBy(cause: unknown): ErrorOptions {
 /** What is stored of an error is its message and its stack; the cause would be lost. */
 function stackWithCause({ stack = "", cause }: Error): string {
   if (cause === undefined) return stack;
-  return `${stack}\nCaused by ${cause instanceof Error ? cause.stack : String(cause)}`;
+  return `${stack}\nCaused by ${textOf(cause instanceof Error ? (cause.stack ?? cause) : cause)}`;
 }

@@ -1,4 +1,7 @@
-export type JobKind = "cadence" | "manual" | "backfill" | "again";
+/** In the order in which the database sorts them. */
+export const jobKinds = ["cadence", "manual", "backfill", "again"] as const;
+
+export type JobKind = (typeof jobKinds)[number];
 
 /** The primary key of a job. */
 export interface JobKey {

@@ -5,10 +5,11 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export type LogLevel = "info" | "warn" | "error";
 
+/** Called as it stands here: taken from it, a method may not know where to write. */
 export interface Log {
-  info(event: LogEvent, fields?: LogFields): void;
-  warn(event: LogEvent, fields?: LogFields): void;
-  error(event: LogEvent, fields?: LogFields): void;
+  info(this: Log, event: LogEvent, fields?: LogFields): void;
+  warn(this: Log, event: LogEvent, fields?: LogFields): void;
+  error(this: Log, event: LogEvent, fields?: LogFields): void;
 }
 
 type Write = (line: string) => void;

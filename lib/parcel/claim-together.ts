@@ -1,4 +1,5 @@
 import type { Sql } from "../db/connect.ts";
+import { type JobKey, jobKinds } from "../job/job-id.ts";
 import { type ClaimedJob, type ClaimedParcel, claimedJob, type JobRow } from "./claim.ts";
 
 type Row =
@@ -15,8 +16,8 @@ export async function claimTogether(
   leaseMs: number,
 ): Promise<Map<string, ClaimedParcel>> {
   const rows = await sql<Row[]>`
-    select parcel, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
-      key, group_key as group, target, payload, more
+    select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
+      planned_version as "plannedVersion", version, key, group_key as group, target, payload, more
     from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)})`;
   return parcelsOf(rows);
 }
@@ -31,13 +32,14 @@ export async function claimCompany(
   leaseMs: number,
 ): Promise<ClaimedParcel[]> {
   const rows = await sql<Row[]>`
-    select parcel, occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt, planned_version as "plannedVersion", version,
-      key, group_key as group, target, payload, more
+    select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
+      planned_version as "plannedVersion", version, key, group_key as group, target, payload, more
     from carillon.claim_company(${id}, ${fence}, ${company}, ${Math.ceil(leaseMs)})`;
   return [...parcelsOf(rows).values()];
 }
 
-function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
+/** Of rows that come as they may: the jobs of a parcel before it, and in their order when it is handed on. */
+export function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   const jobsOf = new Map<string, ClaimedJob[]>();
   const claimed = new Map<string, ClaimedParcel>();
   for (const row of rows) {
@@ -47,6 +49,7 @@ function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
       const { fence, claimedAt } = row.more;
       const at = new Date(claimedAt);
       const slots = jobs.length;
+      putInOrder(jobs);
       claimed.set(id, { outcome: "claimed", id, fence, claimedAt: at, jobs, slots, company: 0, freed: [] });
       continue;
     }
@@ -54,4 +57,23 @@ function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
     jobs.push(claimedJob(row));
   }
   return claimed;
+}
+
+/** They are read along an index, and so nearly always in order. */
+function putInOrder(jobs: ClaimedJob[]): void {
+  const isInOrder = jobs.every((job, index) => {
+    const before = jobs[index - 1];
+    return before === undefined || byKey(before, job) <= 0;
+  });
+  if (!isInOrder) jobs.sort(byKey);
+}
+
+function byKey(a: JobKey, b: JobKey): number {
+  return (
+    a.occurrence.getTime() - b.occurrence.getTime() ||
+    a.scheduleId.length - b.scheduleId.length ||
+    (a.scheduleId < b.scheduleId ? -1 : a.scheduleId > b.scheduleId ? 1 : 0) ||
+    jobKinds.indexOf(a.kind) - jobKinds.indexOf(b.kind) ||
+    a.n - b.n
+  );
 }

@@ -1,6 +1,6 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { systemTiming } from "../clock.ts";
-import { awsClientSettings } from "../config/aws.ts";
+import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../config/aws.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "./parcel-queue.ts";
@@ -8,7 +8,13 @@ import type { ParcelQueue } from "./parcel-queue.ts";
 /** The fast and the slow queue as the environment names them. */
 export function parcelQueueFrom(env: Environment, log: Log): ParcelQueue {
   return {
-    sqs: new SQSClient({ ...awsClientSettings(env, "SQS"), useQueueUrlAsEndpoint: false }),
+    sqs: withoutSdkLog(
+      new SQSClient({
+        ...awsClientSettings(env, "SQS"),
+        requestHandler: sendingTimeouts,
+        useQueueUrlAsEndpoint: false,
+      }),
+    ),
     urls: { fast: required(env, "FAST_QUEUE_URL"), slow: required(env, "SLOW_QUEUE_URL") },
     log,
     timing: systemTiming,

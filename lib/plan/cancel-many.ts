@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
 import { cancelJobs } from "./cancel-jobs.ts";
 import { cancelUnmade, type UnmadeWish } from "./cancel-unmade.ts";
 import type { EditDeps } from "./edit-transaction.ts";
@@ -41,7 +42,10 @@ const callMs = 8_000;
 const behindKey = /^ahead\/(.*)$/;
 const behindParcel = /^(0|[1-9]\d{0,17})$/;
 
-export const isCancelPlace = (text: string): boolean => behindKey.test(text) || behindParcel.test(text);
+export function isCancelPlace(text: string): boolean {
+  const [, key] = behindKey.exec(text) ?? [];
+  return key === undefined ? behindParcel.test(text) : key === "" || keyFault(key) === null;
+}
 
 /**
  * Cancels what waits, is to be tried again or runs of the schedules that are meant. What has no row yet comes first; what becomes one

@@ -25,23 +25,34 @@ interface Look {
  * have ended: when its next occurrence has come. One whose last job is dead stays, so that somebody can look at it and have it tried again.
  * Returns how many were deleted.
  */
-export async function deleteEnded(sql: Sql, timeIsUp: () => boolean): Promise<number> {
+export async function deleteEnded(
+  sql: Sql,
+  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
+): Promise<number> {
   let deleted = 0;
+  // Until the next tick a shard is left whose look has failed: its schedules would be listed first again.
+  const left = new Set<number>();
   while (!timeIsUp()) {
-    const looks = await dueLooks(sql);
+    const looks = await dueLooks(sql, [...left]);
     for (const look of looks) {
       if (timeIsUp()) return deleted;
-      deleted += await sql.begin((tx) => lookAtShard(tx, look));
+      try {
+        deleted += await sql.begin((tx) => lookAtShard(tx, look));
+      } catch (error) {
+        note(error);
+        left.add(look.shard);
+      }
     }
     if (looks.length === 0) return deleted;
   }
   return deleted;
 }
 
-function dueLooks(sql: Sql): PromiseLike<Look[]> {
+function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Look[]> {
   return sql<Look[]>`
     select shard, (array_agg(id order by id))[1:${lookedMax}] as ids from (
-      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) order by end_look_at limit ${dueMax}) due
+      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) and shard <> all (${[...left]}::smallint[])
+      order by end_look_at limit ${dueMax}) due
     group by shard order by shard`;
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { type JobKey, type JobKind, jobId, parseJobId } from "../job/job-id.ts";
+import { type JobKey, jobId, jobKinds, parseJobId } from "../job/job-id.ts";
 import { type JobRead, type JobState, readJobsAt, reasonOfJob, stateOfJob } from "../job/read-job.ts";
 import { fewSchedules, isOwner, type JobOwners } from "./find-schedules.ts";
 import { newestFirst, pageUpTo } from "./job-order.ts";
@@ -160,11 +160,9 @@ function whole({ occurrence, scheduleId, kind, n }: Nullable<JobKey>): JobKey[] 
   return [{ occurrence, scheduleId, kind, n }];
 }
 
-const kinds: readonly JobKind[] = ["cadence", "manual", "backfill", "again"];
-
 function keyIn(text: string): JobKey {
   const [at = "", scheduleId = "", name, n = ""] = text.split("/");
-  const kind = kinds.find((each) => each === name);
+  const kind = jobKinds.find((each) => each === name);
   if (kind === undefined) throw new Error(`There is no job ${text}.`);
   return { occurrence: new Date(Number(at)), scheduleId, kind, n: Number(n) };
 }

@@ -15,8 +15,13 @@ export function changesBetween(before: Json, after: Json, path = ""): Change[] {
   if (!isObject(before) || !isObject(after)) return [{ path, before, after }];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) =>
-    changesBetween(before[name] ?? null, after[name] ?? null, memberPath(path, name)),
+    changesBetween(member(before, name), member(after, name), memberPath(path, name)),
   );
+}
+
+/** A member may be named as one that every object has. */
+function member(value: { [name: string]: Json }, name: string): Json {
+  return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
 function isObject(value: Json): value is { [name: string]: Json } {

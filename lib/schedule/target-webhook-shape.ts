@@ -4,6 +4,7 @@ import { isKept } from "./target-credentials.ts";
 import { storableText } from "./text.ts";
 
 const urlLengthMax = 2_048;
+const hostLengthMax = 253;
 const headersMax = 20;
 const headerCharactersMax = 8_000;
 const secretBytes = { min: 24, max: 64 };
@@ -15,7 +16,9 @@ function urlFault(text: string): string | null {
   if (/[\s\p{Cc}\\]/u.test(text)) return "takes a URL without blanks and `\\`";
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     return "takes a URL such as `https://example.com/hook`";
-  const { username, password, hash } = new URL(text);
+  const { hostname, username, password, hash } = new URL(text);
+  // As it is resolved: a host of other alphabets is written longer there, and its target is named by it.
+  if (hostname.length > hostLengthMax) return `takes a host of at most ${hostLengthMax} characters`;
   if (username !== "" || password !== "")
     return "takes no user and no password: send them in the header `authorization`";
   return hash === "" && !text.includes("#") ? null : "takes no `#`: what follows it is never sent";

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { type Author, originText } from "./caller.ts";
+import { removeHolds } from "./holds.ts";
 import type { Json } from "./json.ts";
 import type { Held, ScheduleChange } from "./write-schedule.ts";
 
@@ -32,18 +33,20 @@ export async function raiseHeldVersions(
     from raised`;
 }
 
-/** Schedules that have ended and go by themselves. */
+/** Schedules that have ended and go by themselves, and their holds with them. */
 export async function deleteEndedVersions(
   tx: Tx,
   schedules: readonly { id: string }[],
   author: Author,
 ): Promise<void> {
   if (schedules.length === 0) return;
+  const ids = schedules.map(({ id }) => id);
+  await removeHolds(tx, ids);
   await tx`
     with raised as (
       update carillon.schedules
       set version = version + 1, deleted_at = ${author.at}, end_look_at = null, updated_at = ${author.at}, updated_by = ${author.name}
-      where id = any(${schedules.map(({ id }) => id)}::bigint[])
+      where id = any(${ids}::bigint[])
       returning id, key, version, spec_version, shard
     ), versions as (
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, shard)

@@ -2,7 +2,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { AlarmClock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
-import { type Delivery, type DeliveryContext, failed } from "./delivery.ts";
+import { type Delivery, type DeliveryContext, thrown } from "./delivery.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { AttemptStopped, Stop } from "./stop.ts";
 
@@ -60,7 +60,7 @@ export function boundedAttempt<Answer>(
       stopFor(timeUp(timeout, timeoutMs, roomMs)),
     );
     for (const stop of stops) stop.tell(stopFor);
-    attempt(own).then(end, (error: unknown) => end(failed(error)));
+    attempt(own).then(end, (error: unknown) => end(thrown(error)));
   });
 }
 
@@ -86,5 +86,5 @@ function timeUp(timeout: string, timeoutMs: number, roomMs: number): AttemptStop
 }
 
 function stoppedFor(reason: AttemptStopped): Delivery {
-  return reason.why === "cancelled" ? { kind: "cancelled" } : failed(reason);
+  return reason.why === "cancelled" ? { kind: "cancelled" } : thrown(reason);
 }

@@ -1,3 +1,4 @@
+import { textOf } from "../log/text-of.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
@@ -56,15 +57,22 @@ const errorLengthMax = 2_000;
 const stackLengthMax = 8_000;
 const classLengthMax = 200;
 
-export function failed(error: unknown, giveUp = false): Failure {
+/** A failure in words of Carillon's own, of which those before a colon may be logged. */
+export function failed(said: string, giveUp = false): Failure {
+  return { kind: "failed", error: storable(said, errorLengthMax), giveUp };
+}
+
+/** A failure in the words of whoever threw it. Anything may be thrown: an error without a name, or no error at all. */
+export function thrown(error: unknown, giveUp = false): Failure {
   if (!(error instanceof Error))
-    return { kind: "failed", error: storable(String(error), errorLengthMax), giveUp };
+    return { ...failed(textOf(error), giveUp), errorClass: error === null ? "null" : typeof error };
+  const name: unknown = error.name;
+  const errorClass = storable(typeof name === "string" ? name : "Error", classLengthMax);
+  const stack: unknown = error.stack;
   return {
-    kind: "failed",
-    error: storable(`${error.name}: ${error.message}`, errorLengthMax),
-    errorClass: storable(error.name, classLengthMax),
-    ...(error.stack === undefined ? {} : { stack: storable(error.stack, stackLengthMax) }),
-    giveUp,
+    ...failed(`${errorClass}: ${textOf(error.message)}`, giveUp),
+    errorClass,
+    ...(typeof stack === "string" ? { stack: storable(stack, stackLengthMax) } : {}),
   };
 }
 

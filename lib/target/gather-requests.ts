@@ -3,11 +3,19 @@ import { firstRequest, isFull, requestsInFlight, type Sent } from "./delivery.ts
 /** Sends one request, and says of each of its entries how it went, in the same order. */
 export type SendRequest<Entry> = (batch: readonly Entry[]) => Promise<Sent[]>;
 
+/** What one caller has given to be sent, and what has become of it so far. */
+interface Call {
+  sent: Sent[];
+  left: number;
+  resolve: (sent: Sent[]) => void;
+  reject: (error: unknown) => void;
+}
+
 interface Waiting<Entry> {
   entry: Entry;
   bytes: number;
-  resolve: (sent: Sent) => void;
-  reject: (error: unknown) => void;
+  call: Call;
+  place: number;
 }
 
 /**
@@ -32,25 +40,30 @@ export function gathered<Entry extends { bytes: number }>(
   const sendOne = async (batch: readonly Waiting<Entry>[]) => {
     try {
       const sent = await send(batch.map(({ entry }) => entry));
-      for (const [index, { resolve, reject }] of batch.entries()) {
+      for (const [index, { call, place }] of batch.entries()) {
         const own = sent[index];
-        if (own === undefined) reject(new Error("There is no outcome for an entry of a request."));
-        else resolve(own);
+        if (own === undefined) call.reject(new Error("There is no outcome for an entry of a request."));
+        else note(call, place, own);
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      for (const { call } of batch) call.reject(error);
     }
     underWay -= 1;
     sendNext();
   };
-  return (entries) => {
-    const outcomes = entries.map(
-      (entry) =>
-        new Promise<Sent>((resolve, reject) => {
-          waiting.push({ entry, bytes: entry.bytes, resolve, reject });
-        }),
-    );
-    sendNext();
-    return Promise.all(outcomes);
-  };
+  return (entries) =>
+    entries.length === 0
+      ? Promise.resolve([])
+      : new Promise((resolve, reject) => {
+          const call: Call = { sent: [], left: entries.length, resolve, reject };
+          for (const [place, entry] of entries.entries())
+            waiting.push({ entry, bytes: entry.bytes, call, place });
+          sendNext();
+        });
+}
+
+function note(call: Call, place: number, sent: Sent): void {
+  call.sent[place] = sent;
+  call.left -= 1;
+  if (call.left === 0) call.resolve(call.sent);
 }

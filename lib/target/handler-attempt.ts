@@ -1,10 +1,11 @@
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import type { JobHandler, RunContext } from "../job/define-job.ts";
+import type { JobHandler, JobResult, RunContext } from "../job/define-job.ts";
 import type { HandlerJob, InTransaction } from "../job/handler-context.ts";
 import { done as handlerDone, RetryLater } from "../job/handler-results.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log, LogFields } from "../log/log.ts";
+import type { LogEvent } from "../log/wording.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -12,10 +13,9 @@ import { attachDaysFor, type Notify } from "../parcel/settle.ts";
 import { settleInside } from "../parcel/settle-inside.ts";
 import { applyEditsInside, type EditInside } from "../plan/edits-inside.ts";
 import { shardOf } from "../plan/shard.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { type Delivery, done } from "./delivery.ts";
 import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
-import { notedEdits } from "./handler-schedules.ts";
+import { type Accept, NotedEdits } from "./handler-schedules.ts";
 import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
 import type { Stop } from "./stop.ts";
 
@@ -33,9 +33,17 @@ export interface HandlerAttemptDeps {
 export interface HandlerRun {
   handler: JobHandler;
   jobs: readonly ClaimedJob[];
+  /** Of each job, as the handler has read it. */
+  payloads: readonly unknown[];
 }
 
 type Parcel = { id: string; fence: number };
+
+interface Around {
+  parcel: Parcel;
+  stop: Stop;
+  accept: Accept;
+}
 
 /**
  * Runs a handler once and says how each of its jobs ended. Where it used its transaction, the jobs that succeeded are settled in it: what
@@ -44,32 +52,31 @@ type Parcel = { id: string; fence: number };
  */
 export async function attemptRun(
   deps: HandlerAttemptDeps,
-  { handler, jobs }: HandlerRun,
-  { parcel, stop, accept }: { parcel: Parcel; stop: Stop; accept: (body: ScheduleBody) => void },
+  run: HandlerRun,
+  { parcel, stop, accept }: Around,
 ): Promise<Delivery[]> {
+  const { handler, jobs, payloads } = run;
   const transaction = handlerTransaction(deps.transactions, stop);
-  const noted = notedEdits(accept);
-  const askClock = () => databaseClock(deps.sql);
+  const noted = new NotedEdits(accept);
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
-    const log = namingJobs(deps.log, jobs);
-    const results = await handler.run(jobs.map(factsOf), new AttemptContext(stop, log, inTransaction));
+    const context = new AttemptContext(stop, new NamingLog(deps.log, jobs), inTransaction);
+    const results = await handler.run(
+      jobs.map((job, index) => factsOf(job, payloads[index])),
+      context,
+    );
     noted.close();
     if (stop.reason !== undefined) throw stop.reason;
-    const { edits } = noted;
-    const outcomes = jobs.every((_, index) => results[index] === handlerDone)
-      ? jobs.map(() => done)
-      : await Promise.all(
-          jobs.map((job, index) => outcomeOf(results[index] ?? missing(job), job, handler, askClock)),
-        );
-    if (!transaction.isOpen() && edits.length === 0) {
-      await transaction.rollBack();
+    // Nearly all are done, and then there is nothing to wait for.
+    const outcomes = areAllDone(results, jobs) ? jobs.map(() => done) : await outcomesOf(deps, run, results);
+    if (!transaction.isOpen() && noted.edits.length === 0) {
+      transaction.close();
       return outcomes;
     }
     return await settleTogether(deps, transaction, {
       parcel,
       ended: jobs.map((job, index) => ({ job, outcome: outcomes[index] ?? failureOf(missing(job)) })),
-      edits,
+      edits: noted.edits,
       author: `handler:${handler.name}`,
     });
   } catch (error) {
@@ -77,10 +84,25 @@ export async function attemptRun(
     await transaction.rollBack();
     const failure =
       error instanceof RetryLater
-        ? await outcomeOf(error, { checks: 0 }, handler, askClock)
+        ? await outcomeOf(error, { checks: 0 }, handler, () => databaseClock(deps.sql))
         : failureOf(error);
     return jobs.map(() => failure);
   }
+}
+
+function areAllDone(results: readonly JobResult[], jobs: readonly ClaimedJob[]): boolean {
+  return results.length === jobs.length && results.every((result) => result === handlerDone);
+}
+
+function outcomesOf(
+  { sql }: HandlerAttemptDeps,
+  { handler, jobs }: HandlerRun,
+  results: readonly JobResult[],
+): Promise<Outcome[]> {
+  const askClock = () => databaseClock(sql);
+  return Promise.all(
+    jobs.map((job, index) => outcomeOf(results[index] ?? missing(job), job, handler, askClock)),
+  );
 }
 
 /** Makes a signal for those handlers only that ask for it. */
@@ -97,6 +119,36 @@ class AttemptContext implements RunContext {
 
   get signal(): AbortSignal {
     return this.#stop.signal;
+  }
+}
+
+/** Names its jobs in each line. */
+class NamingLog implements Log {
+  readonly #log: Log;
+  readonly #jobs: readonly ClaimedJob[];
+
+  constructor(log: Log, jobs: readonly ClaimedJob[]) {
+    this.#log = log;
+    this.#jobs = jobs;
+  }
+
+  info(event: LogEvent, fields?: LogFields): void {
+    this.#log.info(event, this.#naming(fields));
+  }
+
+  warn(event: LogEvent, fields?: LogFields): void {
+    this.#log.warn(event, this.#naming(fields));
+  }
+
+  error(event: LogEvent, fields?: LogFields): void {
+    this.#log.error(event, this.#naming(fields));
+  }
+
+  #naming(fields?: LogFields): LogFields {
+    const [first, ...more] = this.#jobs;
+    return first === undefined || more.length > 0
+      ? { group: first?.group, jobs: this.#jobs.length, ...fields }
+      : { job: jobId(first), key: first.key, ...fields };
   }
 }
 
@@ -166,8 +218,8 @@ function missing(job: ClaimedJob): Error {
   return new Error(`The handler gave no result for ${jobId(job)}.`);
 }
 
-function factsOf(job: ClaimedJob): HandlerJob<unknown> {
-  const { kind, n, key, scheduleId, version, group, occurrence, dueAt, checks, payload } = job;
+function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
+  const { kind, n, key, scheduleId, version, group, occurrence, dueAt, checks } = job;
   return {
     id: jobId(job),
     kind,
@@ -176,24 +228,11 @@ function factsOf(job: ClaimedJob): HandlerJob<unknown> {
     scheduleId,
     version,
     group,
-    occurrence,
-    dueAt,
+    // The job is settled by its own instants, whatever its handler makes of these.
+    occurrence: new Date(occurrence),
+    dueAt: new Date(dueAt),
     attempt: job.attempt + 1,
     checks,
     payload,
-  };
-}
-
-function namingJobs(log: Log, jobs: readonly ClaimedJob[]): Log {
-  const named = (fields?: LogFields): LogFields => {
-    const [first, ...more] = jobs;
-    return first === undefined || more.length > 0
-      ? { group: first?.group, jobs: jobs.length, ...fields }
-      : { job: jobId(first), key: first.key, ...fields };
-  };
-  return {
-    info: (event, fields) => log.info(event, named(fields)),
-    warn: (event, fields) => log.warn(event, named(fields)),
-    error: (event, fields) => log.error(event, named(fields)),
   };
 }

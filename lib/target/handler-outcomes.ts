@@ -4,7 +4,7 @@ import type { JobResult } from "../job/define-job.ts";
 import { Again, GaveUp, RetryLater, type Wanted } from "../job/handler-results.ts";
 import type { RecheckBounds } from "../job/handler-traits.ts";
 import { Refusal } from "../refusal.ts";
-import { type Failure, failed } from "./delivery.ts";
+import { type Failure, failed, thrown } from "./delivery.ts";
 import { refused } from "./handler-schedules.ts";
 
 /** How a job ended, before anything of it is written. */
@@ -53,7 +53,9 @@ function recheck(at: Date, now: Date, checks: number, { maxChecks, maxAheadMs }:
 
 function retryOf(error: RetryLater, now: Date, { maxAheadMs }: RecheckBounds): Failure {
   const at = instantOf(error.wanted, now);
-  const failure = failed(error);
+  const failure = thrown(error);
+  // Of what is past the database need not understand the year.
+  if (at <= now) return { ...failure, retryAt: now };
   if (at.getTime() <= now.getTime() + maxAheadMs) return { ...failure, retryAt: at };
   return {
     ...failure,
@@ -63,10 +65,10 @@ function retryOf(error: RetryLater, now: Date, { maxAheadMs }: RecheckBounds): F
 
 /** What a handler threw, or what kept its transaction from being committed. */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof GaveUp) return { ...failed(error, true), reason: "gave-up" };
-  if (error instanceof Refusal) return { ...failed(error), error: `Refusal: ${refused(error)}` };
-  if (!(error instanceof ConnectionLost)) return failed(error);
-  const failure = failed(error);
+  if (error instanceof GaveUp) return { ...thrown(error, true), reason: "gave-up" };
+  if (error instanceof Refusal) return { ...thrown(error), error: `Refusal: ${refused(error)}` };
+  if (!(error instanceof ConnectionLost)) return thrown(error);
+  const failure = thrown(error);
   return {
     ...failure,
     error: `${failure.error} (Postgres ends a transaction that waits ten seconds for something else: do slow work before the first ctx.sql, or say \`transaction: false\`.)`,

@@ -4,43 +4,59 @@ import { Refusal } from "../refusal.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 
-/** What a handler wants done with schedules, noted until its job is settled. */
-export interface NotedEdits {
-  schedule: HandlerSchedules;
-  edits: readonly EditInside[];
-  /** From here on nothing is noted: it would never be done. */
-  close(): void;
-}
-
 /** All are applied in one transaction, during which claims of their shards wait. */
 const editsMax = 100;
 
-/** `accept` refuses a body that is understood and not possible here. */
-export function notedEdits(accept: (body: ScheduleBody) => void): NotedEdits {
-  const edits: EditInside[] = [];
-  let closed = false;
-  const note = (edit: EditInside) => {
-    if (closed) throw new Error("The attempt has ended: ctx.schedule takes no more edits.");
-    if (edits.length === editsMax)
+/** Refuses a body that is understood and not possible here. */
+export type Accept = (body: ScheduleBody) => void;
+
+/** What a handler wants done with schedules, noted until its job is settled. */
+export class NotedEdits {
+  readonly schedule: HandlerSchedules;
+  readonly #edits: EditInside[] = [];
+  #isClosed = false;
+
+  constructor(accept: Accept) {
+    this.schedule = new NotingSchedules(this, accept);
+  }
+
+  get edits(): readonly EditInside[] {
+    return this.#edits;
+  }
+
+  note(edit: EditInside): void {
+    if (this.#isClosed) throw new Error("The attempt has ended: ctx.schedule takes no more edits.");
+    if (this.#edits.length === editsMax)
       throw new Error(`A job edits at most ${editsMax} schedules; have several jobs share the work.`);
-    edits.push(edit);
-  };
-  return {
-    edits,
-    schedule: {
-      put: (key, input) => note({ kind: "put", key, body: readBody(key, input, accept) }),
-      cancel: (key) => {
-        refuseOddKey(key, "cancel");
-        note({ kind: "cancel", key });
-      },
-    },
-    close: () => {
-      closed = true;
-    },
-  };
+    this.#edits.push(edit);
+  }
+
+  /** From here on nothing is noted: it would never be done. */
+  close(): void {
+    this.#isClosed = true;
+  }
 }
 
-function readBody(key: string, input: ScheduleInput, accept: (body: ScheduleBody) => void): ScheduleBody {
+class NotingSchedules implements HandlerSchedules {
+  readonly #noted: NotedEdits;
+  readonly #accept: Accept;
+
+  constructor(noted: NotedEdits, accept: Accept) {
+    this.#noted = noted;
+    this.#accept = accept;
+  }
+
+  put(key: string, input: ScheduleInput): void {
+    this.#noted.note({ kind: "put", key, body: readBody(key, input, this.#accept) });
+  }
+
+  cancel(key: string): void {
+    refuseOddKey(key, "cancel");
+    this.#noted.note({ kind: "cancel", key });
+  }
+}
+
+function readBody(key: string, input: ScheduleInput, accept: Accept): ScheduleBody {
   refuseOddKey(key, "put");
   try {
     // As it would come over HTTP: dates as text, and nothing that is undefined.

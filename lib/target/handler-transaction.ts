@@ -10,6 +10,8 @@ export interface HandlerTransaction {
   isOpen(): boolean;
   /** Runs `last` as the last work of the transaction, and commits; where nothing was open yet it begins with it. */
   commit<T>(last: (tx: Tx) => Promise<T>): Promise<T>;
+  /** From here on nothing more is sent. Where nothing was, this is the end. */
+  close(): void;
   /** Whatever was not committed is undone; resolves when that is proven, or the connection gone. */
   rollBack(): Promise<void>;
 }
@@ -36,6 +38,8 @@ export function handlerTransaction(pool: Sql, stop: Stop): HandlerTransaction {
   return new AttemptTransaction(pool, stop);
 }
 
+const attemptEnded: Refused = { why: "The attempt has ended" };
+
 /** Most handlers send nothing: until one does, there is hardly more than this object. */
 class AttemptTransaction implements HandlerTransaction {
   readonly sql: Tx;
@@ -49,7 +53,7 @@ class AttemptTransaction implements HandlerTransaction {
   constructor(pool: Sql, stop: Stop) {
     this.#pool = pool;
     this.#stop = stop;
-    this.sql = new Proxy(pool, new Rerouted((statement) => this.#route(statement)));
+    this.sql = new Proxy(pool, new Rerouted(this));
   }
 
   isOpen(): boolean {
@@ -76,11 +80,15 @@ class AttemptTransaction implements HandlerTransaction {
     return given.promise;
   }
 
-  rollBack(): Promise<void> {
-    return this.#undo({ why: "The attempt has ended" });
+  close(): void {
+    this.#over = this.#refused() ?? attemptEnded;
   }
 
-  #route(statement: Statement): void {
+  rollBack(): Promise<void> {
+    return this.#undo(attemptEnded);
+  }
+
+  route(statement: Statement): void {
     const refused = this.#refused();
     if (refused !== undefined) {
       statement.reject(errorOf(refused));
@@ -152,10 +160,10 @@ function swallowed(failure: unknown): Error {
 
 /** Makes statements as the pool does, and has each of them go another way. */
 class Rerouted implements ProxyHandler<Sql> {
-  readonly #route: (statement: Statement) => void;
+  readonly #transaction: AttemptTransaction;
 
-  constructor(route: (statement: Statement) => void) {
-    this.#route = route;
+  constructor(transaction: AttemptTransaction) {
+    this.#transaction = transaction;
   }
 
   apply(pool: Sql, _self: unknown, details: unknown[]): unknown {
@@ -174,7 +182,7 @@ class Rerouted implements ProxyHandler<Sql> {
   }
 
   #reroute(made: unknown): unknown {
-    if (isStatement(made)) made.handler = this.#route;
+    if (isStatement(made)) made.handler = (statement) => this.#transaction.route(statement);
     return made;
   }
 }

@@ -1,6 +1,6 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { EventTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 
 /** What is to be one event on the bus that its target names. */
 export interface BusEvent {
@@ -57,6 +57,6 @@ async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Pro
       ];
     });
   } catch (error) {
-    return batch.map(({ index }) => [index, failed(error)]);
+    return batch.map(({ index }) => [index, thrown(error)]);
   }
 }

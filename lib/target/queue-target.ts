@@ -19,12 +19,10 @@ export function queueTarget(
     const now = deps.clock.now();
     // The jobs of one schedule arrive in order.
     return send(
-      jobs.map((job) => ({
-        body: envelope(job, now),
-        target: job.target,
-        id: jobId(job),
-        orderedBy: job.key,
-      })),
+      jobs.map((job) => {
+        const id = jobId(job);
+        return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };
+      }),
     );
   };
 }

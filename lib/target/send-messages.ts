@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
-import { GetQueueUrlCommand, SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import {
+  GetQueueUrlCommand,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
 import type { QueueTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
 
 export interface MessageSenderDeps {
@@ -54,7 +59,7 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     const outcomes: Sent[] = messages.map(() => unanswered);
     const byQueue = Map.groupBy(messages.map(entry), ({ target }) => target.queue);
     await eachRequest([...byQueue], async ([queue, entries]) => {
-      const url = await urlOf(queue).catch((error: unknown) => failed(error, error instanceof OtherRegion));
+      const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
       const sent =
         typeof url !== "string"
           ? entries.map(() => url)
@@ -78,8 +83,8 @@ function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promi
   };
 }
 
-function entry(message: QueueMessage, index: number): Entry {
-  return { ...message, index, bytes: Buffer.byteLength(message.body) + attributeBytes(message.target) };
+function entry({ body, target, id, orderedBy }: QueueMessage, index: number): Entry {
+  return { body, target, id, orderedBy, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
 }
 
 /** SQS counts them too: names, types and values. */
@@ -96,19 +101,7 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
     const { Successful = [], Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: url,
-        Entries: batch.map(({ id, orderedBy, body, target }, place) => ({
-          Id: String(place),
-          MessageBody: body,
-          // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
-          // second message: the receiver tells it by the envelope's id.
-          ...(isFifo
-            ? { MessageDeduplicationId: id, MessageGroupId: target.groupId ?? groupOf(orderedBy) }
-            : {}),
-          ...(!isFifo && target.groupId !== undefined ? { MessageGroupId: target.groupId } : {}),
-          ...(target.attributes === undefined
-            ? {}
-            : { MessageAttributes: stringAttributes(target.attributes) }),
-        })),
+        Entries: batch.map((each, place) => requestEntry(each, place, isFifo)),
       }),
     );
     for (const { Id } of Successful) outcomes[Number(Id)] = done;
@@ -116,8 +109,23 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
       outcomes[Number(Id)] = failed(`SQS refused the message: ${Code} ${Message ?? ""}`);
     return outcomes;
   } catch (error) {
-    return batch.map(() => failed(error));
+    return batch.map(() => thrown(error));
   }
+}
+
+function requestEntry(
+  { id, orderedBy, body, target }: Entry,
+  place: number,
+  isFifo: boolean,
+): SendMessageBatchRequestEntry {
+  const made: SendMessageBatchRequestEntry = { Id: String(place), MessageBody: body };
+  // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
+  // second message: the receiver tells it by the envelope's id.
+  if (isFifo) made.MessageDeduplicationId = id;
+  const group = target.groupId ?? (isFifo ? groupOf(orderedBy) : undefined);
+  if (group !== undefined) made.MessageGroupId = group;
+  if (target.attributes !== undefined) made.MessageAttributes = stringAttributes(target.attributes);
+  return made;
 }
 
 /** A name may be longer than a group's id, and hold what that does not take. */

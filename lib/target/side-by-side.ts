@@ -8,7 +8,10 @@ import type { Places } from "./places.ts";
  */
 export const turnMs = 5_000;
 
-/** Works items a few at a time, each in one of the places; once the turn is over, no more of them start. */
+/**
+ * Works items a few at a time, each in one of the places; once the turn is over, no more of them start. Who has a place keeps it for one item after the
+ * other: so of parcels that share the places one is through after the other.
+ */
 export async function sideBySide<Item>(
   items: readonly Item[],
   places: Places,
@@ -20,17 +23,18 @@ export async function sideBySide<Item>(
   const waiting = items.entries();
   let begun = 0;
   const lane = async () => {
-    for (const [index, item] of waiting) {
-      const taken = places.take();
-      if (taken !== true && !(await taken)) return;
-      try {
-        // The first ones always start: else a parcel could go back and forth for ever.
+    const taken = places.take();
+    if (taken !== true && !(await taken)) return;
+    try {
+      for (const [index, item] of waiting) {
+        // The first ones always start once they have a place: else a parcel could go back and forth for ever. Whom others take along may go back
+        // with nothing begun, and has a place of its own another time.
         if (begun >= lanes && clock.now().getTime() >= until) return;
         begun += 1;
         await work(item, index);
-      } finally {
-        places.giveBack();
       }
+    } finally {
+      places.giveBack();
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

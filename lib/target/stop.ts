@@ -18,7 +18,9 @@ type Told = (reason: AttemptStopped) => void;
 export class Stop {
   #reason: AttemptStopped | undefined;
   #controller: AbortController | undefined;
-  readonly #told = new Set<Told>();
+  #told: Told | undefined;
+  /** Nearly nobody is told beside the first: a set for each stop is made, and cleared away, as long as a short attempt takes. */
+  #alsoTold: Set<Told> | undefined;
 
   /** Undefined until it has come. */
   get reason(): AttemptStopped | undefined {
@@ -37,17 +39,26 @@ export class Stop {
   come(reason: AttemptStopped): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
-    for (const told of this.#told) told(reason);
-    this.#told.clear();
+    this.#told?.(reason);
+    for (const told of this.#alsoTold ?? []) told(reason);
+    this.#told = undefined;
+    this.#alsoTold = undefined;
     this.#controller?.abort(reason);
   }
 
   /** Who asks once it has come is told nothing: `reason` says it. */
   tell(told: Told): void {
-    if (this.#reason === undefined) this.#told.add(told);
+    if (this.#reason !== undefined) return;
+    if (this.#told === undefined) {
+      this.#told = told;
+      return;
+    }
+    this.#alsoTold ??= new Set();
+    this.#alsoTold.add(told);
   }
 
   tellNoMore(told: Told): void {
-    this.#told.delete(told);
+    if (this.#told === told) this.#told = undefined;
+    else this.#alsoTold?.delete(told);
   }
 }

@@ -17,6 +17,11 @@ interface Regrouped {
   isSettled: boolean;
 }
 
+interface Following {
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
+
 interface Follower {
   id: string;
   shard: number;
@@ -26,31 +31,32 @@ interface Follower {
  * Where a handler that took jobs of a group one by one takes them together now, or the other way round, its schedules' lanes follow, one
  * schedule after the other. Nearly always there is no such handler. It may be killed anywhere: who has followed is found no more.
  */
-export async function followHandlers(
-  deps: EditDeps,
-  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
-): Promise<void> {
+export async function followHandlers(deps: EditDeps, run: Following): Promise<void> {
   const regrouped = await deps.sql<Regrouped[]>`
     select id, name, regrouped_at as "regroupedAt", regrouped_at + ${settledAfter}::interval < carillon.clock() as "isSettled"
     from carillon.targets where regrouped_at is not null order by id`;
   for (const handler of regrouped) {
-    if (timeIsUp()) return;
-    await followOne(deps, handler, timeIsUp).catch(note);
+    if (run.timeIsUp()) return;
+    await followOne(deps, handler, run).catch(run.note);
   }
 }
 
-async function followOne(deps: EditDeps, handler: Regrouped, timeIsUp: () => boolean): Promise<void> {
+async function followOne(deps: EditDeps, handler: Regrouped, { timeIsUp, note }: Following): Promise<void> {
+  let failed = false;
   for (let after = "0"; ; ) {
     const page = await followersBehind(deps.sql, handler, after);
     for (const follower of page) {
       if (timeIsUp()) return;
-      await follow(deps, follower);
+      await follow(deps, follower).catch((error: unknown) => {
+        note(error);
+        failed = true;
+      });
     }
     const last = page.at(-1);
     if (last === undefined) break;
     after = last.id;
   }
-  if (!handler.isSettled) return;
+  if (!handler.isSettled || failed) return;
   await deps.sql`
     update carillon.targets set regrouped_at = null where id = ${handler.id} and regrouped_at = ${handler.regroupedAt}`;
 }

@@ -74,7 +74,7 @@ function partsOf(run: Run, attached: boolean): Part[] {
     { of: "near", act: async () => attached && bringNearWhere(run, () => true) },
     { of: "pastDays", act: () => days(run, () => dropPast(run)) },
     { act: () => purgePast(run) },
-    { of: "ended", act: () => deleteEnded(sql, timeIsUp), stirs: true },
+    { of: "ended", act: () => deleteEnded(sql, run), stirs: true },
     { of: "events", act: () => tellAll(run) },
     { of: "sharedHolds", act: () => finishSharedHolds(run, run), stirs: true },
     { of: "handlers", act: () => followHandlers(run, run), stirs: true },

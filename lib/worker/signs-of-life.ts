@@ -11,7 +11,7 @@ import { AttemptStopped, Stop } from "../target/stop.ts";
 const beatMs = 1_000;
 
 /** Without a reason of ours each abort makes an error, with its stack. */
-const workOver = "The parcel is worked.";
+export const workOver = "The parcel is worked.";
 
 /** The stops of the jobs of a parcel while it is worked. */
 export interface Life {

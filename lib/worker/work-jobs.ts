@@ -18,7 +18,7 @@ import type { MeasuredWork } from "./measure-work.ts";
 import type { NextTurn } from "./next-turn.ts";
 import { settlement } from "./retry.ts";
 import { settleSurely } from "./settle-surely.ts";
-import { signsOfLife } from "./signs-of-life.ts";
+import { signsOfLife, workOver } from "./signs-of-life.ts";
 import type { PulseSending } from "./work-pulses.ts";
 
 export interface WorkerDeps {
@@ -74,11 +74,11 @@ const companyMinMs = 40_000;
 const gatherMs = 1_000;
 
 /**
- * Works with a parcel of quick jobs some that wait at its target or could start there. What a claim and a settle cost is paid once for all of them. They share the worker's
- * places, so that a job that hangs keeps one of them only, and the claimed parcel is settled when all are through: its place at the target is theirs.
+ * Works with a parcel of quick jobs some that wait at its target or could start there; it begins before they are claimed. What a claim and a settle cost is
+ * paid once for all of them. They share the worker's places, so that a job that hangs keeps one of them only, and the claimed parcel is settled when all are
+ * through: its place at the target is theirs.
  */
 async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: Work): Promise<void> {
-  const all = [claimed, ...(await claimedCompany(deps, claimed))];
   const places = new Places(sideBySideMax);
   // The claimed one alone is settled last: what another lets start must not wait for it.
   const together = {
@@ -87,24 +87,32 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
     settleTogether: settleTogether({ ...deps, keep: deps.next?.keep }, 1),
   };
   const everyone = Promise.withResolvers<void>();
-  let left = all.length;
+  // The claimed one, and whoever may come along.
+  let left = 2;
   const through = () => {
     left -= 1;
     if (left === 0) everyone.resolve();
   };
+  const workOne = async (parcel: ClaimedParcel, until: Promise<void>) => {
+    const delivered = await deliver(together, parcel, work, { places, through, until });
+    await settleDelivered(together, parcel, delivered, work);
+  };
   const over = new AbortController();
-  const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
-  // Whoever has not come to one of them by then goes back, as what has not begun in a parcel of its own does.
-  void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
-  const ends = await Promise.allSettled(
-    all.map(async (parcel) => {
-      const company = { places, through, until: parcel === claimed ? everyone.promise : aMoment };
-      const delivered = await deliver(together, parcel, work, company);
-      await settleDelivered(together, parcel, delivered, work);
-    }),
-  );
-  over.abort();
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  const workOthers = async () => {
+    const company = await claimedCompany(deps, claimed);
+    left += company.length;
+    through();
+    const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
+    // Whoever has not come to one of them by then goes back, as what has not begun in a parcel of its own does.
+    void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
+    return Promise.allSettled(company.map((parcel) => workOne(parcel, aMoment)));
+  };
+  const [own, others] = await Promise.all([
+    Promise.allSettled([workOne(claimed, everyone.promise)]),
+    workOthers(),
+  ]);
+  over.abort(workOver);
+  for (const end of [...own, ...others]) if (end.status === "rejected") throw end.reason;
 }
 
 /** They are there for later as well: without them the parcel is worked as it is. */

@@ -7,7 +7,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
-import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
+import { type Delivery, type DeliveryContext, done, thrown } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { AttemptStopped } from "../../lib/target/stop.ts";
 import { checksAsked } from "./beside.ts";
@@ -71,5 +71,5 @@ export async function answerOf(
 /** The next attempt starts at an instant that the target names. */
 function tookTooLong(clock: Clock): Delivery {
   const stopped = new AttemptStopped("timeout", "The attempt took longer than 10s.");
-  return { ...failed(stopped), retryAt: new Date(clock.now().getTime() + 12_000) };
+  return { ...thrown(stopped), retryAt: new Date(clock.now().getTime() + 12_000) };
 }

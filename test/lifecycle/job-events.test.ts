@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { failed } from "../../lib/target/delivery.ts";
+import { failed, thrown } from "../../lib/target/delivery.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { type BusWorld, busWorld } from "./bus-world.ts";
@@ -33,7 +33,7 @@ const types = async () => (await world.arrived()).map((event) => event["detail-t
 describe("a job that is dead", () => {
   test("is told to the bus by the worker at once, without its payload", async () => {
     world.tellAtOnce();
-    world.outcome = () => failed(new TypeError("no such order"));
+    world.outcome = () => thrown(new TypeError("no such order"));
     await once("orders/17", { group: "orders", payload: { secret: "card number" } });
     await runDue();
 
@@ -133,7 +133,7 @@ describe("with everything on", () => {
 
   test("a failed attempt is told with its own error, whatever came of the job since", async () => {
     await withWorld({ notify: ["failed"] });
-    world.outcome = (job) => (job.attempt === 1 ? { kind: "done" } : failed(new RangeError("first")));
+    world.outcome = (job) => (job.attempt === 1 ? { kind: "done" } : thrown(new RangeError("first")));
     await once("a", { retry: { attempts: 3, base: "1s", jitter: "none" } });
     await runDue();
     await world.clock.advance(10 * second);

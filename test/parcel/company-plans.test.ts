@@ -41,7 +41,8 @@ describe("a plan that is kept", () => {
     "from before an import has %s look at its jobs' schedules alone",
     async (which) => {
       const head = await claimedBeforeOthers(world, 12);
-      await world.sql`analyze`;
+      // Also of the index's entries of what the rows were before they were given a shard.
+      await world.sql`vacuum analyze`;
       if (which === "claim_parcel")
         await world.sql`update carillon.parcels set turn = null, ready_at = '2000-01-01' where turn = 'waits'`;
       const [last] = await world.sql<
@@ -59,6 +60,47 @@ describe("a plan that is kept", () => {
       const { index } = await touched(own, claim);
       expect(index["schedules_pkey"]).toBeLessThanOrEqual(90);
       expect(index["schedules_pkey"]).toBeGreaterThan(0);
+    },
+  );
+
+  test.each(["claim_company", "claim_parcel", "claim_parcels"])(
+    "has %s look at one version of each schedule, however often they were edited",
+    async (which) => {
+      const head = await claimedBeforeOthers(world, 12);
+      await world.sql`analyze`;
+      const queue = which === "claim_parcels" ? "fast" : "slow";
+      await world.sql`
+        update carillon.parcels set turn = null, queue = ${queue}, target_id = null, ready_at = '2000-01-01'
+        where turn = 'waits' and ${which} <> 'claim_company'`;
+      await world.sql`update carillon.schedules set queue = ${queue}`;
+      const others = await world.sql<
+        { id: string }[]
+      >`select id from carillon.parcels where id <> ${head.id} order by id`;
+      const ids = others.map(({ id }) => id);
+      const claims = {
+        claim_company: () =>
+          own`select from carillon.claim_company(${head.id}, ${head.fence}, 9, ${lease}) where occurrence is not null`,
+        claim_parcel: () =>
+          own`select from carillon.claim_parcel(${ids[0] ?? "0"}, ${lease}, null) where outcome = 'job'`,
+        claim_parcels: () =>
+          own`select from carillon.claim_parcels(${ids}::bigint[], ${lease}) where occurrence is not null`,
+      };
+      const claim = claims[which as keyof typeof claims];
+      await planned(claim);
+      await world.sql`
+        insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, once_at, body, target)
+        select s.id, n, 'replaced', now(), 'ann', n, false, v.once_at, v.body, v.target
+        from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id cross join generate_series(2, 500) n`;
+      // Every third is at another version than all others: which they are must not be read of each.
+      await world.sql`update carillon.schedules set version = 500, spec_version = 2 + id where id % 3 = 0`;
+      let jobs = 0;
+      const { index } = await touched(own, async () => {
+        jobs = (await claim()).length;
+      });
+      expect(jobs).toBeGreaterThan(0);
+      expect(index["schedule_versions_pkey"]).toBeGreaterThanOrEqual(jobs);
+      // Of every third two.
+      expect(index["schedule_versions_pkey"]).toBeLessThanOrEqual(1.5 * jobs);
     },
   );
 

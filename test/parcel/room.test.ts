@@ -169,3 +169,16 @@ test("whoever has found room and has nothing to do after all wants the target fo
     }),
   );
 });
+
+test("whoever comes where it is full waits, and was never leased for that", async () => {
+  const [first = "", second = ""] = await readyParcels(1, 2);
+  const fences = () => own`select fence from carillon.parcels where id = ${second}`;
+  await worker(1).claimed(first);
+  const before = await fences();
+  expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held", freed: [] });
+  expect(await fences()).toEqual(before);
+  expect(await parcels(world)).toMatchObject([
+    { id: first, leased: true },
+    { id: second, turn: "waits", leased: false },
+  ]);
+});

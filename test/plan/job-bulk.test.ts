@@ -4,7 +4,7 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import { type CancelFilter, cancelMany } from "../../lib/plan/cancel-many.ts";
 import { type DeadFilter, type DeadPlace, listDead } from "../../lib/plan/dead-jobs.ts";
 import { type RetryFilter, retryMany } from "../../lib/plan/retry-many.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
+import { done, failed, thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
@@ -60,7 +60,7 @@ async function fiveDead(): Promise<void> {
     { group: "other" },
     {},
   ];
-  world.outcome = ({ key }) => failed(new Error("no"), key === "job-4");
+  world.outcome = ({ key }) => thrown(new Error("no"), key === "job-4");
   for (const [index, label] of labels.entries()) {
     await world.put(`job-${index}`, { when: "in 1s", retry: { attempts: 1 }, ...label });
     await world.tick();

@@ -8,7 +8,7 @@ import { cancelJob } from "../../lib/plan/cancel-jobs.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { type Delivery, failed } from "../../lib/target/delivery.ts";
+import { type Delivery, failed, thrown } from "../../lib/target/delivery.ts";
 import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workParcel } from "../../lib/worker/work-parcel.ts";
 import { aborted } from "../support/aborted.ts";
@@ -94,7 +94,7 @@ describe("a job that waits", () => {
 
   test("to be tried again is cancelled with its attempts kept", async () => {
     await oneParcel(world, 1);
-    world.outcome = () => failed(new TypeError("no"));
+    world.outcome = () => thrown(new TypeError("no"));
     await world.work();
     const id = await idOf("job-0");
     expect(await readJob(world.sql, id)).toMatchObject({ state: "retrying" });

@@ -6,7 +6,7 @@ import { fireNow } from "../../lib/plan/fire-now.ts";
 import { jobsOf } from "../../lib/plan/job-history.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { retryJob, retryJobs } from "../../lib/plan/retry-jobs.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
+import { done, failed, thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
@@ -35,7 +35,7 @@ async function idOf(key: string): Promise<string> {
 /** A job whose only attempts have failed. */
 async function deadJob(body: object = {}): Promise<string> {
   await oneParcel(world, 1, { retry: { attempts: 2, backoff: "fixed", base: "10s" }, ...body });
-  world.outcome = () => failed(new Error("no"));
+  world.outcome = () => thrown(new Error("no"));
   await world.work();
   await world.clock.advance(10 * second);
   await world.work();

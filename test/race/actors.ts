@@ -8,7 +8,7 @@ import { handOver } from "../../lib/parcel/hand-over.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { done, failed } from "../../lib/target/delivery.ts";
+import { done, thrown } from "../../lib/target/delivery.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
@@ -116,7 +116,7 @@ export async function worker(world: World, sql: Sql): Promise<void> {
       if (state.faults && dice.chance(0.03)) return perish("before delivery");
       await clock.sleep(dice.between(0, 400));
       const deliveries = jobs.map((job) => {
-        if (state.faults && dice.chance(0.12)) return failed(new Error("The target refused."));
+        if (state.faults && dice.chance(0.12)) return thrown(new Error("The target refused."));
         recorder.tookDelivery(job);
         return done;
       });

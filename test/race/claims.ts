@@ -30,12 +30,14 @@ export interface Claim {
   settleSentAs?: number;
 }
 
+const instant = z.number().transform((ms) => new Date(Math.round(ms)));
+/** The usual may be left out. */
 const jobRow = z.object({
-  occurrence: z.date(),
+  occurrence: instant,
   scheduleId: z.string(),
-  kind: z.string(),
-  n: z.number(),
-  dueAt: z.date(),
+  kind: z.string().nullable(),
+  n: z.number().nullable(),
+  dueAt: z.date().nullable(),
   payload: z.object({ edit: z.number() }),
 });
 const claimed = z.object({ fence: z.number(), claimedAt: z.coerce.date() });
@@ -46,22 +48,11 @@ const claimRows = z.array(
     z.object({ outcome: z.enum(["gone", "early", "leased", "ended", "held", "empty", "freed"]) }),
   ]),
 );
-/** Of claims together: jobs and claims by their parcel, the usual left out. The jobs of a parcel that is not claimed are nobody's. */
+/** Of claims together: jobs and claims by their parcel. The jobs of a parcel that is not claimed are nobody's. */
 const together = z.object({ parcel: z.string() });
-const thinRow = jobRow
-  .extend({
-    ...together.shape,
-    kind: z.string().nullable(),
-    n: z.number().nullable(),
-    dueAt: z.date().nullable(),
-  })
-  .transform(({ kind, n, dueAt, ...row }) => ({
-    ...row,
-    kind: kind ?? "cadence",
-    n: n ?? 0,
-    dueAt: dueAt ?? row.occurrence,
-  }));
-const rowsTogether = z.array(z.union([thinRow, together.extend({ occurrence: z.null(), more: claimed })]));
+const rowsTogether = z.array(
+  z.union([jobRow.extend(together.shape), together.extend({ occurrence: z.null(), more: claimed })]),
+);
 const settleRows = z.array(z.object({ settled: z.boolean() }));
 const settledTogether = z.array(z.object({ settled: z.string().nullable() }));
 /** Lists travel in a box of the driver. */
@@ -112,9 +103,9 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
       jobs: jobs.map(({ scheduleId, occurrence, kind, n, dueAt, payload: { edit } }) => ({
         scheduleId,
         occurrence: occurrence.getTime(),
-        kind,
-        n,
-        dueAt: dueAt.getTime(),
+        kind: kind ?? "cadence",
+        n: n ?? 0,
+        dueAt: (dueAt ?? occurrence).getTime(),
         edit,
       })),
       settled: "never",

@@ -6,8 +6,8 @@ export interface WatchedWorker {
   sql: Sql;
   /** What it asked of its parcels, in its order. */
   asked: string[];
-  /** Whether the server is to get a statement that asks this; a test replaces it. */
-  arrives: (name: string) => boolean;
+  /** Whether the server is to get a statement that asks this, and when; a test replaces it. */
+  arrives: (name: string) => boolean | Promise<boolean>;
 }
 
 /** Has the workers of a test's Carillon ask over a connection that is listened to. */
@@ -22,8 +22,11 @@ export function watchedWorker(world: Carillon, connections: number): WatchedWork
           textOf(statement),
         )?.[1];
         if (name !== undefined) asked.push(name);
-        if (name === undefined || worker.arrives(name)) line.run(statement);
-        else statement.reject(new Error(`${name} is out of order`));
+        const send = (arrives: boolean) =>
+          arrives ? line.run(statement) : statement.reject(new Error(`${name} is out of order`));
+        const arrives = name === undefined || worker.arrives(name);
+        if (typeof arrives === "boolean") send(arrives);
+        else void arrives.then(send);
       },
     }),
     { max: connections },

@@ -23,7 +23,7 @@ const batch: Readonly<Record<QueueClass, number>> = { fast: 10, slow: 1 };
 
 /**
  * Workers side by side, as many as there are invocations at once, over the real code and the world's clock: it goes on when each of them
- * waits for it. Ends when `over` says so.
+ * waits for it. Ends when `over` says so: whoever waits for the clock then waits on, with what it holds.
  */
 export async function runWorkers(world: Carillon, workers: Workers, over: () => boolean): Promise<void> {
   const run = new Run(world, workers);
@@ -34,7 +34,6 @@ export async function runWorkers(world: Carillon, workers: Workers, over: () => 
     await world.clock.advance(workers.stepMs);
     if (workers.ticks === true && world.clock.now().getTime() % 60_000 < workers.stepMs) await world.tick();
   }
-  run.stop();
 }
 
 class Run {
@@ -42,7 +41,6 @@ class Run {
   readonly #workers: Workers;
   readonly #arrived: Record<QueueClass, SQSRecord[]> = { fast: [], slow: [] };
   readonly #busy: Record<QueueClass, number> = { fast: 0, slow: 0 };
-  readonly #stopped = new AbortController();
   /** Messages under work, and those of them that wait for the clock. */
   #working = 0;
   #waiting = 0;
@@ -51,10 +49,6 @@ class Run {
   constructor(world: Carillon, workers: Workers) {
     this.#world = world;
     this.#workers = workers;
-  }
-
-  stop(): void {
-    this.#stopped.abort();
   }
 
   async workUntilAllWait(): Promise<void> {
@@ -102,11 +96,10 @@ class Run {
       now: this.#world.clock.now,
       sleep: async (ms, signal) => {
         // The signs of life wait beside the work.
-        if (signal !== undefined)
-          return this.#world.clock.sleep(ms, AbortSignal.any([signal, this.#stopped.signal]));
+        if (signal !== undefined) return this.#world.clock.sleep(ms, signal);
         waitingHere += 1;
         if (waitingHere === 1) this.#waiting += 1;
-        await this.#world.clock.sleep(ms, this.#stopped.signal);
+        await this.#world.clock.sleep(ms);
         waitingHere -= 1;
         if (waitingHere === 0) this.#waiting -= 1;
       },

@@ -98,6 +98,28 @@ describe("a handler", () => {
     });
   });
 
+  test("whose schema throws at a payload has failed, and its neighbours have not", async () => {
+    const seen: unknown[] = [];
+    const converts = defineJob({
+      name: "converts",
+      payload: z.string().transform((text): unknown => JSON.parse(text)),
+      run: async ({ payload }) => {
+        seen.push(payload);
+      },
+    });
+    const deliveries = await deliverWith([converts])(
+      job("converts", { payload: "[1]", n: 0 }),
+      job("converts", { payload: "[", n: 1 }),
+      job("converts", { payload: "[2]", n: 2 }),
+    );
+    expect(deliveries).toMatchObject([
+      done,
+      { kind: "failed", giveUp: false, errorClass: "SyntaxError" },
+      done,
+    ]);
+    expect(seen).toEqual([[1], [2]]);
+  });
+
   test("that throws has failed, and is tried again", async () => {
     const throws = defineJob({
       name: "throws",

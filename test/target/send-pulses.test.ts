@@ -1,7 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { done, failed, type Sent } from "../../lib/target/delivery.ts";
+import { done, failed, type Sent, thrown } from "../../lib/target/delivery.ts";
 import { type BusEvent, eventSender } from "../../lib/target/put-events.ts";
 import { messageSender, type QueueMessage } from "../../lib/target/send-messages.ts";
 import { pulseSender } from "../../lib/target/send-pulses.ts";
@@ -88,7 +88,7 @@ test("each pulse is an event of its own, at the time at which it is due", async 
 test("of what is not taken it is told which may be tried again, all of a batch together", async () => {
   fate = (body) =>
     body.includes("key 5")
-      ? failed(new RangeError("full"))
+      ? thrown(new RangeError("full"))
       : body.includes("own")
         ? failed("own", true)
         : done;

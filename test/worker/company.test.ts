@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
 import { claimCompany } from "../../lib/parcel/claim-together.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
@@ -55,6 +56,34 @@ test("whoever has a place takes nine along, and settles all of them by one state
   const tallies = await world.sql`
     select sum(succeeded)::int as succeeded, (select sum(n)::int from carillon.tallies t, unnest(t.late_jobs) n) as late from carillon.tallies`;
   expect(tallies).toEqual([{ succeeded: 130, late: 130 }]);
+});
+
+test("it does not wait for them with its own jobs", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 4));
+  world.window = 1;
+  const claimed = Promise.withResolvers<boolean>();
+  worker.arrives = (name) => name !== "claim_company" || claimed.promise;
+  const working = world.work();
+  await expect.poll(() => world.delivered.length).toBe(10);
+  expect(worker.asked.filter((name) => name.startsWith("settle"))).toEqual([]);
+  claimed.resolve(true);
+  expect(await working).toEqual([]);
+  expect(world.delivered).toHaveLength(30);
+  expect(worker.asked.filter((name) => name.startsWith("settle"))).toEqual(["settle_parcels"]);
+});
+
+test("it takes them along while a handler of its own has its transaction open", async () => {
+  const head = await claimedBeforeOthers(world, 3);
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.parcels where id = ${head.id} for share`;
+    const impatient = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    try {
+      await impatient`set lock_timeout = '200ms'`;
+      expect(await claimCompany(impatient, { ...head, company: 9 }, lease)).toHaveLength(2);
+    } finally {
+      await impatient.end();
+    }
+  });
 });
 
 test("the place is kept until the last of them is through", async () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { durationMs } from "../../lib/cadence/duration.ts";
 import { retryShape } from "../../lib/schedule/retry-shape.ts";
-import { failed } from "../../lib/target/delivery.ts";
+import { failed, thrown } from "../../lib/target/delivery.ts";
 import { backoffMs, settlement } from "../../lib/worker/retry.ts";
 import { at } from "../support/instants.ts";
 
@@ -54,7 +54,7 @@ describe("what becomes of a failed job", () => {
   const error = "Error: no";
 
   test("is another try until its attempts are used up", () => {
-    const outcome = (attempt: number) => settlement({ ...job, attempt }, failed(new Error("no")), () => 1);
+    const outcome = (attempt: number) => settlement({ ...job, attempt }, thrown(new Error("no")), () => 1);
     expect(outcome(0)).toMatchObject({ kind: "retry", afterMs: 10_000, error, errorClass: "Error" });
     expect(outcome(1)).toMatchObject({ kind: "retry", afterMs: 20_000 });
     expect(outcome(2)).toMatchObject({ kind: "dead", reason: "attempts", error });

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isCancelPlace } from "../../lib/plan/cancel-many.ts";
+import { changesBetween } from "../../lib/plan/version-changes.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
+
+let api: OwnApi;
+beforeAll(async () => {
+  api = await ownApi();
+});
+afterAll(() => api.stop());
+
+const good = { put: { key: "good", when: "every 1d", target: { queue: "demo" } } };
+
+describe("beside one odd operation the others of a batch are done", () => {
+  const batch = async (odd: object, headers: Record<string, string> = {}) => {
+    const body = { operations: [odd, good] };
+    const { status, json } = await api.send("POST", "/v1/schedules:batch", { body, headers });
+    expect(status).toBe(200);
+    return json;
+  };
+
+  test("where a webhook's host is short as it is written and long as it is resolved", async () => {
+    const host = Array.from({ length: 38 }, (_, n) => `${"漢字仮名交じり文章".repeat(5)}${n}`).join(".");
+    const url = `https://${host}/`;
+    expect(url.length).toBeLessThan(2_048);
+    const answer = await batch({ put: { key: "idn", when: "every 1d", target: { webhook: { url } } } });
+    expect(answer).toMatchObject({ results: [{ status: 400 }, { status: 201 }] });
+    expect(JSON.stringify(answer)).toContain("a host of at most 253 characters");
+  });
+
+  test("where a hold's owner is nobody's name", async () => {
+    const made = await api.send("POST", "/v1/tokens", {
+      body: { name: "team-admin", scope: "admin", prefix: "g" },
+    });
+    const { token } = made.json as { token: string };
+    const answer = await batch(
+      { pause: { key: "good", owner: "\u0000" } },
+      { authorization: `Bearer ${token}` },
+    );
+    expect(answer).toMatchObject({ results: [{ status: 400 }, { status: expect.any(Number) }] });
+  });
+
+  test("where a patch removes what can have no name", async () => {
+    for (const name of ["b\u0000", "\ud800"]) {
+      const answer = await batch({ patch: { key: "good", payload: { [name]: null } } });
+      expect(answer).toMatchObject({ results: [{ status: 400 }, { status: expect.any(Number) }] });
+    }
+  });
+});
+
+test("time zone data of a version that can have no name was never in force", async () => {
+  expect(await api.send("GET", "/v1/zone-data/%00/moves")).toMatchObject({ status: 404 });
+});
+
+test("a cursor goes on behind what can be a key", () => {
+  for (const place of ["ahead/", "ahead/order:1", "0", "17"]) expect(isCancelPlace(place)).toBe(true);
+  for (const place of ["ahead/\u0000", "ahead/a/b", "-1", ""]) expect(isCancelPlace(place)).toBe(false);
+});
+
+test("a member named as one that every object has is one like others", () => {
+  const before = JSON.parse('{"n": 1}');
+  const after = JSON.parse('{"n": 1, "constructor": "x", "__proto__": {"a": 2}}');
+  expect(changesBetween(before, after, "payload")).toEqual([
+    { path: "payload.constructor", before: null, after: "x" },
+    { path: "payload.__proto__", before: null, after: { a: 2 } },
+  ]);
+});

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { deleteEnded } from "../../lib/plan/delete-ended.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+beforeEach(async () => {
+  world = await carillon();
+});
+afterEach(() => world.stop());
+
+const exists = async (key: string) => (await readSchedule(world.sql, key)) !== null;
+
+test("a schedule at which a look fails keeps those of its own shard, and no others", async () => {
+  await world.put("odd", { when: "0 9 * * *", deleteOnEnd: true });
+  await world.put("beside", { when: "in 30s", deleteOnEnd: true });
+  await world.put("elsewhere", { when: "in 30s", deleteOnEnd: true });
+  await world.sql`update carillon.schedules set shard = case key when 'elsewhere' then 5 else 0 end`;
+  await world.sql`
+    update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+  await world.tick();
+  await world.clock.advance(minute);
+  await world.work();
+  // A zone that those have heard of whose runtime is newer.
+  await world.sql`update carillon.cadences set timezone = 'America/Nowhere' where expression = '0 9 * * *'`;
+  await world.sql`update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute'`;
+  const noted: unknown[] = [];
+  const run = { timeIsUp: () => false, note: (error: unknown) => void noted.push(error) };
+  expect(await deleteEnded(world.sql, run)).toBe(1);
+  expect(noted).toMatchObject([{ name: "RangeError" }]);
+  expect(await exists("elsewhere")).toBe(false);
+});
+
+test("whose hold has ended takes it along", async () => {
+  await world.put("one", { when: "every 1m", endsAt: "2026-03-02T10:05:00Z", deleteOnEnd: true });
+  await world.tick();
+  await world.pause("one", { until: new Date(world.clock.now().getTime() + 30 * second) });
+  await world.clock.advance(10 * minute);
+  await world.work();
+  await world.sql`update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute'`;
+  const run = {
+    timeIsUp: () => false,
+    note: (error: unknown) => {
+      throw error;
+    },
+  };
+  expect(await world.sql`select from carillon.holds`).toHaveLength(1);
+  expect(await deleteEnded(world.sql, run)).toBe(1);
+  expect(await world.sql`select from carillon.holds`).toHaveLength(0);
+});

@@ -1,0 +1,201 @@
+import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { defineJob, type GroupResults, type JobHandler } from "../../lib/job/define-job.ts";
+import type { HandlerJob } from "../../lib/job/handler-context.ts";
+import { again, done, giveUp, retryAt } from "../../lib/job/handler-results.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
+
+let world: HandlerWorld;
+afterEach(() => world.stop());
+
+const payload = z.unknown();
+/** The job of this key is the one that is odd. */
+const isOdd = ({ key }: { key: string }) => key === "odd";
+
+/** Two jobs of one parcel, one of them odd: what has become of either. */
+async function oddBesideOther(handler: JobHandler) {
+  world = await handlerWorld(handler);
+  for (const key of ["odd", "other"])
+    await world.put(key, {
+      when: `at ${at(10 * second).toISOString()}`,
+      group: "g",
+      target: { handler: handler.name },
+      retry: { base: "3m", backoff: "fixed", jitter: "none" },
+    });
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.clock.advance(10 * second);
+  expect(await world.runDue()).toBe(0);
+  const [odd] = await world.jobs("odd");
+  const [other] = await world.jobs("other");
+  return { odd, other };
+}
+
+const thrice = at(10 * second + 3 * minute);
+const succeeded = { state: "succeeded", attempt: 1 };
+const triedAgain = { state: "waiting", attempt: 1, readyAt: thrice, parcelId: expect.any(String) };
+
+describe("a handler that changes the dates of its job", () => {
+  const moved = ({ dueAt, occurrence }: HandlerJob<unknown>): Date => {
+    occurrence.setTime(Number.NaN);
+    dueAt.setTime(dueAt.getTime() + hour);
+    return dueAt;
+  };
+
+  test("fails as any other", async () => {
+    const name = "fails";
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name,
+        payload,
+        run: async (job) => {
+          if (!isOdd(job)) return;
+          moved(job);
+          throw new Error("boom");
+        },
+      }),
+    );
+    expect(odd).toMatchObject({ ...triedAgain, error: "Error: boom" });
+    expect(other).toMatchObject(succeeded);
+  });
+
+  test("asks to be checked again as any other", async () => {
+    const { odd } = await oddBesideOther(
+      defineJob({
+        name: "rechecks",
+        payload,
+        maxChecks: 1,
+        run: async (job) => (isOdd(job) && job.checks === 0 ? again(moved(job)) : done),
+      }),
+    );
+    expect(odd).toMatchObject(succeeded);
+    expect(await world.jobs("odd")).toMatchObject([
+      { state: "succeeded", dueAt: at(10 * second) },
+      { state: "waiting", dueAt: at(10 * second + hour) },
+    ]);
+  });
+
+  test("keeps what it has written", async () => {
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name: "writes",
+        payload,
+        run: async (job, { sql }) => {
+          await sql`insert into written values (${job.key})`;
+          if (isOdd(job)) moved(job);
+        },
+      }),
+    );
+    expect([odd, other]).toMatchObject([succeeded, succeeded]);
+    expect(await world.written()).toEqual(["odd", "other"]);
+  });
+});
+
+test.each([
+  ["without a name", Object.assign(new Error("boom"), { name: undefined }), "Error: boom"],
+  ["with a number for a name", Object.assign(new Error("boom"), { name: 404 }), "Error: boom"],
+  ["with a stack that is none", Object.assign(new Error("boom"), { stack: null }), "Error: boom"],
+  ["that has no text", Object.create(null), "a value without text (object)"],
+  ["that is a symbol", Symbol("boom"), "Symbol(boom)"],
+])("an error %s is told, be it thrown by a schema or by a run", async (_, error: unknown, told) => {
+  const fails = (value: unknown) => {
+    if (value === "odd") throw error;
+    return value;
+  };
+  const name = "throws";
+  const { odd, other } = await oddBesideOther(
+    defineJob({ name, payload, run: async ({ key }) => void fails(key) }),
+  );
+  expect(odd).toMatchObject({ ...triedAgain, error: told });
+  expect(other).toMatchObject(succeeded);
+  // The same by way of a schema, which is asked before anything runs.
+  const schema = z.unknown().transform(() => fails("odd"));
+  world.handlers.splice(0, 1, defineJob({ name, payload: schema, run: async () => {} }));
+  await world.clock.advance(3 * minute);
+  expect(await world.run()).toBe(0);
+  expect((await world.jobs("odd"))[0]).toMatchObject({ attempt: 2, error: told });
+});
+
+test("whoever gives up because of something that has no text gives up", async () => {
+  const { odd, other } = await oddBesideOther(
+    defineJob({
+      name: "gives-up",
+      payload,
+      run: async (job) => {
+        if (isOdd(job)) throw giveUp("closed", { cause: Object.create(null) });
+      },
+    }),
+  );
+  expect(odd).toMatchObject({ state: "dead", reason: "gave-up", error: "GaveUp: closed" });
+  expect(other).toMatchObject(succeeded);
+});
+
+test("whoever asks for an attempt long before our era is tried again at once, and its neighbours once", async () => {
+  const { odd, other } = await oddBesideOther(
+    defineJob({
+      name: "early",
+      payload,
+      run: async (job) => {
+        if (isOdd(job)) throw retryAt(new Date(-1e14));
+      },
+    }),
+  );
+  expect(odd).toMatchObject({ state: "dead", attempt: 5, reason: "attempts" });
+  expect(other).toMatchObject(succeeded);
+});
+
+test("what a handler throws that is no error is kept in the ledger, and not in the log", async () => {
+  const { odd } = await oddBesideOther(
+    defineJob({
+      name: "throws",
+      payload,
+      run: async (job) => {
+        if (isOdd(job)) throw "401 for Bearer of-somebody";
+      },
+    }),
+  );
+  expect(odd).toMatchObject({ error: "401 for Bearer of-somebody" });
+  const lines = world.log.lines.filter(({ event }) => event === "job.failed");
+  expect(lines).toMatchObject([{ fields: { key: "odd", error: "string" } }]);
+});
+
+describe("a grouped handler", () => {
+  const grouped = (run: (jobs: HandlerJob<unknown>[]) => GroupResults) =>
+    defineJob({ name: "together", payload, grouped: true, run: async (jobs) => run([...jobs]) });
+
+  test.each([
+    ["a reason that is no error", "timeout"],
+    ["what looks like being done", { kind: "done" }],
+    ["a promise", Promise.resolve()],
+    ["null", null],
+  ])("that gives %s for a job has failed it, and no other", async (_, result: unknown) => {
+    const { odd, other } = await oddBesideOther(
+      grouped((jobs) => {
+        const results: unknown = jobs.map((job) => [job.id, isOdd(job) ? result : done]);
+        return results as GroupResults;
+      }),
+    );
+    expect(odd).toMatchObject(triedAgain);
+    expect(odd?.error).toMatch(/^TypeError: .*something else/);
+    expect(other).toMatchObject(succeeded);
+  });
+
+  test("may make of its list what it wants", async () => {
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name: "together",
+        payload,
+        grouped: true,
+        run: async (jobs) => {
+          const own = jobs as HandlerJob<unknown>[];
+          const results = own.map((job) => [job.id, isOdd(job) ? new Error("boom") : done] as const);
+          own.reverse().pop();
+          return results;
+        },
+      }),
+    );
+    expect(odd).toMatchObject(triedAgain);
+    expect(other).toMatchObject(succeeded);
+  });
+});
