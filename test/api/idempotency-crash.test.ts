@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Moment, Operation } from "../crash/fuse.ts";
+import { someMoments, triesAllMoments } from "../support/some-moments.ts";
 import { type Answered, type Asked, type KeyedWorld, keyedWorld } from "./idempotency-world.ts";
 
 interface Scenario {
   name: string;
-  /** Of so many moments one run tries one, beginning with another each time; all of them with CARILLON_CRASH=all. */
+  /** Of so many moments a run tries one. */
   oneOf: number;
   prepare(world: KeyedWorld): Promise<void>;
   asked: Asked;
@@ -263,7 +264,6 @@ async function dieAt(scenario: Scenario, moment: Moment, whole: Told): Promise<s
 }
 
 const atOnce = 4;
-const tryAll = process.env["CARILLON_CRASH"] === "all";
 
 describe.each(scenarios)("$name, and the process dies", (scenario) => {
   test(
@@ -272,9 +272,8 @@ describe.each(scenarios)("$name, and the process dies", (scenario) => {
       const whole = await told(scenario);
       expect(whole.answer.status, JSON.stringify(whole.answer.json)).toBeLessThan(300);
       const all = momentsOf(whole.operations);
-      const oneOf = tryAll ? 1 : scenario.oneOf;
-      const first = Math.floor(Math.random() * oneOf);
-      const tried = all.filter((moment, index) => isDecisive(moment) || index % oneOf === first);
+      const some = someMoments(all, scenario.oneOf);
+      const tried = all.filter((moment) => isDecisive(moment) || some.tried.includes(moment));
       expect(tried.filter(isDecisive).length).toBeGreaterThanOrEqual(2);
       const waiting = tried.values();
       const broken: string[] = [];
@@ -285,8 +284,8 @@ describe.each(scenarios)("$name, and the process dies", (scenario) => {
         }
       };
       await Promise.all(Array.from({ length: atOnce }, lane));
-      expect(broken).toEqual([]);
+      expect(broken, some.told).toEqual([]);
     },
-    tryAll ? 600_000 : 60_000,
+    triesAllMoments ? 600_000 : 60_000,
   );
 });

@@ -1,8 +1,9 @@
-import { type PerformanceEntry, PerformanceObserver } from "node:perf_hooks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseWhen } from "../../lib/cadence/parse-when.ts";
 import { storedForm } from "../../lib/cadence/stored-cadence.ts";
+import { countedSteps } from "../support/counted-steps.ts";
+import { arbitraryMutant, whens, zone } from "./when-texts.ts";
 
 const context = { timezone: "UTC", now: Date.parse("2026-11-21T08:00:00Z"), key: "a" };
 
@@ -157,142 +158,14 @@ describe("a refusal", () => {
   });
 });
 
-const written = [
-  "at 2026-12-01T09:00:00+01:00",
-  "at(2027-03-28T02:30)",
-  "@at 1800000000",
-  "in 1 hour 30 minutes",
-  "every 1h30m",
-  "every 2 weeks",
-  "every P1Y6M",
-  "every PT1H30M",
-  "rate(5 minutes)",
-  "@daily",
-  "*/15 9-17 * * mon-fri",
-  "H(0-29)/10 H 1,15 * *",
-  "0 0 L-3,15W,LW * 5L,1#2",
-  "30 0 9 ? jan-mar 1",
-  "cron(0/15 8-17 ? * 6L 2027-2199)",
-];
-
-const pieces = [
-  "at",
-  "in",
-  "every",
-  "cron(",
-  "H(",
-  "0",
-  "59",
-  "*",
-  "*/5",
-  "1-5",
-  "mon",
-  "L",
-  "W",
-  "#",
-  "PT",
-  "P1M",
-  "(",
-  ")",
-  " ",
-  "\t",
-  ",",
-  "-",
-  "/",
-  "|",
-  "T",
-  "Z",
-  "é",
-  "\u0000",
-];
-
-/** A form that is understood, with a few of its characters left out, doubled or replaced. */
-function arbitraryMutant(): fc.Arbitrary<string> {
-  const edit = fc.tuple(
-    fc.nat(40),
-    fc.nat(3),
-    fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 3 })),
-  );
-  return fc
-    .tuple(fc.constantFrom(...written), fc.array(edit, { maxLength: 4 }))
-    .map(([text, edits]) =>
-      edits.reduce(
-        (edited, [at, length, piece]) => edited.slice(0, at) + piece + edited.slice(at + length),
-        text,
-      ),
-    );
-}
-
-/** As much as a text can hold, of what costs most to read. */
-function arbitraryMonster(): fc.Arbitrary<string> {
-  const item = fc.constantFrom(
-    "H,",
-    "H(0-59)/1,",
-    "*/1,",
-    "15W,",
-    "L-30,",
-    "0#5,",
-    "1-59/2,",
-    "1,",
-    "(",
-    "P1",
-    "9",
-    "every ",
-  );
-  const tail = fc.constantFrom(
-    "0 * * * *",
-    "2 29 2 0#5",
-    " 30 2 *",
-    "H H 29 2 *",
-    ") 0 ? 2 1#5 2199)",
-    " 29 2 ? 2100-2199)",
-  );
-  const head = fc.constantFrom("", "cron(", "0 ", "0 0 ", "every ", "at(", "rate(");
-  return fc.tuple(head, item, fc.nat(256), tail).map(([first, each, count, last]) => {
-    const room = Math.max(0, 256 - first.length - last.length);
-    return first + each.repeat(count).slice(0, room) + last;
-  });
-}
-
-function timed<Parsed>(parse: () => Parsed): { parsed: Parsed; ms: number } {
-  const before = process.threadCpuUsage();
-  const parsed = parse();
-  const { user, system } = process.threadCpuUsage(before);
-  return { parsed, ms: (user + system) / 1_000 };
-}
+/** The most that one text takes: a search through 400 years that finds nothing is some 36,000 steps. */
+const stepsMax = 50_000;
 
 describe("whatever the text", () => {
-  const zone = fc.constantFrom(
-    "UTC",
-    "Europe/Berlin",
-    "America/Santiago",
-    "Pacific/Apia",
-    "Africa/Casablanca",
-  );
-  const text = fc.oneof(
-    fc.string({ unit: "binary" }),
-    fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join(" ")),
-    fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join("")),
-    arbitraryMutant(),
-    arbitraryMonster(),
-  );
-  const whens = fc.oneof(
-    { weight: 9, arbitrary: text },
-    { weight: 1, arbitrary: fc.array(text, { maxLength: 25 }) },
-  );
-
-  test("nothing is thrown, a fault points into it, and it takes less than 50 ms", async () => {
-    // The first parses compile the code itself.
-    for (const when of written) parseWhen(when, context);
-    const slow: { when: unknown; ms: number; from: number; to: number }[] = [];
-    const collections: PerformanceEntry[] = [];
-    const observer = new PerformanceObserver((list) => void collections.push(...list.getEntries()));
-    observer.observe({ entryTypes: ["gc"] });
+  test("a parse throws nothing, and a fault points into the text", () => {
     fc.assert(
       fc.property(whens, zone, fc.string(), (when, timezone, key) => {
-        const from = performance.now();
-        const { parsed, ms } = timed(() => parseWhen(when, { ...context, timezone, key }));
-        if (ms >= 50) slow.push({ when, ms, from, to: performance.now() });
+        const parsed = parseWhen(when, { ...context, timezone, key });
         if (parsed.ok) {
           for (const told of [parsed.description, ...parsed.warnings])
             expect(told).not.toMatch(/undefined|NaN|null/);
@@ -307,15 +180,13 @@ describe("whatever the text", () => {
       }),
       { numRuns: 10_000 },
     );
-    // The process' memory may have been collected in the midst of one: that is told a turn later, and is not the text's own time.
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    observer.disconnect();
-    for (const { when, ms, from, to } of slow) {
-      const within = collections.filter(({ startTime }) => startTime >= from && startTime <= to);
-      expect(ms - within.reduce((sum, { duration }) => sum + duration, 0), JSON.stringify(when)).toBeLessThan(
-        50,
-      );
-    }
+  });
+
+  test("a parse takes no more steps than a search through 400 years does", async () => {
+    const counted = await countedSteps(new URL("./when-steps.ts", import.meta.url));
+    expect(counted.length).toBeGreaterThan(3_000);
+    const texts = (name: string) => Math.max(1, [JSON.parse(name)].flat().length);
+    expect(counted.filter(({ name, steps }) => steps > stepsMax * texts(name))).toEqual([]);
   });
 
   test("what is understood is understood again from its normal form", () => {

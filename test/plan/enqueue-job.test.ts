@@ -22,6 +22,7 @@ const caller = { name: "ann" };
 const job = (body: object = {}) =>
   readJob({ key: "one", target: { queue: "demo" }, ...body }, { newKey: () => "made" });
 const deps = () => ({ sql: world.as.api, queue: world.queue });
+let besides = 0;
 
 /** The two ways to enqueue come to the same. */
 const ways: readonly [string, (body?: object) => Promise<string>][] = [
@@ -29,7 +30,8 @@ const ways: readonly [string, (body?: object) => Promise<string>][] = [
   [
     "in a batch",
     async (body) => {
-      const other: Operation = { kind: "put", caller, ...job({ key: `beside-${Math.random()}` }) };
+      besides += 1;
+      const other: Operation = { kind: "put", caller, ...job({ key: `beside-${besides}` }) };
       const [applied] = await applyOperations(deps(), [{ kind: "put", caller, ...job(body) }, other]);
       return applied?.change ?? "";
     },

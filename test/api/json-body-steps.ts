@@ -1,0 +1,19 @@
+import { bodyBytesMax, readJsonBody } from "../../lib/api/json-body.ts";
+
+/** Bodies as large as they may be, full of values. */
+export function* cases(): Generator<[string, () => void]> {
+  for (const value of ["{}", "1", '""', '{"a":1}', '[""]']) {
+    const count = Math.floor(bodyBytesMax / (value.length + 1)) - 2;
+    const body = `[${`${value},`.repeat(count)}0]`;
+    yield [value, () => refused(body)];
+  }
+}
+
+function refused(body: string): void {
+  try {
+    readJsonBody({ body, contentType: "application/json", isBase64Encoded: false });
+  } catch {
+    return;
+  }
+  throw new Error("The body was accepted.");
+}
