@@ -126,6 +126,16 @@ test.each([
   expect(await companyOf(head)).toEqual([]);
 });
 
+test.each([
+  { name: "is held", change: { held_schedule: 1 } },
+  { name: "holds the job of a dead worker, which could kill this one too", change: { alone: true } },
+  { name: "comes from the backlog", change: { owed: true } },
+])("a worker takes no parcel along that has its turn at the target and $name", async ({ change }) => {
+  const head = await claimedBeforeOthers(world, 4);
+  await world.sql`update carillon.parcels set ${world.sql(change)} where id <> ${head.id}`;
+  expect(await companyOf(head)).toEqual([]);
+});
+
 test("that somebody has a parcel is said while an edit is at work in its shard", async () => {
   const head = await claimedBeforeOthers(world, 1);
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
@@ -181,6 +191,12 @@ test("a claim whose lease is over takes nobody along", async () => {
   const head = await claimedBeforeOthers(world, 4);
   await world.clock.setNow(at(3 * minute));
   expect(await companyOf(head)).toEqual([]);
+});
+
+test("a worker whose parcel another worker has claimed since takes no parcels along, although that lease is live", async () => {
+  const head = await claimedBeforeOthers(world, 4);
+  expect(await companyOf({ ...head, fence: head.fence - 1 })).toEqual([]);
+  expect(sizes(await companyOf(head))).toEqual([10, 10, 10]);
 });
 
 test("what they took counts once, for all of them", async () => {

@@ -3,6 +3,7 @@ import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
+import { settleInside } from "../../lib/parcel/settle-inside.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
@@ -123,6 +124,18 @@ describe("a settlement", () => {
     expect((await settleParcel(world.sql, fresh, [succeeded])).held).toBe(true);
     expect((await settleParcel(world.sql, fresh, [retry(1)])).held).toBe(false);
     expect(await world.jobs()).toMatchObject([{ state: "succeeded", attempt: 2 }]);
+  });
+
+  test("inside a handler's transaction keeps the end of the lease waiting until the handler has committed", async () => {
+    const parcel = await claimed(await oneParcel(world, 1));
+    const [job] = parcel.jobs;
+    if (job === undefined) throw new Error("The parcel is empty.");
+    await world.sql.begin(async (tx) => {
+      expect(await settleInside(tx, parcel, job, { kind: "done" }, [])).toMatchObject({ held: true });
+      // Else the job would come back to another worker, and then the handler's commit would say that it is done.
+      expect(await world.sql`select id from carillon.parcels for update skip locked`).toEqual([]);
+    });
+    expect(await world.sql`select id from carillon.parcels for update skip locked`).toHaveLength(1);
   });
 
   test("after a lease that ended, but that nobody took over, counts", async () => {

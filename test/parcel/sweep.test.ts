@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { endLease } from "../../lib/parcel/end-lease.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
@@ -161,6 +163,25 @@ describe("a lease that ended", () => {
     await world.clock.advance(lease + 1);
     expect(await sweepOnce()).toBe(0);
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("of a job that was alone leaves its worker unable to settle, also before another has claimed the job", async () => {
+    const parcel = await claimParcel(world.sql, await oneParcel(world, 1), lease);
+    if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+    await world.clock.advance(lease + 1);
+    await sweepOnce();
+    expect(await settleParcel(world.sql, parcel, [{ kind: "succeeded" }])).toMatchObject({ held: false });
+    expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 1 }]);
+  });
+
+  test("is not taken from a worker before it is over, whatever asks for that", async () => {
+    const id = await oneParcel(world, 1);
+    await claimParcel(world.sql, id, lease);
+    await world.clock.advance(lease);
+    expect(await endLease(world.sql, id, [])).toEqual({ held: false, outgoing: [] });
+    expect(await world.sql`select fence, lease_until from carillon.parcels`).toEqual([
+      { fence: 1, lease_until: at(minute + lease) },
+    ]);
   });
 
   test("is not ended before its time", async () => {

@@ -1,5 +1,5 @@
-/** As long as a loaded machine may need to start a whole process and have it do something. It is less than a test may take, so that the question is named. */
-const withinMs = 60_000;
+/** As long as a loaded machine may need to start a process and have it do something, and less than a test may take. `npm run mutants` waits less. */
+const withinMs = Number(process.env["CARILLON_UNTIL_MS"] ?? 60_000);
 
 /** Looks again and again until `look` finds something. After a minute the test fails and names what it waited for. */
 export async function until<Found>(

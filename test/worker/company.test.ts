@@ -3,12 +3,14 @@ import { connect } from "../../lib/db/connect.ts";
 import { claimCompany } from "../../lib/parcel/claim-together.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
+import type { Deliver, Delivery } from "../../lib/target/delivery.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
-import { sideBySide } from "../../lib/target/side-by-side.ts";
+import { sideBySide, turnMs } from "../../lib/target/side-by-side.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { claimedBeforeOthers, due, lease, parcels, settleAlone } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
+import { until } from "../support/until.ts";
 import { type WatchedWorker, watchedWorker } from "../support/watched-worker.ts";
 
 /** Parcels of a target whose jobs are quick are worked several at a time by whoever has a place there. */
@@ -116,6 +118,47 @@ test("one whose job fails is settled by itself, and so its failure is told", asy
   ]);
   expect((await world.jobs("a-025"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
   expect((await world.jobs()).filter(({ state }) => state === "succeeded")).toHaveLength(49);
+});
+
+test("a parcel of the company whose delivery breaks keeps the message, and the others are settled", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 5));
+  world.window = 1;
+  world.outcome = ({ key }) => (key === "a-025" ? Promise.reject(new Error("broken")) : done);
+  expect(await world.work()).toHaveLength(1);
+  const states = (await world.jobs()).map(({ state }) => state);
+  expect(states.filter((state) => state === "succeeded")).toHaveLength(40);
+  expect(states.filter((state) => state === "waiting")).toHaveLength(10);
+});
+
+test("parcels of the company that have got no place within the turn go back, and no attempt of theirs is counted", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 3));
+  const hanging = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const deliver: Deliver = async (jobs, { places }) => {
+    const deliveries: Delivery[] = jobs.map(() => ({ kind: "back" }));
+    await sideBySide(jobs, places, world.clock, async ({ key }, index) => {
+      started.push(key);
+      await hanging.promise;
+      deliveries[index] = done;
+    });
+    return deliveries;
+  };
+  const { queue, clock, log } = world;
+  const working = workMessages(
+    { sql: worker.sql, queue, clock, log, notify: notifyByDefault, deliver, random: () => 1, window: 1 },
+    queue.take("slow"),
+    () => minute,
+  );
+  await until("the company is claimed", async () => (await leased()) === 2);
+  await expect.poll(() => started.length).toBe(10);
+  await world.clock.advance(turnMs);
+  // Without an end of their wait they would stand behind the jobs that hang until Lambda stops the worker.
+  await until("the others are back", async () => (await leased()) === 1);
+  hanging.resolve();
+  await working;
+  expect(started).toHaveLength(10);
+  const others = (await world.jobs()).filter(({ key }) => key >= "a-020");
+  expect(others.map(({ state, attempt }) => [state, attempt])).toEqual(Array(10).fill(["waiting", 0]));
 });
 
 test("where no others can be claimed the parcel is worked as it is, and so are they", async () => {

@@ -177,6 +177,20 @@ describe("a worker", () => {
     expect(sent).toEqual([]);
   });
 
+  test("hands over the one it has kept when it fails before it comes to that one", async () => {
+    await waitingBehindOne(2);
+    const sent = losing();
+    world.more.worker.events = {
+      started: async () => {},
+      settled: () => Promise.reject(new Error("broken")),
+      ended: async () => {},
+    };
+    expect(await world.work()).toHaveLength(1);
+    const kept = (await parcels(world)).map(({ id }) => parcelMessage(id));
+    expect(kept).toHaveLength(1);
+    expect(sent).toEqual(kept);
+  });
+
   test("that cannot claim the one it has kept leaves it to the sweep", async () => {
     await waitingBehindOne(2);
     const sent = losing();

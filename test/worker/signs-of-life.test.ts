@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { jobId } from "../../lib/job/job-id.ts";
+import { beatParcel } from "../../lib/parcel/beat.ts";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { endLease } from "../../lib/parcel/end-lease.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
@@ -117,6 +118,14 @@ describe("while a parcel is worked", () => {
     await beat();
     for (const job of parcel.jobs)
       expect(life?.stopOf(job).signal.reason).toMatchObject({ why: "lease-lost" });
+  });
+
+  test("a beat of a worker whose parcel another worker has claimed since says so, and does not prolong that lease", async () => {
+    const parcel = await claimed(1);
+    const others = at(10 * minute);
+    await world.sql`update carillon.parcels set fence = fence + 1, lease_until = ${others}`;
+    expect(await beatParcel(world.sql, parcel, 20 * minute)).toEqual({ held: false, cancelled: [] });
+    expect(await leaseUntil()).toEqual(others);
   });
 
   test("a database that is away for a moment stops nothing", async () => {

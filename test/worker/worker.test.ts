@@ -124,6 +124,31 @@ describe("a worker", () => {
     expect(await world.jobs("breaks")).toMatchObject([{ state: "succeeded", attempt: 2 }]);
   });
 
+  test("logs no failure of a job whose lease it has lost: the job is another worker's", async () => {
+    await oneParcel(world, 1);
+    world.outcome = async () => {
+      await world.sql`update carillon.parcels set fence = fence + 1`;
+      return failed("no");
+    };
+    await world.work();
+    expect(events()).toContain("worker.lease-lost");
+    expect(events()).not.toContain("job.failed");
+  });
+
+  test("keeps the message of a parcel whose time has not come when what it works meanwhile breaks", async () => {
+    const body = { target: { handler: "greet" } };
+    await world.put("breaks", { when: `at ${at(minute).toISOString()}`, ...body });
+    await world.put("waits", { when: `at ${at(minute + 3 * second).toISOString()}`, ...body });
+    await world.tick();
+    await world.clock.setNow(due);
+    const [, waits] = await world.sql<{ id: string }[]>`select id from carillon.parcels order by ready_at`;
+    world.queue.messages = [];
+    world.queue.put("slow", parcelMessage(waits?.id ?? ""));
+    world.outcome = ({ key }) => (key === "breaks" ? Promise.reject(new Error("broken")) : done);
+    expect(await world.work()).toEqual([parcelMessage(waits?.id ?? "")]);
+    expect(world.delivered.map(({ key }) => key)).toEqual(["breaks", "waits"]);
+  });
+
   test("does not settle what another has taken over meanwhile, and says so", async () => {
     await oneParcel(world, 1);
     let second = false;

@@ -1,0 +1,171 @@
+import type { Mutant } from "../mutant.ts";
+
+const parcels = "lib/worker/work-parcel.ts";
+const jobs = "lib/worker/work-jobs.ts";
+const life = "lib/worker/signs-of-life.ts";
+const batch = "lib/worker/worker.ts";
+
+/** What a worker does between claim and settle. */
+export const worker: readonly Mutant[] = [
+  {
+    name: "a claim that took all the time is handed back",
+    file: parcels,
+    text: "return timeLeftMs() < startMinMs\n      ? handBack(deps, claimed)\n      : workJobs",
+    replacement: "return timeLeftMs() < 0\n      ? handBack(deps, claimed)\n      : workJobs",
+    tests: ["test/worker/time-left.test.ts"],
+  },
+  {
+    name: "nothing is claimed in the last seconds of an invocation",
+    file: parcels,
+    text: "if (timeLeftMs() < startMinMs) return await sendBack(deps, parcelId, queueClass, 0);",
+    replacement: "",
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "nothing is worked instead in the last seconds of an invocation",
+    file: parcels,
+    text: "if (insteadId !== undefined && timeLeftMs() >= startMinMs) {",
+    replacement: "if (insteadId !== undefined) {",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "a wait for the parcel's time fits into the time that is left",
+    file: parcels,
+    text: "claimed.waitMs > Math.min(waitMaxMs, timeLeftMs() - startMinMs)",
+    replacement: "claimed.waitMs > waitMaxMs",
+    tests: ["test/worker/time-left.test.ts"],
+  },
+  {
+    name: "the lease of quick deliveries outlives the invocation",
+    file: parcels,
+    text: "timeLeftMs + leaseMarginMs;",
+    replacement: "timeLeftMs;",
+    tests: ["test/worker/time-left.test.ts"],
+  },
+  {
+    name: "a message that could not be put back fails",
+    file: parcels,
+    text: "if (sent.length === 0) throw new Error(",
+    replacement: "if (sent.length < 0) throw new Error(",
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "a failure of what is worked meanwhile fails the message",
+    file: parcels,
+    text: "    await Promise.all(meanwhile);",
+    replacement: "    await Promise.allSettled(meanwhile);",
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "a lost lease hands nothing over",
+    file: jobs,
+    text: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });\n    return;',
+    replacement: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });',
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "a failure of a parcel of a company fails the message",
+    file: jobs,
+    text: 'for (const end of [...own, ...others]) if (end.status === "rejected") throw end.reason;',
+    replacement: "void [own, others];",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "parcels of a company that have not begun in time go back",
+    file: jobs,
+    text: "void deps.clock.sleep(turnMs, over.signal).then(() => places.close());",
+    replacement: "",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "no company is taken along in the last seconds of an invocation",
+    file: jobs,
+    text: "if (claimed.company > 0 && work.timeLeftMs() >= companyMinMs)",
+    replacement: "if (claimed.company > 0)",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "a parcel of a company is settled when all are through or a moment has passed",
+    file: jobs,
+    text: "await company?.until;",
+    replacement: "",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "a job without an outcome fails the parcel",
+    file: jobs,
+    text: "if (delivery === undefined) throw",
+    replacement: "if (delivery === undefined) return null; throw",
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "little time left leaves what follows a settle to the tick",
+    file: jobs,
+    text: "if (timeLeftMs() < tellMinMs) return;",
+    replacement: "",
+    tests: ["test/worker/time-left.test.ts"],
+  },
+  {
+    name: "a lost lease stops every job of the parcel",
+    file: life,
+    text: "if (!held) return stopAll();",
+    replacement: "if (!held) return;",
+    tests: ["test/worker/signs-of-life.test.ts"],
+  },
+  {
+    name: "a beat that fails does not end the beats",
+    file: life,
+    text: "      } catch (error) {\n        // The lease",
+    replacement: "      } catch (error) {\n        return;\n        // The lease",
+    tests: ["test/worker/signs-of-life.test.ts"],
+  },
+  {
+    name: "a message is acknowledged only by its own success",
+    file: batch,
+    text: 'if (outcome?.status === "fulfilled") return [];',
+    replacement: "if (outcome !== undefined) return [];",
+    tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "a parcel that was kept to go on with is handed over when its worker fails",
+    file: batch,
+    text: "if (kept !== undefined) await handOver(deps.sql, deps.queue, [kept]);",
+    replacement: "void kept;",
+    tests: ["test/worker/next-turn.test.ts"],
+  },
+  {
+    name: "a message that came twice works its parcel once",
+    file: batch,
+    text: "claims.delete(parcel);",
+    replacement: "",
+    tests: ["test/worker/together.test.ts"],
+  },
+  {
+    name: "several are claimed together only with time left",
+    file: batch,
+    text: 'queueOf(deps, first) !== "fast" || timeLeftMs() < startMinMs)',
+    replacement: 'queueOf(deps, first) !== "fast")',
+    tests: ["test/worker/time-left.test.ts"],
+  },
+  {
+    name: "a worker begins none of its own after two seconds",
+    file: "lib/worker/next-turn.ts",
+    text: "if (kept !== undefined || clock.now().getTime() >= until) return outgoing;",
+    replacement: "if (kept !== undefined) return outgoing;",
+    tests: ["test/worker/next-turn.test.ts"],
+  },
+  {
+    name: "a worker keeps only what may start now",
+    file: "lib/worker/next-turn.ts",
+    text: "queue === queueClass && waitMs === 0",
+    replacement: "queue === queueClass",
+    tests: ["test/worker/next-turn.test.ts"],
+  },
+  {
+    name: "a settle that lost a deadlock is made again",
+    file: "lib/worker/settle-surely.ts",
+    text: "if (!mayPass.has(sqlState(error)) || attempt === settlesMax) throw error;",
+    replacement: "throw error;",
+    tests: ["test/worker/worker.test.ts"],
+  },
+];
