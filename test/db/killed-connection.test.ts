@@ -91,7 +91,9 @@ describe("a connection that is killed", () => {
     let working = true;
     const killing = (async () => {
       while (working) {
-        await killer`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'`;
+        await killer`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'victim' and datname = current_database()`;
       }
     })();
     const outcomes = await Promise.allSettled(

@@ -359,10 +359,12 @@ describe("two ticks at once, or one that is killed", () => {
       const admitting = Promise.allSettled([admitBacklog(dying, backlogDefaults)]);
       await until("it waits for the lock", async () => {
         const [waiting] = await world.sql`
-          select pid from pg_stat_activity where application_name = 'dying' and wait_event_type = 'Lock'`;
+          select pid from pg_stat_activity where application_name = 'dying' and datname = current_database() and wait_event_type = 'Lock'`;
         return waiting;
       });
-      await world.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dying'`;
+      await world.sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'dying' and datname = current_database()`;
       return admitting;
     });
     expect(ends).toMatchObject([{ status: "rejected" }]);

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../../lib/db/connect.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { readLabel } from "../../lib/plan/read-label.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { pauseLabel, resumeLabel, type SharedPauseWish } from "../../lib/plan/shared-holds.ts";
 import type { Label } from "../../lib/schedule/shared-holds.ts";
+import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
@@ -18,6 +19,7 @@ afterEach(() => world.stop());
 
 const shop: Label = { scope: "group", name: "shop" };
 const nightly: Label = { scope: "tag", name: "nightly" };
+const applicationName = "to-be-killed";
 const unbounded = { most: 1_000_000, timeIsUp: () => false };
 
 const deps = () => ({ sql: world.sql, queue: world.queue });
@@ -278,28 +280,44 @@ describe("many members", () => {
     expect(await world.sql`select from carillon.holds`).toEqual([]);
   });
 
-  test("a connection that is killed in the middle loses nothing: the same call again completes", async () => {
+  test("a pause whose connection is killed in the middle is completed by the same call again", async () => {
     await members(120);
-    const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1, applicationName: "to-be-killed" });
-    let looks = 0;
-    const killing = {
-      most: 1_000_000,
-      timeIsUp: () => {
-        looks += 1;
-        if (looks === 5)
-          void world.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'to-be-killed'`.execute();
-        return false;
-      },
-    };
-    const wish = { label: shop, caller: { name: "ann" } };
-    await expect(pauseLabel({ sql: own, queue: world.queue }, wish, killing)).rejects.toThrow();
+    const killed: number[] = [];
+    const own = connectThrough(world.databaseUrl, killedAtCommit(3, killed), { applicationName });
+    await expect(
+      pauseLabel({ sql: own, queue: world.queue }, { label: shop, caller: { name: "ann" } }, unbounded),
+    ).rejects.toThrow(ConnectionLost);
     await own.end();
+    expect(killed).toHaveLength(1);
     const before = (await heldCount()) ?? 0;
+    expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(120);
     expect(await pause(shop)).toMatchObject({ done: 120 - before, hold: { members: 120 } });
     expect(await heldCount()).toBe(120);
   });
 });
+
+/** Ends the server's process of the connection that is about to send this commit, and lets the commit go when the process is gone. The first commit is that of the wish. */
+function killedAtCommit(commit: number, killed: number[]): WrapLine {
+  let commits = 0;
+  return (line) => ({
+    ...line,
+    run: (statement) => {
+      if (textOf(statement).trim() !== "commit" || ++commits !== commit) return line.run(statement);
+      kill().then(
+        () => line.run(statement),
+        (error: unknown) => statement.reject(error instanceof Error ? error : new Error(String(error))),
+      );
+    },
+  });
+
+  async function kill(): Promise<void> {
+    const ended = await world.sql<{ pid: number; gone: boolean }[]>`
+      select pid, pg_terminate_backend(pid, 10000) as gone from pg_stat_activity
+      where datname = current_database() and application_name = ${applicationName}`;
+    killed.push(...ended.flatMap(({ pid, gone }) => (gone ? [pid] : [])));
+  }
+}
 
 describe("at the same time", () => {
   test("no member is missed by a pause, nor left behind by a resume, however creates and edits race with them", async () => {

@@ -32,7 +32,14 @@ export interface World {
   unexpected: string[];
   /** `fired`: everything that is judged has become jobs, and ticks only sweep. */
   state: { editing: boolean; faults: boolean; ticksStalled: boolean; fired: boolean; over: boolean };
-  counts: { ticks: number; edits: number; unknownEdits: number; deaths: number };
+  counts: {
+    ticks: number;
+    edits: number;
+    unknownEdits: number;
+    deaths: number;
+    killed: number;
+    stalls: number;
+  };
 }
 
 class Died extends Error {
@@ -110,8 +117,9 @@ export async function worker(world: World, sql: Sql): Promise<void> {
       await pause(5);
       continue;
     }
-    const until =
-      clock.now().getTime() + dice.between(12_000, 30_000) + (world.window === undefined ? 0 : 40_000);
+    // By this clock a slow machine takes long: in the healing no lease may end under a worker that lives.
+    const timeMs = state.faults ? dice.between(12_000, 30_000) : 900_000;
+    const until = clock.now().getTime() + timeMs + (world.window === undefined ? 0 : 40_000);
     const deliver: Parameters<typeof workMessages>[0]["deliver"] = async (jobs) => {
       if (state.faults && dice.chance(0.03)) return perish("before delivery");
       await clock.sleep(dice.between(0, 400));
@@ -170,27 +178,35 @@ export async function admin(world: World, sql: Sql, name: string): Promise<void>
 }
 
 /** Cuts a connection every now and then, whoever's it is and whatever it is doing. */
-export async function killer(world: World, sql: Sql): Promise<number> {
-  let killed = 0;
+export async function killer(world: World, sql: Sql): Promise<void> {
   while (world.state.faults) {
     await pause(world.dice.between(60, 150));
-    const victims = await sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'race' order by random() limit 1`;
-    killed += victims.length;
+    if (await killOne(sql, "race", world.dice)) world.counts.killed += 1;
   }
-  return killed;
+}
+
+/** Ends the server's process of one of these connections, and waits until it is gone. False where there is none, or it went by itself. */
+export async function killOne(sql: Sql, applicationName: string, dice: Dice): Promise<boolean> {
+  // Age orders them, and not the server's list: which one it is follows the seed.
+  const running = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity
+    where datname = current_database() and application_name = ${applicationName} order by backend_start, pid`;
+  if (running.length === 0) return false;
+  const [victim] = await sql<{ gone: boolean }[]>`
+    select pg_terminate_backend(${dice.pick(running).pid}, 10000) as gone`;
+  return victim?.gone === true;
 }
 
 /** Now and then no tick comes for so long that occurrences are missed. */
-export async function staller({ state, dice }: World, stallMs: number): Promise<void> {
+export async function staller({ state, dice, counts }: World, stallMs: number): Promise<void> {
   const waitWhileFaults = async (ms: number) => {
     for (let waited = 0; waited < ms && state.faults; waited += 50) await pause(50);
   };
-  for (let calmMs = 2_000; state.faults; calmMs = dice.between(2_000, 15_000)) {
+  for (let calmMs = 1_000; state.faults; calmMs = dice.between(2_000, 15_000)) {
     await waitWhileFaults(calmMs);
     state.ticksStalled = true;
     await waitWhileFaults(stallMs);
     state.ticksStalled = false;
+    counts.stalls += 1;
   }
 }

@@ -6,16 +6,22 @@ import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts"
 import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { killer, ticker, type World, worker } from "./actors.ts";
-import { claimRecorder } from "./claims.ts";
+import { type Claim, claimRecorder } from "./claims.ts";
 import { speedUp } from "./fast-clock.ts";
 import { factor, isGrouped, type JobRow, judgeJobs, judgeLeases, judgeOnce } from "./judge-groups.ts";
+import { counted, type Ended, isReached, type RaceVolume } from "./lane-race.ts";
 import { connectThrough } from "./lines.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { diceOf, seeded } from "./seeded.ts";
+import { untilSettled, whileItMoves } from "./until-settled.ts";
+
+export interface GroupVolume extends RaceVolume {
+  together: number;
+}
 
 export interface GroupRaceReport {
   /** Jobs by lane and state. */
-  ended: Record<string, number>;
+  ended: Ended;
   /** The most jobs that a grouped handler got together. */
   together: number;
   killed: number;
@@ -64,7 +70,7 @@ const wanderers = ["wanderer:1", "wanderer:2"];
 export async function groupRace(
   databaseUrl: string,
   seed: number,
-  { ms, wandering }: { ms: number; wandering: boolean },
+  { volume, wandering }: { volume: GroupVolume; wandering: boolean },
 ): Promise<GroupRaceReport> {
   const bystander = connectThrough(databaseUrl, (line) => line, { max: 2, applicationName: "bystander" });
   const clock = await speedUp(bystander, factor);
@@ -81,7 +87,7 @@ export async function groupRace(
     acknowledged: [],
     unexpected: [],
     state: { editing: wandering, faults: true, ticksStalled: false, fired: false, over: false },
-    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
+    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0, killed: 0, stalls: 0 },
   };
   const own: Sql[] = [];
   const connected = () => {
@@ -104,7 +110,10 @@ export async function groupRace(
   ];
   const killing = killer(world, bystander);
   const wanderings = wanderers.map((key) => wander(world, deps, key));
-  await pause(ms);
+  const isEnough = async () =>
+    isReached(volume.atFirst, endedByLane(await readJobs(bystander, clock.now()))) &&
+    mostTogether(recorder.claims, await readLanes(bystander)) >= volume.together;
+  while (!(await isEnough())) await pause(50);
   world.state.editing = false;
   await Promise.all(wanderings);
   for (const key of [...keys, ...(wandering ? wanderers : [])]) {
@@ -112,9 +121,15 @@ export async function groupRace(
     await patchSchedule(deps, { key, caller, patch: { when: "every 1d" } });
   }
   const end = clock.now();
+  const { counts } = world;
+  await whileItMoves(
+    bystander,
+    end,
+    async () => counts.killed >= volume.killed && counts.deaths >= volume.deaths,
+  );
   world.state.faults = false;
-  const killed = await killing;
-  await untilNobodyWaits(bystander, end);
+  await killing;
+  await untilSettled(bystander, end);
   world.state.over = true;
   await Promise.all(running);
   const jobs = await readJobs(bystander, end);
@@ -127,14 +142,27 @@ export async function groupRace(
     ...(await leftBehind(bystander, end)),
   ];
   await Promise.all([...own, bystander].map((sql) => sql.end()));
-  const ended: Record<string, number> = {};
-  for (const { lane, state } of jobs) ended[`${lane} ${state}`] = (ended[`${lane} ${state}`] ?? 0) + 1;
-  const together = Math.max(
-    ...recorder.claims.map(
-      ({ jobs: of }) => of.filter(({ scheduleId }) => isGrouped(laneOf.get(scheduleId))).length,
-    ),
+  const { killed, deaths } = counts;
+  const together = mostTogether(recorder.claims, laneOf);
+  return { ended: endedByLane(jobs), together, killed, deaths, violations };
+}
+
+function endedByLane(jobs: readonly JobRow[]): Ended {
+  return counted(jobs.map(({ lane, state }) => ({ of: lane, state })));
+}
+
+/** The most jobs that a grouped handler got with one claim. */
+function mostTogether(claims: readonly Claim[], laneOf: ReadonlyMap<string, string>): number {
+  return Math.max(
+    0,
+    ...claims.map(({ jobs }) => jobs.filter(({ scheduleId }) => isGrouped(laneOf.get(scheduleId))).length),
   );
-  return { ended, together, killed, deaths: world.counts.deaths, violations };
+}
+
+async function readLanes(sql: Sql): Promise<Map<string, string>> {
+  const rows = await sql<{ id: string; lane: string }[]>`
+    select id, lane from carillon.schedules where key = any(${members.map(({ key }) => key)}::text[])`;
+  return new Map(rows.map(({ id, lane }) => [id, lane]));
 }
 
 /** Comes into groups and leaves them, is held, let go and fired. */
@@ -171,7 +199,7 @@ async function wander(world: World, deps: Parameters<typeof putSchedule>[0], key
 async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
   const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
   return sql<JobRow[]>`
-    select s.key, s.id as "scheduleId", s.lane, ${ms("j.due_at")} as "dueAt", ${ms("m.made_at")} as "madeAt", j.state, j.reason, ${ms("m.passed_at")} as "passedAt",
+    select s.key, s.id as "scheduleId", s.lane, ${ms("j.due_at")} as "dueAt", ${ms("m.made_at")} as "madeAt", m.made_by::text as "madeBy", j.state, j.reason, ${ms("m.passed_at")} as "passedAt", m.seen::text,
       ${ms("j.finished_at")} as "finishedAt"
     from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
     join public.race_made m on m.occurrence = j.occurrence and m.schedule_id = j.schedule_id
@@ -183,7 +211,7 @@ async function readJobs(sql: Sql, end: Date): Promise<JobRow[]> {
 async function noteMaking(sql: Sql): Promise<void> {
   await sql.unsafe(`
     create table public.race_made (
-      occurrence timestamptz(3), schedule_id bigint, made_at timestamptz(3) default carillon.clock(), passed_at timestamptz(3), primary key (occurrence, schedule_id));
+      occurrence timestamptz(3), schedule_id bigint, made_at timestamptz(3) default carillon.clock(), made_by xid8 default pg_current_xact_id(), passed_at timestamptz(3), seen pg_snapshot, primary key (occurrence, schedule_id));
     create function public.race_made() returns trigger language plpgsql as $$
     begin
       insert into public.race_made (occurrence, schedule_id) values (new.occurrence, new.schedule_id) on conflict do nothing;
@@ -192,20 +220,12 @@ async function noteMaking(sql: Sql): Promise<void> {
     create trigger race_made after insert on carillon.jobs for each row when (new.kind = 'cadence') execute function public.race_made();
     create function public.race_passed() returns trigger language plpgsql as $$
     begin
-      update public.race_made set passed_at = carillon.clock()
+      update public.race_made set passed_at = carillon.clock(), seen = pg_current_snapshot()
       where occurrence = new.occurrence and schedule_id = new.schedule_id and passed_at is null;
       return null;
     end $$;
     create trigger race_passed after update on carillon.lane_entries for each row
       when (new.entered and not old.entered and new.kind = 'cadence' and new.lane like 'group/%') execute function public.race_passed()`);
-}
-
-async function untilNobodyWaits(sql: Sql, end: Date): Promise<void> {
-  for (let left = 600; left > 0; left--) {
-    await pause(100);
-    const waiting = await sql`select from carillon.jobs where state = 'waiting' and due_at <= ${end} limit 1`;
-    if (waiting.length === 0) return;
-  }
 }
 
 async function leftBehind(sql: Sql, end: Date): Promise<string[]> {

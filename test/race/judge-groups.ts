@@ -12,9 +12,13 @@ export interface JobRow {
   dueAt: number;
   /** When it was inserted; it is seen a little later. */
   madeAt: number;
+  /** By which transaction. */
+  madeBy: string;
   state: string;
   reason: string | null;
   passedAt: number | null;
+  /** Which transactions the one in which it passed saw the end of: as Postgres writes a snapshot. */
+  seen: string | null;
   finishedAt: number | null;
 }
 
@@ -28,14 +32,16 @@ export function judgeJobs(all: readonly JobRow[]): string[] {
     .map(({ key, dueAt, state }) => `${state}: ${key} at ${new Date(dueAt).toISOString()}`);
   const serial = [...Map.groupBy(jobs, ({ lane }) => lane)].filter(([lane]) => !isGrouped(lane));
   const outOfTurn = serial.flatMap(([lane, own]) =>
-    own.flatMap(({ key, dueAt, passedAt }, index) => {
+    own.flatMap(({ key, dueAt, passedAt, seen }, index) => {
       const start = passedAt ?? 0;
-      // What a late tick made after that could not be waited for.
+      // What a late tick made after that, or had not committed by then, could not be waited for.
       const overtaken = own
         .slice(0, index)
         .filter(
-          ({ madeAt, finishedAt }) =>
-            madeAt < start - makingMs && (finishedAt ?? Number.POSITIVE_INFINITY) > start,
+          ({ madeAt, madeBy, finishedAt }) =>
+            madeAt < start - makingMs &&
+            isSeen(madeBy, seen) &&
+            (finishedAt ?? Number.POSITIVE_INFINITY) > start,
         );
       return overtaken.map(
         (before) => `out of turn in ${lane}: ${key} at ${new Date(dueAt).toISOString()} before ${before.key}`,
@@ -43,6 +49,13 @@ export function judgeJobs(all: readonly JobRow[]): string[] {
     }),
   );
   return [...stuck, ...outOfTurn];
+}
+
+/** A snapshot is written as the first transaction that may not have ended, the first that has not begun, and those between that have not ended: `10:20:11,14`. */
+function isSeen(transaction: string, snapshot: string | null): boolean {
+  const [from = "0", to = "0", open = ""] = snapshot?.split(":") ?? [];
+  if (BigInt(transaction) < BigInt(from)) return true;
+  return BigInt(transaction) < BigInt(to) && !open.split(",").includes(transaction);
 }
 
 /** No two live leases in a lane, whoever's they are. */

@@ -10,10 +10,22 @@ import { type JobRow, type Ledger, readLedger } from "./ledger.ts";
 import { connectThrough } from "./lines.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { diceOf, seeded } from "./seeded.ts";
+import { untilSettled, whileItMoves } from "./until-settled.ts";
+
+/** Jobs by rule or lane and state, such as "queue succeeded"; "queue made" are those that were due and not passed over. */
+export type Ended = Record<string, number>;
+
+/** The race goes on until all of it has happened: on a slow machine that takes longer. */
+export interface RaceVolume {
+  /** Then no more jobs are made, so that a slow machine has no more of them to work than a quick one. */
+  atFirst: Ended;
+  /** Then no more goes wrong. */
+  killed: number;
+  deaths: number;
+}
 
 export interface LaneRaceReport {
-  /** Jobs by overlap rule and state. */
-  ended: Record<string, number>;
+  ended: Ended;
   killed: number;
   deaths: number;
   violations: string[];
@@ -25,9 +37,13 @@ const rules = ["queue", "skip", "allow"] as const;
 
 /**
  * Two schedules of each rule, due each second or two, on workers that die, are cut off, outlive their leases and get their messages lost,
- * doubled and in any order. Then peace, until nothing that was due waits any more; then the ledger is judged.
+ * doubled and in any order. Then peace, until no due job waits any more; then the ledger is judged.
  */
-export async function laneRace(databaseUrl: string, seed: number, ms: number): Promise<LaneRaceReport> {
+export async function laneRace(
+  databaseUrl: string,
+  seed: number,
+  volume: RaceVolume,
+): Promise<LaneRaceReport> {
   const bystander = connectThrough(databaseUrl, (line) => line, { max: 2, applicationName: "bystander" });
   const clock = await speedUp(bystander, factor);
   await bystander`alter table carillon.schedules alter column id set increment by 16`;
@@ -43,7 +59,7 @@ export async function laneRace(databaseUrl: string, seed: number, ms: number): P
     acknowledged: [],
     unexpected: [],
     state: { editing: false, faults: true, ticksStalled: false, fired: false, over: false },
-    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0 },
+    counts: { ticks: 0, edits: 0, unknownEdits: 0, deaths: 0, killed: 0, stalls: 0 },
   };
   const own: Sql[] = [];
   const connected = () => {
@@ -67,12 +83,18 @@ export async function laneRace(databaseUrl: string, seed: number, ms: number): P
     ...Array.from({ length: 6 }, () => worker(world, connected())),
   ];
   const killing = killer(world, bystander);
-  await pause(ms);
+  while (!isReached(volume.atFirst, await endedByRule(bystander, clock.now()))) await pause(50);
   for (const key of keys) await patchSchedule(deps, { key, caller, patch: { when: "every 1d" } });
   const end = clock.now();
+  const { counts } = world;
+  await whileItMoves(
+    bystander,
+    end,
+    async () => counts.killed >= volume.killed && counts.deaths >= volume.deaths,
+  );
   world.state.faults = false;
-  const killed = await killing;
-  await untilNobodyWaits(bystander, end);
+  await killing;
+  await untilSettled(bystander, end);
   world.state.over = true;
   await Promise.all(running);
   const ledger = await readLedger(bystander, end);
@@ -86,22 +108,34 @@ export async function laneRace(databaseUrl: string, seed: number, ms: number): P
     ),
     ...(await leftBehind(bystander, end)),
   ];
+  const ended = await endedByRule(bystander, end);
   await Promise.all([...own, bystander].map((sql) => sql.end()));
-  const ruleOf = new Map(ledger.versions.map(({ scheduleId, overlap }) => [scheduleId, overlap]));
-  const ended: Record<string, number> = {};
-  for (const { scheduleId, state } of ledger.jobs) {
-    const name = `${ruleOf.get(scheduleId)} ${state}`;
-    ended[name] = (ended[name] ?? 0) + 1;
-  }
-  return { ended, killed, deaths: world.counts.deaths, violations };
+  const { killed, deaths } = counts;
+  return { ended, killed, deaths, violations };
 }
 
-async function untilNobodyWaits(sql: Sql, end: Date): Promise<void> {
-  for (let left = 600; left > 0; left--) {
-    await pause(100);
-    const waiting = await sql`select from carillon.jobs where state = 'waiting' and due_at <= ${end} limit 1`;
-    if (waiting.length === 0) return;
+async function endedByRule(sql: Sql, end: Date): Promise<Ended> {
+  return counted(
+    await sql<{ of: string; state: string }[]>`
+      select split_part(s.key, ':', 1) as of, j.state from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+      where j.due_at <= ${end}`,
+  );
+}
+
+export function counted(jobs: readonly { of: string; state: string }[]): Ended {
+  const ended: Ended = {};
+  const add = (name: string) => {
+    ended[name] = (ended[name] ?? 0) + 1;
+  };
+  for (const { of, state } of jobs) {
+    add(`${of} ${state}`);
+    if (state !== "skipped") add(`${of} made`);
   }
+  return ended;
+}
+
+export function isReached(volume: Ended, ended: Ended): boolean {
+  return Object.entries(volume).every(([name, least]) => (ended[name] ?? 0) >= least);
 }
 
 /** By the database's own clock: who started after another had ended. */

@@ -1,31 +1,33 @@
 import { expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { testDatabase } from "../support/database.ts";
+import { seedOfRun } from "../support/seed.ts";
 import { laneRace } from "./lane-race.ts";
 
 const fixedSeed = 11;
-const anySeed = Math.floor(Math.random() * 1_000_000);
+/** So many that jobs wait for each other, and one is passed over for another. */
+const volume = {
+  atFirst: { "queue made": 150, "skip succeeded": 3, "skip skipped": 11 },
+  killed: 30,
+  deaths: 3,
+};
 
 test.each([
-  // Whoever is handed the lane is told by the one before: the sweep of the lanes is a safety net that nobody needs.
+  // A settle hands the lane on by itself: the sweep of the lanes is a safety net, and nothing may need it.
   ["without the sweep of the lanes", fixedSeed, false],
-  ["as it is", anySeed, true],
+  ["with the sweep of the lanes", seedOfRun, true],
 ])(
   "jobs of a lane run one at a time and in order, none is lost and none is stuck, whatever races and dies (%s, seed %i)",
   async (_, seed, swept) => {
     const database = await testDatabase();
     if (!swept) await withoutSweepOfLanes(database.url);
-    const { ended, killed, deaths, violations } = await laneRace(database.url, seed, 4_000);
+    const { ended, killed, deaths, violations } = await laneRace(database.url, seed, volume);
     const line = `seed ${seed}: ${JSON.stringify(ended)}, ${killed} connections killed, ${deaths} workers dead`;
-    process.stdout.write(`${line}\n`);
     expect(violations.slice(0, 20), line).toEqual([]);
-    // So many that something raced, on a slow machine too.
-    expect(ended["queue succeeded"]).toBeGreaterThan(100);
-    expect(ended["skip succeeded"]).toBeGreaterThan(2);
-    expect(ended["skip skipped"]).toBeGreaterThan(10);
+    expect(ended["queue succeeded"], line).toBeGreaterThan(100);
     await database.drop();
   },
-  120_000,
+  240_000,
 );
 
 async function withoutSweepOfLanes(databaseUrl: string): Promise<void> {

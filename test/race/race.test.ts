@@ -1,34 +1,39 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
+import { seedOfRun } from "../support/seed.ts";
 import { lineOf, race } from "./race.ts";
 
+const minutes = 60_000;
 const fixedSeed = 7;
-const anySeed = Math.floor(Math.random() * 1_000_000);
+const volume = { edits: 120, killed: 20, stalls: 1 };
 
-test.each([fixedSeed, anySeed])(
-  "nothing is lost, doubled, early, stuck or started after an acknowledgement, whatever races and dies (seed %i)",
+test.each([...new Set([fixedSeed, seedOfRun])])(
+  "no job is lost, doubled, early, stuck or started after an acknowledgement, whatever races and dies (seed %i)",
   async (seed) => {
     const database = await testDatabase();
-    const report = await race({ databaseUrl: database.url, seed, ms: 9_000, schedules: 20 });
-    process.stdout.write(`${lineOf(report)}\n`);
+    const report = await race({ databaseUrl: database.url, seed, volume, schedules: 12 });
     expect(report.violations.slice(0, 20), lineOf(report)).toEqual([]);
-    expect(report.owed).toBeGreaterThan(300);
+    expect(report.owed, lineOf(report)).toBeGreaterThan(150);
+    expect(report.claims, lineOf(report)).toBeGreaterThan(50);
     await database.drop();
   },
-  120_000,
+  5 * minutes,
 );
 
-test(`nor where parcels wait at a handler and are worked along with others (seed ${anySeed})`, async () => {
-  const database = await testDatabase();
-  const report = await race({
-    databaseUrl: database.url,
-    seed: anySeed,
-    ms: 9_000,
-    schedules: 32,
-    apart: true,
-  });
-  process.stdout.write(`${lineOf(report)}\n`);
-  expect(report.violations.slice(0, 20), lineOf(report)).toEqual([]);
-  expect(report.companions).toBeGreaterThan(10);
-  await database.drop();
-}, 120_000);
+test(
+  `no job is lost, doubled, early or stuck where parcels wait at a handler and are worked along with others (seed ${seedOfRun})`,
+  async () => {
+    const database = await testDatabase();
+    const report = await race({
+      databaseUrl: database.url,
+      seed: seedOfRun,
+      volume: { ...volume, companions: 10 },
+      schedules: 20,
+      apart: true,
+    });
+    expect(report.violations.slice(0, 20), lineOf(report)).toEqual([]);
+    expect(report.companions, lineOf(report)).toBeGreaterThanOrEqual(10);
+    await database.drop();
+  },
+  5 * minutes,
+);

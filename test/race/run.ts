@@ -58,17 +58,24 @@ async function runRound(serverUrl: string, round: number, rounds: number): Promi
   const side = connect({ DATABASE_URL: url.href });
   await migrate(side, await readMigrations(migrationsDirectory), silentLog);
   const mutant = values.mutant === undefined ? undefined : mutants[values.mutant];
+  const seed = Number(values.seed) + round;
+  process.stdout.write(`seed ${seed}\n`);
   const report = await race({
     databaseUrl: url.href,
-    seed: Number(values.seed) + round,
-    ms: (Number(values.minutes) * 60_000) / rounds,
+    seed,
+    volume: { ms: (Number(values.minutes) * 60_000) / rounds },
     healMs,
     mutate: (await mutant?.(side)) ?? {},
   });
   await side.end();
   process.stdout.write(`${lineOf(report)}\n`);
   for (const violation of report.violations.slice(0, 20)) process.stdout.write(`  ${violation}\n`);
-  if (report.violations.length > 0) process.exitCode = 1;
+  if (report.violations.length > 0) {
+    process.stdout.write(
+      `Again with: npm run race -- --seed ${seed} --rounds 1 --minutes ${Number(values.minutes) / rounds}\n`,
+    );
+    process.exitCode = 1;
+  }
   await server.unsafe(`drop database ${name} with (force)`);
   await server.end();
 }

@@ -18,11 +18,17 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own, which takes some 20 ms to clone; with every migration applied unless it is to be empty. */
-export async function testDatabase(of: keyof typeof templates = "migrated"): Promise<TestDatabase> {
+/**
+ * A database of its own, which takes some 20 ms to clone; with every migration applied unless it is to be empty. It may also be a copy of another test
+ * database, statistics included, to which no connection is open.
+ */
+export async function testDatabase(
+  of: keyof typeof templates | TestDatabase = "migrated",
+): Promise<TestDatabase> {
+  const template = typeof of === "string" ? templates[of] : of.name;
   const name = `test_${randomBytes(6).toString("hex")}`;
   const server = await serverConnection();
-  await server`create database ${server(name)} template ${server(templates[of])} strategy file_copy`;
+  await server`create database ${server(name)} template ${server(template)} strategy file_copy`;
   const within = (serverUrl: string) => Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
   return {
     url: within(inject("postgresUrl")),

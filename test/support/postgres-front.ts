@@ -1,13 +1,13 @@
 import { connect as connectTcp } from "node:net";
 import { serve } from "./tls-front.ts";
 
-/** Who listens on one connection. */
+/** Hears one connection, in the pieces in which its bytes arrive. */
 export interface Listener {
   said(bytes: Buffer): void;
-  answered?(): void;
+  answered?(bytes: Buffer): void;
 }
 
-/** Passes on what is said to this Postgres, with somebody who listens to each connection; answers with the database's URL behind it. */
+/** Passes on what is said to this Postgres, with a listener on each connection; answers with the URL of the database behind it. */
 export async function frontOf(postgresUrl: string, listen: () => Listener): Promise<string> {
   const url = new URL(postgresUrl);
   const { port, hostname } = new URL(postgresUrl);
@@ -24,7 +24,7 @@ export async function frontOf(postgresUrl: string, listen: () => Listener): Prom
         behind.write(bytes);
       });
       behind.on("data", (bytes) => {
-        listener.answered?.();
+        listener.answered?.(bytes);
         socket.write(bytes);
       });
     }),

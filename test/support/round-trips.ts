@@ -1,27 +1,21 @@
-import { frontOf } from "./postgres-front.ts";
+import { frontOf, type Listener } from "./postgres-front.ts";
+import { messageReader } from "./postgres-messages.ts";
 
 export interface Counted {
-  /** The database, as it is reached through the one who counts. */
+  /** The database, as it is reached through the front that counts. */
   url: string;
-  /** How often the client has spoken after an answer, since this was asked last. */
+  /** How often a client has waited for an answer of the server before it said more, since the last call. */
   taken(): number;
 }
 
-/** Counts how often somebody waited for an answer of this Postgres before going on. */
+/** Counts how often the clients of this Postgres waited for an answer before they went on. */
 export async function countRoundTrips(postgresUrl: string): Promise<Counted> {
   let taken = 0;
-  const url = await frontOf(postgresUrl, () => {
-    let isAnswered = true;
-    return {
-      said: () => {
-        if (isAnswered) taken += 1;
-        isAnswered = false;
-      },
-      answered: () => {
-        isAnswered = true;
-      },
-    };
-  });
+  const url = await frontOf(postgresUrl, () =>
+    roundTripListener(() => {
+      taken += 1;
+    }),
+  );
   return {
     url,
     taken: () => {
@@ -30,4 +24,55 @@ export async function countRoundTrips(postgresUrl: string): Promise<Counted> {
       return since;
     },
   };
+}
+
+/** What the client says until it asks for an answer. Requests that were sent after the same answer are of one round. */
+interface Request {
+  round: number;
+  /** By Sync or Query, which ReadyForQuery answers, or by Flush, behind which a client waits for the types of the parameters. */
+  asked?: "all" | "types";
+}
+
+const asks: Readonly<Record<string, Request["asked"]>> = { S: "all", Q: "all", H: "types" };
+
+/**
+ * Listens to one connection, by whole messages: neither TCP nor the driver promises how much arrives at once. Requests that are sent
+ * one behind the other without waiting, however they arrive, take one round trip together. The login is not counted.
+ */
+export function roundTripListener(onRoundTrip: () => void): Required<Listener> {
+  const waiting: Request[] = [];
+  let isLoggedIn = false;
+  let saying: Request | undefined;
+  let begunRounds = 0;
+  let answeredRounds = 0;
+
+  const said = (type: string) => {
+    if (!isLoggedIn) return;
+    saying ??= { round: answeredRounds + 1 };
+    const asked = asks[type];
+    if (asked === undefined) return;
+    if (saying.round > begunRounds) {
+      begunRounds = saying.round;
+      onRoundTrip();
+    }
+    waiting.push({ ...saying, asked });
+    saying = undefined;
+  };
+
+  const answer = (count: number) => {
+    for (const { round } of waiting.splice(0, count)) answeredRounds = Math.max(answeredRounds, round);
+  };
+
+  const answered = (type: string) => {
+    const [first] = waiting;
+    // `Z` is ReadyForQuery. Behind an error the server passes over all that comes before the next Sync.
+    if (type === "Z") {
+      isLoggedIn = true;
+      answer(waiting.findIndex(({ asked }) => asked === "all") + 1);
+    }
+    // `t` is ParameterDescription, `E` an error.
+    else if ((type === "t" || type === "E") && first?.asked === "types") answer(1);
+  };
+
+  return { said: messageReader("client", said), answered: messageReader("server", answered) };
 }

@@ -1,0 +1,27 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Sql } from "../../lib/db/connect.ts";
+
+/** A minute: what a slow machine is still working on moves within it. */
+const stillLooks = 600;
+
+/**
+ * Looks until it is over. How long that takes is the machine's; where for a minute no job of those that were due by `end` has ended, it gives up,
+ * and the judge then says what is stuck.
+ */
+export async function whileItMoves(sql: Sql, end: Date, isOver: (waiting: number) => Promise<boolean>) {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let still = 0; still < stillLooks; still++) {
+    await pause(100);
+    const [row] = await sql<{ waiting: number }[]>`
+      select count(*)::int as waiting from carillon.jobs where state = 'waiting' and due_at <= ${end}`;
+    if (row === undefined) throw new Error("A count has one row.");
+    if (await isOver(row.waiting)) return;
+    if (row.waiting < fewest) still = 0;
+    fewest = Math.min(fewest, row.waiting);
+  }
+}
+
+/** Until no job that was due by then waits any more. */
+export function untilSettled(sql: Sql, end: Date): Promise<void> {
+  return whileItMoves(sql, end, async (waiting) => waiting === 0);
+}
