@@ -7,7 +7,7 @@ import { makeAnswerOnce } from "../lib/api/idempotency.ts";
 import type { GatewayEvent } from "../lib/api/incoming.ts";
 import { makeOperations } from "../lib/api/operations.ts";
 import { defaultRateFrom, makeRateLimit } from "../lib/api/rate-limit.ts";
-import { systemClock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, flag } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
@@ -20,7 +20,10 @@ import { takeAllowance } from "../lib/token/allowance.ts";
 import { noteUse } from "../lib/token/token.ts";
 
 /** HTTPS → schedules and jobs. */
-export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse> {
+export function assemble(
+  env: Environment,
+  clock: Clock = systemClock,
+): Assembled<GatewayEvent, HttpResponse> {
   const log = logFrom(env, "api");
   const sql = rememberedSql(connect(env, { applicationName: "carillon-api" }));
   const queue = parcelQueueFrom(env, log);
@@ -29,14 +32,14 @@ export function assemble(env: Environment): Assembled<GatewayEvent, HttpResponse
     operations: makeOperations({ sql, queue, log, handlers, targets: allowedTargetsFrom(env) }),
     authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
-      clock: systemClock,
+      clock,
       byDefault: defaultRateFrom(env),
     }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),
     cors: corsFrom(env),
     requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
-    clock: systemClock,
+    clock,
     log,
   });
   return {

@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
+import type { DatabaseClock } from "../support/database-clock.ts";
+import { monday } from "../support/instants.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
 let clock: DatabaseClock;
 
-const begin = new Date("2026-12-01T09:00:00Z");
+const begin = new Date(monday);
 
 beforeAll(async () => {
   api = await ownApi();
-  clock = await databaseClock(api.sql, begin);
+  clock = api.clock;
+  api.betweenRequestsMs = 0;
   await api.tick();
 });
 

@@ -298,7 +298,7 @@ test("no status of a route is documented that nothing has shown", () => {
 });
 
 async function deadCommands(commands: readonly object[]): Promise<string[]> {
-  const at = new Date().toISOString();
+  const at = api.clock.now().toISOString();
   const whole = commands.map((command, index) => ({ id: `walk-${index}`, at, ...command }));
   const rows = await api.sql<{ id: string }[]>`
     insert into carillon.dead_commands (message_id, place, refused_at, refusal, command)

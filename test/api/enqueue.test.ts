@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hour, at as instant, minute } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -71,7 +72,7 @@ describe("a job that is enqueued", () => {
     expect(parcel).toMatchObject({ offers: 1 });
   });
 
-  test.each(["in 2h", "in 400d", new Date(Date.now() + 3_600_000).toISOString()])(
+  test.each(["in 2h", "in 400d", instant(hour).toISOString()])(
     "for later (%s) has its id at once, and is read before it has a row",
     async (at) => {
       const { status, job } = await enqueue({ at, payload: 7, group: "g" });
@@ -93,17 +94,9 @@ describe("a job that is enqueued", () => {
 
   test("has the id under which the tick makes it", async () => {
     const { job } = await enqueue({ at: "in 4m" });
-    await api.sql`update carillon.shards set watermark_at = least(watermark_at, carillon.clock() - interval '1 second')`;
-    await api.sql`
-      create or replace function carillon.clock() returns timestamptz language sql stable set search_path = pg_catalog, pg_temp
-      as $$ select date_trunc('milliseconds', now() + interval '2 minutes') $$`;
-    try {
-      await api.tick();
-    } finally {
-      await api.sql`
-        create or replace function carillon.clock() returns timestamptz language sql stable set search_path = pg_catalog, pg_temp
-        as $$ select date_trunc('milliseconds', now()) $$`;
-    }
+    expect(await jobsOf(job.key)).toEqual([]);
+    await api.clock.advance(2 * minute);
+    await api.tick();
     expect(await jobsOf(job.key)).toEqual(["waiting"]);
     expect((await read(job.id)).json).toMatchObject({ id: job.id, dueAt: job.dueAt, state: "waiting" });
   });
@@ -197,7 +190,7 @@ describe("of one key", () => {
 
   test("asked for twice for the same instant, it is the same job", async () => {
     const key = fresh();
-    const at = new Date(Date.now() + 7_200_000).toISOString();
+    const at = new Date(api.clock.now().getTime() + 2 * hour).toISOString();
     const first = await enqueue({ key, at });
     const second = await enqueue({ key, at });
     expect(second).toMatchObject({ status: 200, job: { id: first.job.id } });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeCursor } from "../../lib/api/cursor.ts";
+import { minute } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -74,7 +75,7 @@ describe.each([
   });
 
   test("lists the open jobs of its schedules, and cancels all of it", async () => {
-    const when = new Date(Date.now() + 60_000).toISOString();
+    const when = new Date(api.clock.now().getTime() + minute).toISOString();
     for (const key of ["x", "y"]) await put(`${scope}-${key}`, { ...belonging("done"), when: `at ${when}` });
     await api.tick();
     const { json } = await api.send("GET", `${path}/done`);

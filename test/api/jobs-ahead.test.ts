@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { day } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -86,7 +87,7 @@ describe("jobs that have no row yet", () => {
     expect(await idsOf(`tag=${own}`, limit)).toEqual(all);
     expect(await idsOf(`tag=${own}&state=cancelled`, limit)).toEqual([]);
     expect(await idsOf(`key=${own}late&state=waiting`, limit)).toEqual([late.id]);
-    const bound = new Date(Date.now() + 86_400_000).toISOString();
+    const bound = new Date(api.clock.now().getTime() + day).toISOString();
     expect(await idsOf(`prefix=${own}&from=${bound}`, limit)).toEqual([late.id]);
     expect(await idsOf(`tag=${own}&to=${bound}`, limit)).toEqual([soon.id, now.id]);
   });

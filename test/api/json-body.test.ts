@@ -1,9 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { bodyBytesMax, bodyValuesMax, readJsonBody } from "../../lib/api/json-body.ts";
 import { Problem } from "../../lib/api/problem.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
 import { countedSteps } from "../support/counted-steps.ts";
+import { fullBodies } from "./json-body-steps.ts";
 
 const read = (body: string, contentType = "application/json", isBase64Encoded = false) =>
   readJsonBody({ body, contentType, isBase64Encoded });
@@ -108,8 +109,19 @@ describe("a body", () => {
   test("that is full of values is read only up to the first value that is too many", async () => {
     const counted = await countedSteps(new URL("./json-body-steps.ts", import.meta.url));
     expect(counted).toHaveLength(5);
-    // Read to its end, each of these bodies would take at least a million values.
+    // Read to its end, each of these bodies takes more than twice as many.
     for (const { name, steps } of counted) expect(steps, name).toBeLessThan(6 * bodyValuesMax);
+  });
+
+  test("that is full of values is refused before any value is made of it", () => {
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      for (const [value, body] of fullBodies())
+        expect([value, kindOf(() => read(body))]).toEqual([value, "too-large"]);
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test("of any nesting is refused, not choked on", () => {

@@ -11,6 +11,8 @@ import { localRegion } from "../../lib/local/local-account.ts";
 import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import type { Scope } from "../../lib/token/token.ts";
 import { testDatabase } from "../support/database.ts";
+import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
+import { monday } from "../support/instants.ts";
 import { checkExchange } from "./contract.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 import { restEvent } from "./rest-event.ts";
@@ -30,6 +32,10 @@ export interface ApiAnswer {
 
 export interface OwnApi {
   sql: Sql;
+  /** The database's and the function's. It stands still but for what passes before each request. */
+  clock: DatabaseClock;
+  /** So much time passes before each request: one millisecond, so that no two come at the same instant. A test that compares instants sets 0. */
+  betweenRequestsMs: number;
   /** What EventBridge does each minute in production: what is due by now or soon becomes jobs. */
   tick(): Promise<void>;
   /** Throws where the exchange is not as the OpenAPI document says. */
@@ -58,8 +64,9 @@ export async function ownApi(
   /** By which way the API reaches its database. */
   wayTo: (databaseUrl: string) => string | Promise<string> = (databaseUrl) => databaseUrl,
 ): Promise<OwnApi> {
-  const database = await testDatabase();
+  const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
+  const clock = await databaseClock(sql, monday);
   const dataDir = await mkdtemp(path.join(tmpdir(), "carillon-api-"));
   const attributes = { VisibilityTimeout: "60" };
   const queues = await startQueues({
@@ -79,17 +86,25 @@ export async function ownApi(
     AWS_SECRET_ACCESS_KEY: "carillon",
     CARILLON_LOG: "silent",
   };
-  const { handler, close } = assemble({
-    ...environment,
-    ...settings,
-    DATABASE_URL: await wayTo(await loginAsApi(sql, database.url)),
-  });
+  const databaseUrl = await wayTo(await loginAsApi(sql, database.url));
+  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, clock);
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 
+  let passing = Promise.resolve();
+  /** One after the other, also where requests come side by side: time does not go back. */
+  const passTime = () => {
+    passing = passing.then(async () => {
+      if (own.betweenRequestsMs > 0) await clock.advance(own.betweenRequestsMs);
+    });
+    return passing;
+  };
+
   const seen = new Set<string>();
-  return {
+  const own: OwnApi = {
     sql,
+    clock,
+    betweenRequestsMs: 1,
     seen,
     tick: async () => {
       await ticking.handler(scheduledEvent, invocation);
@@ -97,6 +112,7 @@ export async function ownApi(
     send: async (method, rawPath, { as = "admin", ...parts } = {}) => {
       const authorization = as === "" ? {} : { authorization: `Bearer ${as}-token` };
       const event = httpEvent(method, rawPath, { ...parts, headers: { ...authorization, ...parts.headers } });
+      await passTime();
       const { statusCode, headers, body } = await handler(received[gateway](event), invocation);
       const answer = { status: statusCode, headers, body, json: body === "" ? undefined : JSON.parse(body) };
       const sent = {
@@ -117,6 +133,7 @@ export async function ownApi(
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+  return own;
 }
 
 const scheduledEvent: ScheduledEvent = {

@@ -55,7 +55,7 @@ describe("a pulse, over HTTP", () => {
   });
 
   test("cannot be backfilled", async () => {
-    const now = new Date();
+    const now = api.clock.now();
     const body = { from: new Date(now.getTime() - 60_000).toISOString(), to: now.toISOString() };
     expect((await api.send("POST", "/v1/schedules/poll/backfill", { body })).status).toBe(422);
   });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { at, minute } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -36,7 +37,7 @@ const get = (path: string, query: string) => api.send("GET", path, { query });
 const asTeam = (path: string, query: string) =>
   api.send("GET", path, { query, as: "", headers: { authorization: "Bearer team-token" } });
 const keysOf = (answer: { json: unknown }) => pageShape.parse(answer.json).items.map(({ key }) => key);
-const iso = (minutes: number) => encodeURIComponent(new Date(Date.now() + minutes * 60_000).toISOString());
+const iso = (minutes: number) => encodeURIComponent(at(minutes * minute).toISOString());
 
 describe("GET /v1/schedules", () => {
   test.each([

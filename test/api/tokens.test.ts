@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isMiscopied, newSecret } from "../../lib/token/secret.ts";
-import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
+import type { DatabaseClock } from "../support/database-clock.ts";
+import { monday } from "../support/instants.ts";
 import { type ApiAnswer, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
 let clock: DatabaseClock;
 
-const begin = new Date("2026-12-01T09:00:00Z");
+const begin = new Date(monday);
 const at = (hours: number) => new Date(begin.getTime() + hours * 3_600_000).toISOString();
 
 beforeAll(async () => {
   api = await ownApi();
-  clock = await databaseClock(api.sql, begin);
+  clock = api.clock;
+  api.betweenRequestsMs = 0;
 });
 
 afterAll(async () => {

@@ -23,8 +23,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await cli.stop();
+  // First: the next file of this process has the same working directory.
   process.chdir(before);
+  await cli.stop();
   rmSync(folder, { recursive: true });
 });
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { run } from "../../lib/cli/run.ts";
 import { secretFile } from "../../lib/cli/secret-file.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import { startHttp } from "../../lib/local/lambda/start-http.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
 import { recordedLog } from "../support/recorded-log.ts";
@@ -76,8 +76,8 @@ export async function ownCli(): Promise<OwnCli> {
   return {
     api,
     url: http.url,
-    carillon: (args, parts = {}) => runHere(args, parts, environment),
-    spawned: (args, parts = {}) => runApart(args, parts, environment),
+    carillon: (args, parts = {}) => runHere(args, parts, environment, api.clock),
+    spawned: (args, parts = {}) => runApart(args, parts, environment, api.clock),
     stop: async () => {
       await http.close(100);
       await api.stop();
@@ -89,6 +89,7 @@ async function runHere(
   args: readonly string[],
   { env = {}, input = "", answer, answered, tty }: CliParts,
   environment: Record<string, string>,
+  clock: Clock,
 ): Promise<Ended> {
   let [out, err] = ["", ""];
   const code = await run(args, {
@@ -105,7 +106,7 @@ async function runHere(
     env: { ...environment, ...env },
     version: "0.0.0",
     signal: new AbortController().signal,
-    now: Date.now,
+    now: () => clock.now().getTime(),
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
     secretFile,
@@ -118,8 +119,9 @@ async function runApart(
   args: readonly string[],
   { env = {}, input = "", cwd, interruptWhen, program = main }: CliParts & Apart,
   environment: Record<string, string>,
+  clock: Clock,
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, ["--import", withTimeOf(clock), program, ...args], {
     env: { PATH: process.env["PATH"], ...environment, ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });
@@ -134,4 +136,10 @@ async function runApart(
   child.stdin.end(input);
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   return { code, out, err };
+}
+
+/** A module by which a process has the time that the API has. */
+function withTimeOf(clock: Clock): string {
+  const ahead = clock.now().getTime() - Date.now();
+  return `data:text/javascript,const now = Date.now; Date.now = () => now() + ${ahead};`;
 }

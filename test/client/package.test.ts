@@ -5,6 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ownCli } from "../cli/own-cli.ts";
+import { packedPackage } from "../support/packed-package.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 
@@ -25,28 +26,26 @@ const odd: ScheduleBody = { when: "in 3h", target: { queue: "q" }, wen: "in 3h" 
 export { odd, two };
 `;
 
-describe("the package as others install it", () => {
+// Each test starts programs, of which npm and tsc take seconds, and many times that where the machine has other work.
+describe("the package as others install it", { timeout: 120_000 }, () => {
   let folder: string;
   const inApp = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: path.join(folder, "app"), encoding: "utf8", stdio: "pipe" });
 
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "carillon-package-"));
-    execFileSync("npm", ["run", "build", "--silent"], { cwd: root, stdio: "pipe" });
-    const pack = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
-    execFileSync("npm", pack, { cwd: root, stdio: "pipe" });
-    const [file = ""] = readdirSync(folder);
     mkdirSync(path.join(folder, "app"));
     writeFileSync(
       path.join(folder, "app", "package.json"),
       '{ "name": "app", "private": true, "type": "module" }',
     );
-    inApp("npm", "install", "--offline", "--omit=optional", "--no-audit", "--no-fund", path.join("..", file));
-  });
+    const install = ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund"];
+    inApp("npm", ...install, await packedPackage());
+  }, 240_000);
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("brings nothing else along", () => {
+  test("the package brings no other package along, and no file but its own four", () => {
     const installed = readdirSync(path.join(folder, "app", "node_modules")).filter(
       (name) => !name.startsWith("."),
     );
@@ -55,13 +54,13 @@ describe("the package as others install it", () => {
     expect(files).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   });
 
-  test("is imported as carillon/client, and as nothing else", () => {
+  test("the package is imported as carillon/client, and not as carillon", () => {
     const names = "import('carillon/client').then((m) => console.log(Object.keys(m).join(' ')))";
     expect(inApp("node", "--eval", names)).toMatch(/\bCarillon\b.*\bisConflict\b/);
     expect(() => inApp("node", "--eval", "import('carillon')")).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
 
-  test("runs its CLI", () => {
+  test("the package has the CLI", () => {
     expect(inApp("npx", "--no-install", "carillon", "--help")).toContain("carillon <command>");
     expect(inApp("npx", "--no-install", "carillon", "help", "put")).toContain("carillon put order:1");
   });
@@ -69,23 +68,26 @@ describe("the package as others install it", () => {
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
-  ])("types programs, without Node's types (module %s, resolution %s)", (module, resolution) => {
-    writeFileSync(path.join(folder, "app", "app.ts"), program);
-    const flags = [
-      "--noEmit",
-      "--strict",
-      "--exactOptionalPropertyTypes",
-      "--target",
-      "es2022",
-      "--types",
-      "",
-    ];
-    const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
-    const tsc = path.join(root, "node_modules", ".bin", "tsc");
-    expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
-  });
+  ])(
+    "the client has types that hold without those of Node (module %s, resolution %s)",
+    (module, resolution) => {
+      writeFileSync(path.join(folder, "app", "app.ts"), program);
+      const flags = [
+        "--noEmit",
+        "--strict",
+        "--exactOptionalPropertyTypes",
+        "--target",
+        "es2022",
+        "--types",
+        "",
+      ];
+      const libraries = ["--lib", "es2022,dom", "--module", module, "--moduleResolution", resolution];
+      const tsc = path.join(root, "node_modules", ".bin", "tsc");
+      expect(inApp(tsc, ...flags, ...libraries, "app.ts")).toBe("");
+    },
+  );
 
-  test("does what docs/client.md shows, against the real API", async () => {
+  test("the client does what docs/client.md shows, against the real API", async () => {
     const page = readFileSync(path.join(root, "docs", "client.md"), "utf8");
     const blocks = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, block = ""]) => block);
     expect(blocks.length).toBeGreaterThan(3);

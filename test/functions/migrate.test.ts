@@ -8,26 +8,47 @@ import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { functionRoles } from "../../lib/db/iam-logins.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { findToken } from "../../lib/token/token.ts";
-import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { watchPreparedNames } from "../support/prepared-names.ts";
 import { runNode } from "../support/run-node.ts";
 import { schemaDump } from "../support/schema-dump.ts";
 import { serveSecrets } from "../support/secrets-manager.ts";
 import { certificates, serveTlsBefore } from "../support/tls-front.ts";
 
-let database: TestDatabase;
+// A server of its own: the function lets roles log in, and roles belong to a whole server. On the server of all tests it would change what others see.
+let dataDir: string;
+let server: PostgresServer;
+let admin: Sql;
+/** A database of the test's own. */
 let sql: Sql;
+let databaseUrl: string;
 beforeAll(async () => {
-  database = await testDatabase();
-  sql = connect({ DATABASE_URL: database.url });
-  // RDS has this role from the start. Roles belong to the server, so another run may have made it.
-  await sql`create role rds_iam`.catch((error: { code: string }) => expect(error.code).toBe("42710"));
+  dataDir = await mkdtemp(path.join(tmpdir(), "carillon-migrate-"));
+  const settings = { fsync: "off", synchronous_commit: "off", shared_buffers: "16MB", autovacuum: "off" };
+  server = await startPostgres({ dataDir, settings });
+  admin = connect({ DATABASE_URL: server.url }, { max: 1 });
+  // RDS has this role from the start.
+  await admin`create role rds_iam`;
 });
-beforeEach(() => sql`drop schema if exists carillon cascade`.then(() => {}));
 afterAll(async () => {
+  await admin.end();
+  await server.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  await admin`create database shop`;
+  databaseUrl = Object.assign(new URL(server.url), { pathname: "/shop" }).href;
+  sql = connect({ DATABASE_URL: databaseUrl }, { max: 2 });
+});
+/** Each test finds the server as new: with no database, and with none of the roles that a migration makes. */
+afterEach(async () => {
   await sql.end();
-  await database.drop();
+  await admin`drop database shop with (force)`;
+  const made = await admin<{ role: string }[]>`
+    select rolname as role from pg_roles where rolname like 'carillon%'`;
+  for (const { role } of made) await admin`drop role ${admin(role)}`;
 });
 
 const begunAnswer = z.object({
@@ -52,10 +73,10 @@ async function invoke(
   {
     ms = 60_000,
     directory,
-    url: databaseUrl = database.url,
-  }: { ms?: number; directory?: string; url?: string } = {},
+    through = databaseUrl,
+  }: { ms?: number; directory?: string; through?: string } = {},
 ): Promise<unknown> {
-  const { username, password } = new URL(database.url);
+  const { username, password } = new URL(databaseUrl);
   const master = JSON.stringify({ username, password: decodeURIComponent(password) || "none" });
   const module = `
     const { handler } = await import("./functions/migrate.ts");
@@ -69,8 +90,8 @@ async function invoke(
     EVENT: JSON.stringify(event),
     ...(directory === undefined ? {} : { MIGRATIONS_DIRECTORY: directory }),
     DATABASE_HOST: "localhost",
-    DATABASE_PORT: String(await serveTlsBefore("localhost", databaseUrl)),
-    DATABASE_NAME: database.name,
+    DATABASE_PORT: String(await serveTlsBefore("localhost", through)),
+    DATABASE_NAME: "shop",
     DATABASE_SECRET_ARN: `${secretArn}master`,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
     AWS_REGION: "eu-central-1",
@@ -82,7 +103,7 @@ async function invoke(
   return JSON.parse(out.split("\n").at(-1) ?? "");
 }
 
-test("a new stack gets its tables, its functions' logins and its first admin token", async () => {
+test("the migration of a new stack makes its tables, its functions' logins and its first admin token", async () => {
   const result = await invoke(create("first"), { first: "the-first-token" });
   expect(result).toMatchObject({ PhysicalResourceId: "carillon-migration" });
   expect(await findToken(sql, "the-first-token")).toMatchObject({ scope: "admin" });
@@ -99,13 +120,13 @@ test("a new stack gets its tables, its functions' logins and its first admin tok
   );
 });
 
-test("it prepares nothing by name, as it changes what a plan was made for", async () => {
-  const watched = await watchPreparedNames(database.url);
-  await invoke(create("first"), { first: "the-first-token" }, { url: watched.url });
+test("the migration prepares no statement by name, since it changes what a plan was made for", async () => {
+  const watched = await watchPreparedNames(databaseUrl);
+  await invoke(create("first"), { first: "the-first-token" }, { through: watched.url });
   expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);
 });
 
-test("a session of a function that nobody uses any more, as of a frozen environment, is closed after a minute", async () => {
+test("the server closes a function's session that idles for a minute, such as that of a frozen environment", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   const settings = await sql<{ role: string; kept: string[] }[]>`
     select setrole::regrole::text as role, setconfig as kept
@@ -115,7 +136,7 @@ test("a session of a function that nobody uses any more, as of a frozen environm
   for (const { kept } of settings) expect(kept).toContain("idle_session_timeout=60s");
 });
 
-test("a release that is older than the database is refused, and nothing is changed", async () => {
+test("the migration of a release that is older than the database is refused and changes nothing", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await sql`insert into carillon.migrations (number, name) select max(number) + 1, 'of-a-newer-release' from carillon.migrations`;
   await sql`alter role carillon_tick nologin`;
@@ -129,7 +150,7 @@ test("a release that is older than the database is refused, and nothing is chang
   expect(tick).toEqual({ rolcanlogin: false });
 });
 
-test("running again changes nothing, and does not bring back a token that was deleted", async () => {
+test("a second run of the migration changes nothing and brings back no token that was deleted", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await sql`delete from carillon.tokens`;
   const again = await invoke(update("first", "first"), { first: "the-first-token" });
@@ -137,20 +158,20 @@ test("running again changes nothing, and does not bring back a token that was de
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
-test("a new secret makes a new token, and leaves the others alone", async () => {
+test("the migration makes a new token for a new secret and leaves the other tokens alone", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke(update("first", "second"), { second: "the-second-token" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
   expect(await findToken(sql, "the-second-token")).not.toBeNull();
 });
 
-test("a deployment that could not read its token fails, and the next one makes up for it", async () => {
+test("a deployment that cannot read its token's secret fails, and the next one makes the token", async () => {
   await expect(invoke(create("first"))).rejects.toThrow("ResourceNotFoundException");
   await invoke(create("first"), { first: "the-first-token" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
 });
 
-test("another database is brought up as a new one: its token too, if nobody has used it yet", async () => {
+test("the migration gives another database its first token, unless that database has been used", async () => {
   const secrets = { first: "the-first-token" };
   const moved: MigrationEvent = {
     RequestType: "Update",
@@ -166,13 +187,13 @@ test("another database is brought up as a new one: its token too, if nobody has 
   expect(await findToken(sql, "the-first-token")).toBeNull();
 });
 
-test("deleting the resource touches nothing", async () => {
+test("deleting the resource changes nothing in the database", async () => {
   await invoke(create("first"), { first: "the-first-token" });
   await invoke({ RequestType: "Delete" });
   expect(await findToken(sql, "the-first-token")).not.toBeNull();
 });
 
-test("an event that is none of CloudFormation's is refused", async () => {
+test("the migration refuses an event that does not come from CloudFormation", async () => {
   const odd = { RequestType: "Destroy" } as unknown as MigrationEvent;
   await expect(invoke(odd)).rejects.toThrow("RequestType");
 });
@@ -191,14 +212,15 @@ describe("a later release", () => {
   });
   afterEach(() => rm(newer, { recursive: true }));
 
-  test("whose migration needs many calls is asked again until it is through, or an hour is nearly over", async () => {
+  test("a migration that needs many calls goes on with each call, and is given up after 55 minutes", async () => {
     await sql.unsafe("create table carillon.things (id int primary key, marked boolean)");
     await sql.unsafe("insert into carillon.things select n from generate_series(1, 100) n");
     await next(`-- carillon: in batches
       with portion as (select id from carillon.things where id > coalesce($1::text::int, 0) order by id limit 34),
         written as (update carillon.things t set marked = true from portion p where t.id = p.id)
       select max(id)::text as place from portion`);
-    const little = { ms: 1, directory: newer };
+    // Its time is over as it begins: each call does one portion, however fast the machine is.
+    const little = { ms: 0, directory: newer };
     const marked = async () =>
       (await sql<{ count: number }[]>`select count(*)::int from carillon.things where marked`)[0]?.count;
 
@@ -223,7 +245,7 @@ describe("a later release", () => {
     expect(applied).toEqual({ name: "later" });
   });
 
-  test("that failed after its migrations is put back as CloudFormation does it: the former one is called, and accepts", async () => {
+  test("a release that failed after its migrations is put back: the former release accepts the newer database and changes nothing of it", async () => {
     await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
     const forth = { first: "the-first-token", second: "the-second-token" };
     expect(await invoke(update("first", "second"), forth, { directory: newer })).toMatchObject({
@@ -247,7 +269,7 @@ describe("a later release", () => {
     });
   });
 
-  test("that left a database is no ground for a new stack of an older one, fit for it or not", async () => {
+  test("a new stack of an older release refuses the database of a later one, also where the two fit", async () => {
     await next(`-- carillon: back to ${number - 1}\ncreate table carillon.later (n int);`);
     await invoke(update("first", "first"), {}, { directory: newer });
     await expect(invoke(create("first"), { first: "the-first-token" })).rejects.toThrow(

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import {
-  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,6 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { packedPackage } from "../support/packed-package.ts";
 import { runNode } from "../support/run-node.ts";
 import { type Bundles, bundlesOf } from "./bundled.ts";
 
@@ -72,7 +72,8 @@ export const handlers: readonly JobHandler[] = [
 ];
 `;
 
-describe("carillon/cdk, as an app has it that installs the package", () => {
+// Each test starts programs, which take many times as long where the machine has other work.
+describe("carillon/cdk, as an app has it that installs the package", { timeout: 120_000 }, () => {
   let folder: string;
   let app: string;
   let plain: Bundles;
@@ -92,9 +93,9 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
     return bundlesOf(JSON.parse(template), outdir);
   };
 
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "carillon-cdk-"));
-    app = appWithPackage(folder);
+    app = await appWithPackage(folder);
     writeFileSync(path.join(app, "stacks.ts"), stacks);
     writeFileSync(path.join(app, "handlers.ts"), handlers);
     inApp(process.execPath, "stacks.ts");
@@ -104,7 +105,7 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("deploys every function, small, and each loads by itself", async () => {
+  test("the construct deploys every function, below 1.5 MB, and each loads by itself", async () => {
     expect(Object.keys(plain)).toHaveLength(7);
     expect(Object.keys(own).sort()).toEqual(Object.keys(plain).sort());
     for (const bundle of new Set([...Object.values(plain), ...Object.values(own)])) {
@@ -113,9 +114,9 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
       const module = `const { handler } = await import(${JSON.stringify(file)}); console.log(typeof handler);`;
       expect(await runNode(module, {})).toBe("function");
     }
-  }, 60_000);
+  });
 
-  test("brings the migrations along", () => {
+  test("the function that migrates has all migrations with it", () => {
     for (const { Migration = "" } of [plain, own])
       expect(readdirSync(path.join(Migration, "migrations"))).toEqual(
         readdirSync(path.join(root, "migrations")),
@@ -123,18 +124,18 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
   });
 
   test.each(["Api", "Ingest", "Tick", "FastWorker", "SlowWorker"])(
-    "has the app's handlers in %s",
+    "the app's handlers are in the bundle of %s",
     (construct) => {
       expect(codeOf(own[construct])).toContain('name:"of-a-package"');
       expect(codeOf(plain[construct])).not.toMatch(/name:"(of-a-package|order-unshipped|digest)"/);
     },
   );
 
-  test("knows what a handler returns: `again` is the worker's own", () => {
+  test("the worker and carillon/job have one class for what `again` returns", () => {
     expect(codeOf(own["SlowWorker"]).match(/kind="again"/g)).toHaveLength(1);
   });
 
-  test("says which packages are in its bundles, each with version and licence, and passes their licences on", () => {
+  test("the package names each package in its bundles with version and licence, and has the text of each licence", () => {
     const dist = path.join(app, "node_modules", "carillon", "dist");
     const functions = path.join(dist, "functions");
     const { components } = sbom.parse(JSON.parse(readFileSync(path.join(dist, "sbom.cdx.json"), "utf8")));
@@ -161,32 +162,23 @@ describe("carillon/cdk, as an app has it that installs the package", () => {
     }
   });
 
-  test("has types that hold", () => {
+  test("the constructs and the handlers of an app have types that hold", () => {
     const flags = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck"];
     const language = ["--target", "es2024", "--lib", "es2024,esnext.disposable", "--module", "nodenext"];
     const tsc = path.join(modules, ".bin", "tsc");
     expect(inApp(tsc, ...flags, ...language, "--types", "node", "stacks.ts", "handlers.ts")).toBe("");
-  }, 60_000);
+  });
 });
 
 const codeOf = (bundle = "") => readFileSync(path.join(bundle, "index.mjs"), "utf8");
 
-/** Built in a copy, since other tests build here, and installed with what the package leaves to the app. */
-function appWithPackage(folder: string): string {
-  const copy = path.join(folder, "copy");
-  const parts = ["functions", "infra", "lib", "migrations", "package.json", "README.md", "LICENSE"];
-  for (const part of [...parts, "tsconfig.json", "tsconfig.client.json", "tsconfig.cdk.json"])
-    cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
-  symlinkSync(modules, path.join(copy, "node_modules"));
-  execFileSync("npm", ["run", "build", "--silent"], { cwd: copy, stdio: "pipe" });
-  execFileSync("npm", ["pack", "--ignore-scripts", "--silent"], { cwd: copy, stdio: "pipe" });
-  const tarball = readdirSync(copy).find((file) => file.endsWith(".tgz")) ?? "";
-
+/** An app that has the package installed, with what the package leaves to the app. */
+async function appWithPackage(folder: string): Promise<string> {
   const app = path.join(folder, "app");
   mkdirSync(app);
   writeFileSync(path.join(app, "package.json"), '{ "name": "app", "private": true, "type": "module" }');
   const install = ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund"];
-  execFileSync("npm", [...install, path.join(copy, tarball)], { cwd: app, stdio: "pipe" });
+  execFileSync("npm", [...install, await packedPackage()], { cwd: app, stdio: "pipe" });
   for (const peer of ["aws-cdk-lib", "constructs", "esbuild", "postgres", "zod", "@types"])
     symlinkSync(path.join(modules, peer), path.join(app, "node_modules", peer));
   mkdirSync(path.join(app, "node_modules", ".bin"), { recursive: true });

@@ -19,15 +19,14 @@ beforeEach(() => api.sql`delete from carillon.dead_commands`);
 
 /** As the function does it, but for the dead-letter queue. */
 async function send(commands: unknown): Promise<void> {
-  const clock = { now: () => new Date(), sleep: async () => {} };
   const deps = {
     sql: api.sql,
-    queue: memoryQueue(clock, silentLog),
+    queue: memoryQueue(api.clock, silentLog),
     log: silentLog,
     prefix: null,
     acceptance: acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: "us-east-1" }) }),
   };
-  const now = new Date();
+  const now = api.clock.now();
   const attributes = {
     SentTimestamp: String(now.getTime()),
     ApproximateReceiveCount: "1",

@@ -12,7 +12,6 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { receivesMax } from "../../lib/config/function-limits.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { freeLoopbackPort } from "../../lib/local/free-port.ts";
 import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import { localQueueArn } from "../../lib/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
@@ -111,10 +110,8 @@ test("a database that is away for an hour kills no job, though every message lan
   expect(sent.fast).toBeGreaterThan(0);
   expect(sent.slow).toBeGreaterThan(1);
 
-  const away = connect(
-    { DATABASE_URL: `postgres://nobody@127.0.0.1:${await freeLoopbackPort()}/none` },
-    { max: 2 },
-  );
+  // No server listens on port 1, and none is given it meanwhile, as a port that was free a moment ago may be.
+  const away = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }, { max: 2 });
   for (const name of classes) {
     for (let receives = 1; receives <= receivesMax; receives++) {
       const { received, kept } = await invoke(away, `carillon-${name}`);

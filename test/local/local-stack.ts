@@ -2,13 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   DeleteMessageCommand,
+  GetQueueAttributesCommand,
   GetQueueUrlCommand,
+  QueueDoesNotExist,
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import { until } from "../support/until.ts";
 
 /** `npm start` as a process of its own, on free ports, with a token that the test knows. */
 export interface StackProcess {
@@ -21,6 +23,7 @@ export interface StackProcess {
 }
 
 const token = "test-token";
+const pollMs = 20;
 const startScript = path.join(import.meta.dirname, "..", "..", "lib", "local", "start.ts");
 
 export function spawnStart(dataDir: string, env: Record<string, string> = {}): ChildProcess {
@@ -98,13 +101,34 @@ export async function readQueue(
   return bodies;
 }
 
-/** A queue that a target names is made when the first job gets there. */
+/** How many messages a queue of the stack holds: to be read now, later, or read and not yet removed. */
+export async function waitingIn(stack: StackProcess, name: string): Promise<number> {
+  const credentials = { accessKeyId: "reader", secretAccessKey: "reader" };
+  const sqs = new SQSClient({ endpoint: stack.urls.sqs, region: "us-east-1", credentials });
+  try {
+    const QueueUrl = `${stack.urls.sqs}/000000000000/${name}`;
+    const asked = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ["All"] });
+    const { Attributes = {} } = await sqs.send(asked);
+    return [
+      Attributes.ApproximateNumberOfMessages,
+      Attributes.ApproximateNumberOfMessagesDelayed,
+      Attributes.ApproximateNumberOfMessagesNotVisible,
+    ].reduce((sum, count) => sum + Number(count), 0);
+  } finally {
+    sqs.destroy();
+  }
+}
+
+/** A queue that a target names is made when the first job gets there. It may be waited for as long as the test may take. */
 async function untilMade(sqs: SQSClient, name: string): Promise<void> {
   const find = new GetQueueUrlCommand({ QueueName: name });
-  const exists = () =>
-    sqs.send(find).then(
-      () => true,
-      () => false,
-    );
-  await until(`the queue ${name} is made`, exists);
+  for (;;) {
+    try {
+      await sqs.send(find);
+      return;
+    } catch (error) {
+      if (!(error instanceof QueueDoesNotExist)) throw error;
+      await sleep(pollMs);
+    }
+  }
 }

@@ -8,9 +8,10 @@ import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { wording } from "../../lib/log/wording.ts";
 import { testDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { endOf, readQueue, type StackProcess, spawnStart, startProcess } from "./local-stack.ts";
+import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
 
 let folder: string;
 let dataDir: string;
@@ -40,22 +41,44 @@ async function failedStart(
   return { code, said };
 }
 
-const envelope = z.looseObject({ id: z.string(), time: z.iso.datetime(), data: z.unknown() });
+const envelope = z.looseObject({
+  id: z.string(),
+  time: z.iso.datetime(),
+  generatedat: z.iso.datetime(),
+  data: z.unknown(),
+});
 
 function dueTimes(bodies: readonly string[]): number[] {
   return bodies.map((body) => Date.parse(envelope.parse(JSON.parse(body)).time));
 }
 
-const jobPage = z.object({ items: z.array(z.looseObject({ dueAt: z.iso.datetime(), state: z.string() })) });
+const instant = z.iso.datetime().nullable();
+const job = z.looseObject({ id: z.string(), dueAt: z.iso.datetime(), startedAt: instant, state: z.string() });
 
-/** Waits until each job due by then has succeeded, and gives their due times in order. */
-function settledBy(from: StackProcess, instant: number): Promise<number[]> {
-  return until("every job that is due has succeeded", async () => {
-    const response = await from.request("GET", "/v1/schedules/often/jobs?limit=100");
-    const { items } = jobPage.parse(await response.json());
-    const due = items.filter(({ dueAt }) => Date.parse(dueAt) <= instant);
-    if (due.some(({ state }) => state !== "succeeded")) return undefined;
-    return due.map(({ dueAt }) => Date.parse(dueAt)).toSorted((one, other) => one - other);
+async function jobsOf(from: StackProcess, key: string): Promise<z.infer<typeof job>[]> {
+  const response = await from.request("GET", `/v1/schedules/${key}/jobs?limit=100`);
+  return z.object({ items: z.array(job) }).parse(await response.json()).items;
+}
+
+/** Waits until so many jobs of the schedule have succeeded, and gives the due times of all of its jobs in order. */
+function settled(from: StackProcess, key: string, count: number): Promise<number[]> {
+  return until(`${count} jobs of ${key} have succeeded`, async () => {
+    const jobs = await jobsOf(from, key);
+    if (jobs.filter(({ state }) => state === "succeeded").length < count) return undefined;
+    return jobs.map(({ dueAt }) => Date.parse(dueAt)).toSorted((one, other) => one - other);
+  });
+}
+
+const stats = z.looseObject({
+  asOf: z.iso.datetime(),
+  plan: z.looseObject({ lastTickAt: z.iso.datetime().nullable() }),
+});
+
+/** What time it is by the stack's own clock, once its first tick is through: from then on nothing that is due soon waits for a tick. */
+function timeAfterTick(from: StackProcess): Promise<number> {
+  return until("the first tick is through", async () => {
+    const { asOf, plan } = stats.parse(await (await from.request("GET", "/v1/stats")).json());
+    return plan.lastTickAt !== null && Date.parse(asOf);
   });
 }
 
@@ -74,18 +97,25 @@ async function loseQueues(): Promise<void> {
   await server.stop();
 }
 
-describe("npm start", () => {
-  test("brings up the whole way: a schedule over HTTP becomes one message in its queue, on time", async () => {
+// A start takes seconds, and many times that where the machine has other work.
+describe("npm start", { timeout: 120_000 }, () => {
+  test("a schedule that is put over HTTP has its job at once, and becomes one message in its queue, not before it is due", async () => {
     stack = await startProcess(dataDir);
+    await timeAfterTick(stack);
     const body = { when: "in 2s", target: { queue: "demo" }, payload: { n: 1 } };
     const created = await stack.request("PUT", "/v1/schedules/hello", body);
     expect(created.status).toBe(201);
+    // It does not wait for the next tick.
+    expect(await jobsOf(stack, "hello")).toHaveLength(1);
     const [message = ""] = await readQueue(stack, "demo", ({ length }) => length > 0);
-    const arrivedAt = Date.now();
-    const { data, time } = envelope.parse(JSON.parse(message));
+    const { data, time, generatedat } = envelope.parse(JSON.parse(message));
     expect(data).toEqual({ n: 1 });
-    expect(arrivedAt).toBeGreaterThanOrEqual(Date.parse(time));
-    expect(arrivedAt - Date.parse(time)).toBeLessThan(5_000);
+    const [due] = await settled(stack, "hello", 1);
+    const [{ startedAt = null } = {}] = await jobsOf(stack, "hello");
+    expect(due).toBe(Date.parse(time));
+    expect(Date.parse(startedAt ?? "")).toBeGreaterThanOrEqual(due ?? Number.NaN);
+    expect(Date.parse(generatedat)).toBeGreaterThanOrEqual(Date.parse(time));
+    expect(await waitingIn(stack, "demo")).toBe(0);
   });
 
   test("puts events on the bus, where they can be seen", async () => {
@@ -97,36 +127,50 @@ describe("npm start", () => {
     });
     const { events } = stack.urls;
     const seen = async () => (await fetch(`${events}/events`)).text();
-    await expect.poll(seen, { timeout: 15_000 }).toContain('"data":{"n":2}');
+    await expect.poll(seen, { timeout: 60_000 }).toContain('"data":{"n":2}');
     expect(await (await fetch(events)).text()).toContain("carillon.job.due");
   });
 
   test.each([
     ["kill -9", async () => {}],
     ["kill -9 and the loss of every queue", loseQueues],
-  ])("runs each occurrence once over %s", async (_, lose) => {
+  ])("each occurrence runs once over %s", async (_, lose) => {
     stack = await startProcess(dataDir);
-    await stack.request("PUT", "/v1/schedules/often", { when: "every 1s", target: { queue: "often" } });
-    const before = await readQueue(stack, "often", ({ length }) => length >= 2);
-    // A message that is out and not yet settled may come twice; the crash tests are about that.
-    await settledBy(stack, Math.max(...dueTimes(before)));
+    await timeAfterTick(stack);
+    const often = { when: "every 1s", target: { queue: "often" } };
+    await stack.request("PUT", "/v1/schedules/before", { ...often, maxFires: 2 });
+    const early = await readQueue(stack, "often", ({ length }) => length >= 2);
+    await settled(stack, "before", 2);
+    // Killed while its jobs wait in the queue, and none is under way: one that is out and not yet settled may come twice, and the crash tests are about that.
+    const first = Math.ceil((await timeAfterTick(stack)) / 1_000) * 1_000 + 8_000;
+    const startsAt = new Date(first).toISOString();
+    await stack.request("PUT", "/v1/schedules/after", { ...often, startsAt, maxFires: 4 });
+    expect((await jobsOf(stack, "after")).map(({ state }) => state)).toEqual(Array(4).fill("waiting"));
     await stack.end("SIGKILL");
     await lose();
     stack = await startProcess(dataDir);
-    const enough = Date.now() + 2_000;
-    const after = await readQueue(stack, "often", (bodies) => dueTimes(bodies).some((at) => at > enough));
-    const all = dueTimes([...before, ...after]);
-    expect(new Set(all).size).toBe(all.length);
-    const due = await settledBy(stack, enough);
-    expect(due).toEqual(due.map((_dueAt, index) => (due[0] ?? 0) + 1_000 * index));
+    const late = await readQueue(stack, "often", ({ length }) => length >= 4);
+    const due = [0, 1, 2, 3].map((second) => first + 1_000 * second);
+    expect(await settled(stack, "after", 4)).toEqual(due);
+    expect(dueTimes(late).toSorted((one, other) => one - other)).toEqual(due);
+    expect(dueTimes(early).toSorted((one, other) => one - other)).toEqual(await settled(stack, "before", 2));
+    expect(await waitingIn(stack, "often")).toBe(0);
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)("stops cleanly within five seconds of %s", async (signal) => {
-    stack = await startProcess(dataDir);
-    const since = performance.now();
-    expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
-    expect(performance.now() - since).toBeLessThan(5_000);
-  });
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "the stack stops in order on %s, and leaves no Postgres behind",
+    async (signal) => {
+      stack = await startProcess(dataDir);
+      await timeAfterTick(stack);
+      const exited = once(stack.child, "close");
+      expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
+      await exited;
+      // It cuts off what has not stopped within five seconds, says so and ends with 1.
+      expect(stack.printed()).toContain(wording["local.stopping"]);
+      expect(stack.printed()).not.toContain(wording["local.stop-cut"]);
+      expect(() => statSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(/ENOENT/);
+    },
+  );
 
   test("ends with 1 and says so when its Postgres is killed", async () => {
     stack = await startProcess(dataDir);
