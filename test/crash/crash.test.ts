@@ -30,6 +30,11 @@ function momentsOf(operations: Fuse["operations"]): Moment[] {
     ]);
 }
 
+/** Something is committed, and its message is not sent: these are tried each time. */
+function isDecisive({ label, side }: Moment): boolean {
+  return side === "before" && label.endsWith(": send");
+}
+
 async function dieAt(scenario: Scenario, moment: Moment): Promise<string[]> {
   const world = await crashWorld(moment);
   await scenario.prepare(world);
@@ -53,7 +58,7 @@ describe.each(scenarios)("$name", (scenario) => {
     "whatever operation a process dies at, every owed job runs and settles once",
     async () => {
       const all = momentsOf(await operationsOf(scenario));
-      const { tried, told } = someMoments(all, scenario.oneOf);
+      const { tried, told } = someMoments(all, scenario.oneOf, isDecisive);
       expect(tried.length, told).toBeGreaterThan(0);
       const broken: string[] = [];
       const waiting = tried.values();

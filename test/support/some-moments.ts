@@ -1,3 +1,4 @@
+import { diceOf, seeded } from "../race/seeded.ts";
 import { seedOfRun } from "./seed.ts";
 
 /** All moments take minutes: they are tried with CARILLON_CRASH=all. */
@@ -9,13 +10,23 @@ export interface SomeMoments<Moment> {
   told: string;
 }
 
-/** A run tries one of `oneOf` moments. The seed of the run says from which one on, so each run of the gate tries the same. */
-export function someMoments<Moment>(moments: readonly Moment[], oneOf: number): SomeMoments<Moment> {
+/**
+ * A run tries the decisive moments, and of the others one among each `oneOf` that follow each other. The seed of the run says which one:
+ * each run of the gate tries the same. It is not each nth, for moments before and after an operation take turns.
+ */
+export function someMoments<Moment>(
+  moments: readonly Moment[],
+  oneOf: number,
+  isDecisive: (moment: Moment) => boolean = () => false,
+): SomeMoments<Moment> {
   if (triesAllMoments)
     return { tried: moments, told: `CARILLON_CRASH=all: each of ${moments.length} moments` };
-  const first = Math.abs(Math.trunc(seedOfRun)) % Math.min(oneOf, moments.length);
-  return {
-    tried: moments.filter((_, index) => index % oneOf === first),
-    told: `CARILLON_SEED=${seedOfRun}: one of ${oneOf} moments, from number ${first} of ${moments.length} on`,
-  };
+  const dice = diceOf(seeded(seedOfRun));
+  const tried: Moment[] = [];
+  for (let from = 0; from < moments.length; from += oneOf) {
+    const block = moments.slice(from, from + oneOf);
+    const picked = dice.between(0, block.length - 1);
+    tried.push(...block.filter((moment, index) => index === picked || isDecisive(moment)));
+  }
+  return { tried, told: `CARILLON_SEED=${seedOfRun} tried ${tried.length} of ${moments.length} moments` };
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
@@ -127,6 +128,26 @@ describe("batches", () => {
     await world.clock.advance(4 * minute);
     await world.tick({ batchMax: 1 });
     expect(await world.jobs()).toMatchObject([{ occurrence: at("10:05:00"), version: 3 }]);
+  });
+
+  test("are small after hours without a tick: each row may have thousands of missed occurrences, and edits of the shard wait", async () => {
+    await dueOnce(world, "k", 600, { target: { queue: "demo" } }, at("10:04:00"));
+    await world.sql`update carillon.schedules set shard = 0`;
+    await world.sql`update carillon.plan set shard = 0`;
+    await world.clock.advance(2 * hour);
+    expect(await world.tick()).toMatchObject({ jobs: 600, batches: 2 });
+  });
+
+  test("plan what has a job already without making it twice, and do not fail by it", async () => {
+    await world.put("often", { when: "every 1m" });
+    await world.tick();
+    // As where an edit has planned an occurrence again whose job stands.
+    await world.sql`update carillon.shards set watermark_at = watermark_at - interval '2 minutes', watermark_schedule = 0`;
+    await world.sql`
+      insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, shard)
+      select ${at("10:02:00")}, ${at("10:02:00")}, schedule_id, every_ms, version, shard from carillon.plan order by due_at limit 1`;
+    await world.tick();
+    expect(await occurrences()).toEqual([at("10:01:00"), at("10:02:00"), at("10:03:00")]);
   });
 
   test("make progress each time, also where nothing in them counts any more", async () => {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { allows, ensureAdminToken, findToken, type Scope } from "../../lib/token/token.ts";
+import { allows, ensureAdminToken, findToken, type Scope, type Token } from "../../lib/token/token.ts";
+import { createToken, deleteToken, rotateToken } from "../../lib/token/token-edits.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
 let database: TestDatabase;
@@ -71,6 +72,41 @@ describe("a token", () => {
   });
 });
 
+/** An admin token by which others are changed. */
+async function made(name: string): Promise<Token> {
+  await ensureAdminToken(sql, name);
+  const token = await findToken(sql, name);
+  if (token === null) throw new Error(`The token ${name} was not made.`);
+  return token;
+}
+
+async function idOf(bearer: string): Promise<string> {
+  return (await findToken(sql, bearer))?.id ?? "";
+}
+
+test("a rotation with a longer overlap does not prolong a secret that ends earlier", async () => {
+  const token = await made("rotated");
+  const rotate = (overlapMs: number) =>
+    rotateToken(sql, { id: token.id, overlapMs, by: token, caller: { name: "ann" } });
+  await rotate(60_000);
+  const [ends] = await sql<{ at: Date }[]>`
+    select ends_at as at from carillon.earlier_secrets where token_id = ${token.id}`;
+  await rotate(3_600_000);
+  const [still] = await sql<{ at: Date }[]>`
+    select ends_at as at from carillon.earlier_secrets where token_id = ${token.id} order by ends_at`;
+  expect(still).toEqual(ends);
+});
+
+test("a token that was taken back between its look-up and its wish makes no other token", async () => {
+  const by = await made("taken-back");
+  await sql`delete from carillon.tokens where id = ${by.id}`;
+  const asked = { name: "child", scope: "admin" as const };
+  await expect(createToken(sql, { asked, by, caller: { name: "ann" } })).rejects.toMatchObject({
+    kind: "unauthorized",
+  });
+  expect(await sql`select from carillon.tokens where name = 'child'`).toEqual([]);
+});
+
 describe("the first admin token", () => {
   test("made twice, also at once, is one token, and replaces no other", async () => {
     await ensureAdminToken(sql, "one");
@@ -79,6 +115,21 @@ describe("the first admin token", () => {
     const [after] = await sql<{ count: number }[]>`select count(*)::int from carillon.tokens`;
     expect(after?.count).toBe((before?.count ?? 0) + 1);
     expect(await findToken(sql, "one")).not.toBeNull();
+  });
+
+  test("that was deleted or rotated away is not made again by the next deployment", async () => {
+    const by = await made("keeper");
+    const caller = { name: "ann" };
+    await ensureAdminToken(sql, "deleted-later");
+    await deleteToken(sql, { id: await idOf("deleted-later"), by, caller });
+    await ensureAdminToken(sql, "rotated-later");
+    await rotateToken(sql, { id: await idOf("rotated-later"), overlapMs: 0, by, caller });
+    for (const bearer of ["deleted-later", "rotated-later"]) {
+      // Its name is free again, so that nothing but the spent secret stands in the way.
+      await sql`update carillon.tokens set name = concat('earlier-', id) where name = 'first'`;
+      await ensureAdminToken(sql, bearer);
+      expect(await findToken(sql, bearer), bearer).toBeNull();
+    }
   });
 
   test.each(["", "two words", "línea", "a\nb"])(

@@ -72,6 +72,14 @@ describe("the headers", () => {
         "Upgrade",
         "User-Agent",
         "TE",
+        // With this one, a caller could log in at a proxy that stands between.
+        "Proxy-Authorization",
+        "Proxy-Connection",
+        "Keep-Alive",
+        "Trailer",
+        "Accept-Encoding",
+        "Content-Encoding",
+        "HTTP2-Settings",
       ],
       ...["Webhook-Id", "webhook-timestamp", "WEBHOOK-SIGNATURE", "webhook-anything"],
     ];

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { findPrincipal, type Principal } from "../../lib/token/principal.ts";
+import { findToken } from "../../lib/token/token.ts";
+import { connectThrough, holdAnswer, textOf } from "../race/lines.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = connect({ DATABASE_URL: database.url });
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const ann = (powers: Pick<Principal, "scope" | "prefix">): Principal => ({
+  name: "jwt:ann",
+  identity: "https://issuer.test ann",
+  ...powers,
+});
+
+test("a principal has the powers of this request, also where another request with higher ones comes between", async () => {
+  const held = Promise.withResolvers<() => void>();
+  const writing = connectThrough(database.url, (line) => ({
+    ...line,
+    run: (statement) => {
+      if (textOf(statement).includes("insert into carillon.tokens")) {
+        const go = holdAnswer(statement, () => held.resolve(go));
+      }
+      line.run(statement);
+    },
+  }));
+  const reading = findPrincipal(writing, ann({ scope: "read", prefix: "a:" }));
+  const go = await held.promise;
+  expect(await findPrincipal(sql, ann({ scope: "admin", prefix: null }))).toMatchObject({ scope: "admin" });
+  go();
+  expect(await reading).toMatchObject({ name: "jwt:ann", scope: "read", prefix: "a:" });
+  await writing.end();
+});
+
+test("what identifies a principal opens nothing where it is sent as a token", async () => {
+  const identity = "robot";
+  await findPrincipal(sql, { name: "jwt:robot", identity, scope: "admin", prefix: null });
+  expect(await findToken(sql, identity)).toBeNull();
+});
