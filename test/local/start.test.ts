@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import postgres from "postgres";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { wording } from "../../lib/log/wording.ts";
@@ -13,23 +13,11 @@ import { testDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
 
-let folder: string;
-let dataDir: string;
-let stack: StackProcess | undefined;
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "carillon start "));
-  dataDir = path.join(folder, "data");
-});
-
-afterEach(async () => {
-  await stack?.end("SIGTERM");
-  stack = undefined;
-  rmSync(folder, { recursive: true, force: true });
-});
+const newFolder = () => mkdtempSync(path.join(tmpdir(), "carillon start "));
 
 /** What a start that must fail prints, and its exit code. */
 async function failedStart(
+  dataDir: string,
   env: Record<string, string> = {},
 ): Promise<{ code: number | null; said: string[] }> {
   const child = spawnStart(dataDir, env);
@@ -86,7 +74,7 @@ function timeAfterTick(from: StackProcess): Promise<number> {
  * Wipes the queues. What was in them is offered again a minute after it was due; that minute passes here at once, so that
  * the tick at the next start finds it.
  */
-async function loseQueues(): Promise<void> {
+async function loseQueues(dataDir: string): Promise<void> {
   rmSync(path.join(dataDir, "sqs"), { recursive: true });
   const server = await startPostgres({ dataDir: path.join(dataDir, "postgres") });
   const url = new URL(server.url);
@@ -97,10 +85,25 @@ async function loseQueues(): Promise<void> {
   await server.stop();
 }
 
-// A start takes seconds, and many times that where the machine has other work.
-describe("npm start", { timeout: 120_000 }, () => {
-  test("a schedule that is put over HTTP has its job at once, and becomes one message in its queue, not before it is due", async () => {
+describe("npm start below a folder that only its owner may enter", { timeout: 120_000 }, () => {
+  let folder: string;
+  let dataDir: string;
+  let stack: StackProcess;
+
+  beforeAll(async () => {
+    folder = newFolder();
+    dataDir = path.join(folder, "data");
+    mkdirSync(dataDir);
+    chmodSync(folder, 0o700);
     stack = await startProcess(dataDir);
+  });
+
+  afterAll(async () => {
+    await stack.end("SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("a schedule that is put over HTTP has its job at once, and becomes one message in its queue, not before it is due", async () => {
     await timeAfterTick(stack);
     const body = { when: "in 2s", target: { queue: "demo" }, payload: { n: 1 } };
     const created = await stack.request("PUT", "/v1/schedules/hello", body);
@@ -118,9 +121,8 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(await waitingIn(stack, "demo")).toBe(0);
   });
 
-  test("puts events on the bus, where they can be seen", async () => {
-    stack = await startProcess(dataDir);
-    await stack.request("PUT", "/v1/schedules/hello", {
+  test("events of jobs are put on the bus, where they can be seen", async () => {
+    await stack.request("PUT", "/v1/schedules/event", {
       when: "in 1s",
       target: { event: {} },
       payload: { n: 2 },
@@ -129,6 +131,37 @@ describe("npm start", { timeout: 120_000 }, () => {
     const seen = async () => (await fetch(`${events}/events`)).text();
     await expect.poll(seen, { timeout: 60_000 }).toContain('"data":{"n":2}');
     expect(await (await fetch(events)).text()).toContain("carillon.job.due");
+  });
+
+  test("the stack listens on the loopback interface alone, and answers no request without the token but that for its health", async () => {
+    expect(Object.values(stack.urls).every((url) => url.startsWith("http://127.0.0.1:"))).toBe(true);
+    expect((await fetch(`${stack.urls.api}/v1/schedules`)).status).toBe(401);
+    expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
+  });
+
+  test("a second start on the same data directory says so and ends with 1, and the first goes on", async () => {
+    const { code, said } = await failedStart(dataDir);
+    expect(code).toBe(1);
+    expect(said).toEqual([expect.stringMatching(/^Another Carillon is running on the data directory/)]);
+    expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
+  });
+});
+
+// A start takes seconds, and many times that where the machine has other work.
+describe("npm start", { timeout: 120_000 }, () => {
+  let folder: string;
+  let dataDir: string;
+  let stack: StackProcess | undefined;
+
+  beforeEach(() => {
+    folder = newFolder();
+    dataDir = path.join(folder, "data");
+  });
+
+  afterEach(async () => {
+    await stack?.end("SIGTERM");
+    stack = undefined;
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test.each([
@@ -147,7 +180,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     await stack.request("PUT", "/v1/schedules/after", { ...often, startsAt, maxFires: 4 });
     expect((await jobsOf(stack, "after")).map(({ state }) => state)).toEqual(Array(4).fill("waiting"));
     await stack.end("SIGKILL");
-    await lose();
+    await lose(dataDir);
     stack = await startProcess(dataDir);
     const late = await readQueue(stack, "often", ({ length }) => length >= 4);
     const due = [0, 1, 2, 3].map((second) => first + 1_000 * second);
@@ -182,13 +215,6 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(stack.printed()).toContain("Postgres ended by itself");
   });
 
-  test("listens nowhere but on the loopback interface, and answers nobody without the token", async () => {
-    stack = await startProcess(dataDir);
-    expect(Object.values(stack.urls).every((url) => url.startsWith("http://127.0.0.1:"))).toBe(true);
-    expect((await fetch(`${stack.urls.api}/v1/schedules`)).status).toBe(401);
-    expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
-  });
-
   test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
     stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
     const file = path.join(dataDir, "token");
@@ -213,30 +239,15 @@ describe("npm start", { timeout: 120_000 }, () => {
     await database.drop();
   });
 
-  test("works below a folder that only its owner may enter", async () => {
-    mkdirSync(dataDir);
-    chmodSync(folder, 0o700);
-    stack = await startProcess(dataDir);
-    expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
-  });
-
   test("says in one sentence which port is taken and how to choose another, and ends with 2", async () => {
     const squatter = createServer().listen(0, "127.0.0.1");
     await once(squatter, "listening");
     const address = squatter.address();
     const port = typeof address === "object" ? String(address?.port) : "";
-    const { code, said } = await failedStart({ CARILLON_SQS_PORT: port });
+    const { code, said } = await failedStart(dataDir, { CARILLON_SQS_PORT: port });
     squatter.close();
     expect(code).toBe(2);
     expect(said).toEqual([expect.stringMatching(new RegExp(`^Port ${port} .*CARILLON_SQS_PORT`))]);
-  });
-
-  test("refuses a data directory that another one uses, and ends with 1", async () => {
-    stack = await startProcess(dataDir);
-    const { code, said } = await failedStart();
-    expect(code).toBe(1);
-    expect(said).toEqual([expect.stringMatching(/^Another Carillon is running on the data directory/)]);
-    expect((await fetch(`${stack.urls.api}/health`)).status).toBe(200);
   });
 
   test.each([
@@ -244,13 +255,13 @@ describe("npm start", { timeout: 120_000 }, () => {
     ["CARILLON_PORT", "65536"],
     ["CARILLON_TOKEN", "two words"],
   ])("refuses %s=%s with a sentence, and ends with 1", async (variable, value) => {
-    const { code, said } = await failedStart({ [variable]: value });
+    const { code, said } = await failedStart(dataDir, { [variable]: value });
     expect(code).toBe(1);
     expect(said).toEqual([expect.stringContaining(variable)]);
   });
 
   test("ends with 1 when the database cannot be reached", async () => {
-    const { code, said } = await failedStart({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+    const { code, said } = await failedStart(dataDir, { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
     expect(code).toBe(1);
     expect(said).toHaveLength(1);
   });
