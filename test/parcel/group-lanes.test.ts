@@ -116,7 +116,8 @@ describe("serial schedules of a group", () => {
     await world.work();
     await worker.sql.end();
     expect(order()).toEqual(keys);
-    expect(worker.asked.length).toBeLessThan(keys.length * 5);
+    // A claim that finds the lane taken, one when its turn has come, and a settle.
+    expect(worker.asked.length).toBeLessThanOrEqual(keys.length * 3);
   });
 
   test("are no more in the way of another group, nor of schedules that are not serial", async () => {
