@@ -1,5 +1,10 @@
 import type { Mutant } from "./mutant.ts";
+import { control } from "./rows/control.ts";
+import { ingest } from "./rows/ingest.ts";
+import { laneRows } from "./rows/lanes.ts";
 import { parcel } from "./rows/parcel.ts";
+import { plan } from "./rows/plan.ts";
+import { target } from "./rows/target.ts";
 import { ticks } from "./rows/tick.ts";
 import { tokens } from "./rows/token.ts";
 import { webhooks } from "./rows/webhook.ts";
@@ -7,6 +12,11 @@ import { worker } from "./rows/worker.ts";
 
 /** The safeguards by area, as `npm run mutants -- AREA` takes them. */
 export const areas: Readonly<Record<string, readonly Mutant[]>> = {
+  ingest,
+  lanes: laneRows,
+  target,
+  plan,
+  control,
   parcel,
   worker,
   tick: ticks,

@@ -1,0 +1,261 @@
+import type { Mutant } from "../mutant.ts";
+
+const chunk = "lib/ingest/apply-chunk.ts";
+const run = "lib/ingest/ingest.ts";
+const marks = "lib/ingest/marks.ts";
+const memory = "lib/ingest/memory.ts";
+const inbox = "lib/inbox/apply-inbox.ts";
+const kept = "lib/idempotency/kept-requests.ts";
+const retention = "migrations/0037-retention.sql";
+const pulses = "lib/worker/work-pulses.ts";
+
+const ingestTest = "test/ingest/ingest.test.ts";
+const othersTest = "test/ingest/others.test.ts";
+const inboxTest = "test/inbox/apply-inbox.test.ts";
+const orderTest = "test/inbox/order-and-depth.test.ts";
+const daysTest = "test/retention/days.test.ts";
+const purgeTest = "test/retention/purge.test.ts";
+const beatTest = "test/pulse/beat.test.ts";
+
+/** Commands of the queue and of SQL, requests that come again, what is forgotten, and pulses. */
+export const ingest: readonly Mutant[] = [
+  {
+    name: "a put is applied in its order",
+    file: memory,
+    text: "if (!isNewer(stamp, memory.base) || isSameCommand(stamp, memory.base)) return passedOver(memory);",
+    replacement: "if (isSameCommand(stamp, memory.base)) return passedOver(memory);",
+    tests: [ingestTest],
+  },
+  {
+    name: "a put is applied once",
+    file: memory,
+    text: "if (!isNewer(stamp, memory.base) || isSameCommand(stamp, memory.base)) return passedOver(memory);",
+    replacement: "if (!isNewer(stamp, memory.base)) return passedOver(memory);",
+    tests: ["test/ingest/once.test.ts"],
+  },
+  {
+    name: "a delete is applied once",
+    file: memory,
+    text: "if (!isNewer(stamp, memory.gone) || isSameCommand(stamp, memory.gone)) return passedOver(memory);",
+    replacement: "if (!isNewer(stamp, memory.gone)) return passedOver(memory);",
+    tests: ["test/ingest/once.test.ts"],
+  },
+  {
+    name: "a patch is applied once",
+    file: memory,
+    text: "if (!isNewer(stamp, memory.base) || memory.patches.some((each) => isSameCommand(stamp, each.stamp)))",
+    replacement: "if (!isNewer(stamp, memory.base))",
+    tests: ["test/ingest/once.test.ts"],
+  },
+  {
+    name: "a put that comes late keeps the patches after it",
+    file: memory,
+    text: "return done({ ...memory, base: stamp, patches }, { again: patches });",
+    replacement: "return done({ ...memory, base: stamp, patches });",
+    tests: [ingestTest],
+  },
+  {
+    name: "the marks are as they were read",
+    file: marks,
+    text: "if (rows.length < keys.length || rows.some(({ key, revision }) => read.get(key)?.revision !== revision))",
+    replacement: "if (rows.length < keys.length)",
+    tests: ["test/ingest/side-by-side.test.ts"],
+  },
+  {
+    name: "the schedules stand as they were read",
+    file: chunk,
+    text: "    if (hasMoved(applied, standingOf)) throw new MarksMoved();\n",
+    replacement: "",
+    tests: [othersTest],
+  },
+  {
+    name: "the queue and the inbox are not applied at once",
+    file: chunk,
+    text: "        await lockInboxShared(tx);\n",
+    replacement: "",
+    tests: ["test/ingest/side-by-side.test.ts"],
+  },
+  {
+    name: "a message of which one command failed stays",
+    file: run,
+    text: "for (const messageId of messages) run.stay.add(messageId);",
+    replacement: "void messages;",
+    tests: [ingestTest],
+  },
+  {
+    name: "a dead command that could not be told comes again",
+    file: run,
+    text: "  for (const messageId of unsent) stay.add(messageId);\n",
+    replacement: "",
+    tests: [ingestTest],
+  },
+  {
+    name: "a failure before anything was looked at loses no message",
+    file: run,
+    text: "    for (const { messageId } of records) stay.add(messageId);\n",
+    replacement: "",
+    tests: ["test/ingest/side-by-side.test.ts"],
+  },
+  {
+    name: "inbox: a command of a key waits for the one before it that failed",
+    file: inbox,
+    text: "return failedAt !== undefined && BigInt(id) > BigInt(failedAt);",
+    replacement: "return failedAt !== undefined && BigInt(id) < BigInt(failedAt);",
+    tests: [inboxTest],
+  },
+  {
+    name: "inbox: appliers take turns",
+    file: inbox,
+    text: "        await lockInbox(tx);\n",
+    replacement: "",
+    tests: [inboxTest, orderTest],
+  },
+  {
+    name: "inbox: a command that another has applied",
+    file: inbox,
+    text: "(there.has(id) && !late.has(index) ? [] : [index])",
+    replacement: "(!late.has(index) ? [] : [index])",
+    tests: [inboxTest],
+  },
+  {
+    name: "inbox: a command that the queue has overtaken",
+    file: inbox,
+    text: "(there.has(id) && !late.has(index) ? [] : [index])",
+    replacement: "(there.has(id) ? [] : [index])",
+    tests: [othersTest],
+  },
+  {
+    name: "a request under way is not begun again",
+    file: kept,
+    text: "where i.answer is null and i.claimed_until <= excluded.created_at and i.fingerprint",
+    replacement: "where i.answer is null and i.fingerprint",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request that is taken over has the same body",
+    file: kept,
+    text: "i.claimed_until <= excluded.created_at and i.fingerprint = excluded.fingerprint\n",
+    replacement: "i.claimed_until <= excluded.created_at\n",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request that is over is not taken over",
+    file: kept,
+    text: "\n        and i.created_at > excluded.created_at - make_interval(hours => ${keptHours})\n",
+    replacement: "\n",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request that was overtaken commits nothing",
+    file: kept,
+    text: "where token_id = ${tokenId} and key = ${key} and claim = ${claim} and steps = ${n} and answer is null returning 1",
+    replacement: "where token_id = ${tokenId} and key = ${key} and answer is null returning 1",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request that was overtaken keeps no answer",
+    file: kept,
+    text: "where token_id = ${tokenId} and key = ${key} and claim = ${claim} and steps = ${steps} and answer is null returning token_id, key",
+    replacement: "where token_id = ${tokenId} and key = ${key} and answer is null returning token_id, key",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request of which something was done is let go with its steps",
+    file: kept,
+    text: "and claim = ${claim} and steps = 0 and answer is null`;",
+    replacement: "and claim = ${claim} and answer is null`;",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "a request that was overtaken lets no other go",
+    file: kept,
+    text: "update carillon.idempotency set claimed_until = carillon.clock()\n    where token_id = ${tokenId} and key = ${key} and claim = ${claim} and answer is null`;",
+    replacement:
+      "update carillon.idempotency set claimed_until = carillon.clock()\n    where token_id = ${tokenId} and key = ${key} and answer is null`;",
+    tests: ["test/api/idempotency-claims.test.ts"],
+  },
+  {
+    name: "drop_settled_day: a day that was written to since",
+    file: retention,
+    text: "if exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last) or (p_archived",
+    replacement: "if (p_archived",
+    tests: [daysTest],
+  },
+  {
+    name: "drop_settled_day: nothing comes again of a day that is gone",
+    file: retention,
+    text: "  update carillon.retention set kept_from = greatest(kept_from, (v_day + 1)::timestamp at time zone 'UTC');\n",
+    replacement: "",
+    tests: [daysTest, "test/retention/once.test.ts"],
+  },
+  {
+    name: "purge_schedules: not while its job waits on another day",
+    file: retention,
+    text: "      and not exists (select from carillon.jobs_beside b where b.schedule_id = s.id)\n",
+    replacement: "",
+    tests: [purgeTest],
+  },
+  {
+    name: "purge_schedules: not while occurrences are owed",
+    file: retention,
+    text: "      and not exists (select from carillon.backlog b where b.schedule_id = s.id)\n",
+    replacement: "",
+    tests: ["test/retention/purge-owed.test.ts"],
+  },
+  {
+    name: "purge_schedules: not while a parcel waits for its hold",
+    file: retention,
+    text: "      and not exists (select from carillon.parcels p where p.held_schedule = s.id)\n",
+    replacement: "",
+    tests: ["test/retention/purge-owed.test.ts"],
+  },
+  {
+    name: "pulses: what there was no time for is handed on",
+    file: pulses,
+    text: "      if (!goesOn) this.#rest = next;\n",
+    replacement: "",
+    tests: [beatTest],
+  },
+  {
+    name: "pulses: a refused target is not asked again for the next page",
+    file: pulses,
+    text: "if (this.#refused.has(pulses.target)) add(this.#refused, pulses.target, pulses.envelopes.length);\n    else if",
+    replacement: "if",
+    tests: ["test/pulse/pages.test.ts"],
+  },
+  {
+    name: "pulses: a target that takes nothing is not asked again for the next page",
+    file: pulses,
+    text: "    else if (this.#failed.has(pulses.target)) this.#fail(pulses, after);\n",
+    replacement: "",
+    tests: ["test/pulse/pages.test.ts"],
+  },
+  {
+    name: "pulses: they are tried again from the first that failed on",
+    file: pulses,
+    text: "if (this.#failed.size === 0) this.#failedAfter = after;",
+    replacement: "this.#failedAfter = after;",
+    tests: ["test/pulse/pages.test.ts"],
+  },
+  {
+    name: "pulses: no attempt again without time for it",
+    file: pulses,
+    text: "if (attempt === triesMax || this.#timeLeftMs() < pageMinMs) break;",
+    replacement: "if (attempt === triesMax) break;",
+    tests: ["test/pulse/pages.test.ts"],
+  },
+  {
+    name: "settle_pulses: the fence",
+    file: "migrations/0035-pulse-beats.sql",
+    text: "where p.id = p_parcel and p.fence = p_fence and p.pulse_at is not null returning",
+    replacement: "where p.id = p_parcel and p.pulse_at is not null returning",
+    tests: ["test/pulse/fence.test.ts"],
+  },
+  {
+    name: "settle_pulses: only the targets that failed come again",
+    file: "migrations/0035-pulse-beats.sql",
+    text: "v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
+    replacement: "v_parcel.pulse_at, null, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
+    tests: [beatTest],
+  },
+];

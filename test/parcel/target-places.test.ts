@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { lockTarget } from "../../lib/db/locks.ts";
+import { type LimitsRead, setLimits } from "../../lib/limit/limits.ts";
+import { type Claimed, claimParcel } from "../../lib/parcel/claim.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { second } from "../support/instants.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+import { due, dueOnce, ids, lease } from "./limit-world.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const name = "handler/a";
+const limit = (concurrency: number, ifMatch?: number[]) =>
+  setLimits(world, { target: name, limits: { concurrency, rate: null }, caller: { name: "ann" }, ifMatch });
+
+/** Two parcels of one target, ready and known to no worker. */
+async function twoParcels(): Promise<string[]> {
+  await dueOnce(world, "a", 20);
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
+  return ids(world, name);
+}
+
+/** Begins these while another has the target, and lets a second go by before it lets go. */
+async function whileDecided<Result>(
+  ...acts: (() => Promise<Result>)[]
+): Promise<PromiseSettledResult<Result>[]> {
+  const begun: Promise<Result>[] = [];
+  await world.sql.begin(async (tx) => {
+    const [target] = await tx<{ id: number }[]>`select id from carillon.targets where name = ${name}`;
+    await lockTarget(tx, target?.id ?? 0);
+    begun.push(...acts.map((act) => act()));
+    await until("all wait for the target", async () => (await waitingLocks(world.sql, 6)) === acts.length);
+    await world.clock.advance(second);
+  });
+  return Promise.allSettled(begun);
+}
+
+test("a lease counts from when the parcel has its place, not from before it waited for its target", async () => {
+  const [first = ""] = await twoParcels();
+  await limit(10);
+  const [claimed] = await whileDecided<Claimed>(() => claimParcel(world.sql, first, lease, null));
+  expect(claimed).toMatchObject({ status: "fulfilled", value: { outcome: "claimed" } });
+  // Shorter by the wait, it would end while its worker still works: another worker would run the jobs again.
+  expect(await world.sql`select lease_until from carillon.parcels where id = ${first}`).toEqual([
+    { lease_until: new Date(due.getTime() + second + lease) },
+  ]);
+});
+
+test("of two edits of a target's limits that both name the same version one is refused", async () => {
+  const { revision } = await limit(5);
+  const ends = await whileDecided<LimitsRead>(
+    () => limit(6, [revision]),
+    () => limit(7, [revision]),
+  );
+  // Else the later one would undo the earlier without its caller having seen it.
+  expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(ends).toContainEqual({
+    status: "rejected",
+    reason: expect.objectContaining({ kind: "precondition" }),
+  });
+});

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settlePulses } from "../../lib/pulse/settle-pulses.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { type BeatWorld, beatWorld } from "./beat-world.ts";
+
+let world: BeatWorld;
+
+beforeEach(async () => {
+  world = await beatWorld();
+  await world.store([{ id: 1, every: 600, offset: 20 }]);
+  await world.tick();
+  await world.clock.setNow(at(20 * second));
+});
+
+afterEach(() => world.stop());
+
+test("a worker that has lost its lease of pulses does not settle them while another one sends them", async () => {
+  const id = await world.onlyParcel();
+  const parcel = await claimParcel(world.sql, id, minute);
+  if (parcel.outcome !== "pulses") throw new Error(`The parcel is ${parcel.outcome}.`);
+  // Another worker has claimed it since.
+  await world.sql`update carillon.parcels set fence = fence + 1 where id = ${id}`;
+  const nothing = {
+    taken: [],
+    failed: new Map(),
+    failedAfter: null,
+    refused: new Map(),
+    rest: null,
+  };
+  // Settled by the first, what the other one does not come to send would be tried by none.
+  expect((await settlePulses(world.sql, parcel, nothing)).held).toBe(false);
+  expect(await world.onlyParcel()).toBe(id);
+});

@@ -1,0 +1,42 @@
+import { afterEach, expect, test } from "vitest";
+import * as z from "zod";
+import { defineJob } from "../../lib/job/define-job.ts";
+import type { InTransaction } from "../../lib/job/handler-context.ts";
+import { second } from "../support/instants.ts";
+import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
+
+let world: HandlerWorld;
+afterEach(() => world.stop());
+
+/** What `ctx.sql` has under a name that its type does not give it, called with this. */
+async function called(sql: InTransaction["sql"], name: string, ...details: unknown[]): Promise<void> {
+  const member: unknown = Reflect.get(sql, name);
+  if (typeof member === "function") await Reflect.apply(member, sql, details);
+}
+
+/** Runs a job whose handler reaches for the pool behind its `ctx.sql`. */
+async function ran(act: (sql: InTransaction["sql"]) => Promise<void>): Promise<void> {
+  world = await handlerWorld(
+    defineJob({ name: "reaches", payload: z.unknown(), run: (_, { sql }) => act(sql) }),
+  );
+  await world.put("k", { when: "in 10s", target: { handler: "reaches" } });
+  await world.clock.advance(10 * second);
+  await world.runDue();
+}
+
+test("a handler finds no transaction beside its job's, in which what it wrote would stand though the job failed", async () => {
+  await ran(async (sql) => {
+    await called(sql, "begin", (tx: InTransaction["sql"]) => tx`insert into written values ('beside')`);
+    throw new Error("boom");
+  });
+  // Tried again, the job would write it a second time.
+  expect(await world.jobs("k")).toMatchObject([{ state: "waiting", attempt: 1, error: "Error: boom" }]);
+  expect(await world.written()).toEqual([]);
+});
+
+test("a handler cannot end the connections that all handlers of its function share", async () => {
+  await ran((sql) => called(sql, "end"));
+  // Every later job of this function would fail.
+  expect(await world.transactions`select 1 as one`).toEqual([{ one: 1 }]);
+  expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
+});
