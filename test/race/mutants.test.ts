@@ -9,6 +9,7 @@ import {
   watermarkApart,
   watermarkBeforeLock,
   withoutLock,
+  withoutStatement,
   withoutTrying,
 } from "./mutants.ts";
 import { both, cutBefore, heldBefore, type Stage, stage } from "./stage.ts";
@@ -179,6 +180,18 @@ const scenes: Scene[] = [
       await world.clock.advance(second);
       target.resolve();
       await Promise.all([first, other]);
+    },
+  },
+  {
+    safeguard: "the withdrawal of an older version's jobs",
+    without: ["from nowhere", "withdrawn, and started"],
+    play: async (mutated) => {
+      await world.put("every 10s");
+      await world.batch();
+      await world.patch(
+        { when: "every 7s" },
+        mutated ? withoutStatement("delete from carillon.jobs") : asItIs,
+      );
     },
   },
   {

@@ -20,6 +20,14 @@ function isLock(
   return textOf(statement).includes(name) && valuesOf(statement)[0] === lockClass;
 }
 
+/** Answers the statements that contain a text without running them. */
+export function withoutStatement(piece: string): WrapLine {
+  return (line) => ({
+    ...line,
+    run: (statement) => (textOf(statement).includes(piece) ? answer(statement, []) : line.run(statement)),
+  });
+}
+
 /** Takes shards for its own without having tried their locks. */
 export function withoutTrying(): WrapLine {
   return (line) => ({
