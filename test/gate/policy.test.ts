@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+/** `docs/testing-policy.md` says why none of these may decide over a test. */
+interface Forbidden {
+  what: string;
+  pattern: RegExp;
+  /** Files that may, each with its reason. */
+  allowed: Readonly<Record<string, string>>;
+}
+
+const measures = "it shows a person how long it took, and no test reads that";
+const waitsForCondition = "it pauses between two looks at a condition";
+const faultMoments = "its pauses, from the seed, spread faults over a race whose end is a volume";
+
+const forbidden: Forbidden[] = [
+  {
+    what: "elapsed time",
+    pattern: /performance\.now\(|process\.hrtime/,
+    allowed: { "test/infra/synth-all.ts": measures },
+  },
+  {
+    what: "the machine's clock",
+    pattern: /Date\.now\(\)/,
+    allowed: {
+      "test/support/until.ts": "its limit ends a test that hangs",
+      "test/support/database-clock.ts": "it is the clock that a race lets run faster",
+      "test/race/fast-clock.ts": "it is the clock that a race lets run faster",
+      "test/race/race.ts": "its limit ends a race in which nothing moves any more",
+      "test/support/packed-package.ts": "it deletes packages that earlier runs left behind",
+      "test/cli/own-cli.ts": "a process of its own is told how far the test's clock is ahead",
+      "test/ingest/watches.test.ts": "a local stack in a process of its own has no other clock",
+      "test/functions/migrate.test.ts": "the handler in a process of its own has no other clock",
+    },
+  },
+  {
+    what: "chance without a seed",
+    pattern: /Math\.random\(|order by random\(\)/,
+    allowed: { "test/race/run.ts": "it draws the seed of a run outside the gate, and prints it" },
+  },
+  {
+    what: "a sleep",
+    pattern: /[^.]\bsetTimeout\(|timers\/promises|pg_sleep/,
+    allowed: {
+      "test/support/until.ts": waitsForCondition,
+      "test/race/until-settled.ts": waitsForCondition,
+      "test/race/stage.ts": waitsForCondition,
+      "test/local/local-stack.ts": waitsForCondition,
+      "test/race/race.ts": waitsForCondition,
+      "test/race/actors.ts": faultMoments,
+      "test/race/lane-race.ts": faultMoments,
+      "test/race/group-race.ts": faultMoments,
+      "test/plan/backlog-race.test.ts": faultMoments,
+      "test/support/database-clock.ts": "it wakes sleepers of the clock that a race lets run faster",
+      "test/mutants/run.ts": "its limit ends a mutant that hangs; the gate runs no mutants",
+      "test/gate/gate.test.ts": "the tests that it writes leave an error behind after their end",
+      "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",
+      "test/db/killed-connection.test.ts": "its statement is still running when its connection is killed",
+      "test/db/pool.test.ts":
+        "its statement is still running while others are handed in, and their order is checked",
+    },
+  },
+];
+
+/** Programs that people start; what they measure decides over no test. Their own tests are checked. */
+const programs = ["test/bench/", "test/smoke/", "test/emulate/", "test/contract/"];
+
+const root = path.resolve(import.meta.dirname, "..", "..");
+
+const files = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
+  .map((file) => `test/${file.replaceAll(path.sep, "/")}`)
+  .filter((file) => file.endsWith(".ts") && file !== "test/gate/policy.test.ts")
+  .filter((file) => file.endsWith(".test.ts") || !programs.some((folder) => file.startsWith(folder)));
+
+test.each(forbidden)("a file under test/ uses $what only where it gives a reason", ({ pattern, allowed }) => {
+  const found = files.filter((file) => pattern.test(readFileSync(path.join(root, file), "utf8")));
+  // A reason that no file needs any more would cover the next one that comes by that name.
+  expect(found.toSorted()).toEqual(Object.keys(allowed).toSorted());
+});
