@@ -20,7 +20,7 @@ import {
   workerOf,
 } from "./limit-world.ts";
 
-/** Whoever has a place at a target whose jobs are quick claims others that wait there along with its own. */
+/** A worker that has a place at a target with quick jobs claims other parcels that wait there together with its own. */
 
 let world: Carillon;
 
@@ -49,10 +49,10 @@ test.each([
 });
 
 test.each([
-  { name: "nobody knows what its jobs cost", change: { cost_ms: null } },
-  { name: "a limit counts its jobs", change: { concurrency: 5 } },
-  { name: "a limit counts its starts", change: { rate_count: 100, rate_ms: 1_000 } },
-])("none is taken along where $name", async ({ change }) => {
+  { name: "the cost of the target's jobs is unknown", change: { cost_ms: null } },
+  { name: "the target limits jobs that run at once", change: { concurrency: 5 } },
+  { name: "the target limits starts per second", change: { rate_count: 100, rate_ms: 1_000 } },
+])("a worker takes no parcel along where $name", async ({ change }) => {
   const head = await claimedBeforeOthers(world, 4);
   expect(head.company).toBe(3);
   await world.sql`update carillon.targets set ${world.sql(change)}`;
@@ -62,7 +62,7 @@ test.each([
   if (next.outcome === "claimed") expect(next.company).toBe(0);
 });
 
-test("they come in their order and wait no more, and nobody's place is taken by them", async () => {
+test("parcels that a worker takes along come in their order, are leased, and use no place of the target", async () => {
   const head = await claimedBeforeOthers(world, 12);
   const waited = (await parcels(world)).filter(({ turn }) => turn === "waits").map(({ id }) => id);
   const company = await companyOf(head);
@@ -75,13 +75,13 @@ test("they come in their order and wait no more, and nobody's place is taken by 
   ]);
 });
 
-/** Those that wait at the target are as they were before their messages came. */
+/** Puts the parcels that wait at the target back to where they were before their messages came. */
 async function withoutMessages(): Promise<void> {
   await world.sql`
     update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
 }
 
-test("those come along whose messages have not come yet, and are then not waited for", async () => {
+test("a worker takes parcels along whose messages have not come yet, and those messages then find nothing to do", async () => {
   const head = await claimedBeforeOthers(world, 12);
   await withoutMessages();
   const company = await companyOf(head);
@@ -94,7 +94,7 @@ test("those come along whose messages have not come yet, and are then not waited
   expect(await parcels(world)).toHaveLength(2);
 });
 
-test("a claim says how many there are of both", async () => {
+test("a claim counts the parcels that wait for a turn and those whose messages have not come", async () => {
   const first = await claimedBeforeOthers(world, 6);
   await world.sql`
     update carillon.parcels set turn = null, turn_at = null, ready_at = ${due} where id in (
@@ -103,7 +103,7 @@ test("a claim says how many there are of both", async () => {
   expect((await workerOf(world, 1).claimed(outgoing[0] ?? "")).company).toBe(4);
 });
 
-test("those that wait come before those whose messages have not come", async () => {
+test("a worker takes parcels that wait for a turn before those whose messages have not come", async () => {
   const head = await claimedBeforeOthers(world, 12);
   const waits = (await parcels(world)).filter(({ turn }) => turn === "waits").map(({ id }) => id);
   const before = waits.slice(-4);
@@ -115,11 +115,11 @@ test("those that wait come before those whose messages have not come", async () 
 });
 
 test.each([
-  { name: "is not ready", change: { ready_at: at(minute + 1) } },
-  { name: "is somebody's", change: { lease_until: at(2 * minute), claimed_at: due } },
+  { name: "is not ready yet", change: { ready_at: at(minute + 1) } },
+  { name: "is leased by another worker", change: { lease_until: at(2 * minute), claimed_at: due } },
   { name: "is held", change: { held_schedule: 1 } },
-  { name: "is to go alone", change: { alone: true } },
-])("none comes along that $name", async ({ change }) => {
+  { name: "must be worked alone", change: { alone: true } },
+])("a worker takes no parcel along that $name and whose message has not come", async ({ change }) => {
   const head = await claimedBeforeOthers(world, 4);
   await withoutMessages();
   await world.sql`update carillon.parcels set ${world.sql(change)} where id <> ${head.id}`;
@@ -136,7 +136,7 @@ test.each([
   expect(await companyOf(head)).toEqual([]);
 });
 
-test("that somebody has a parcel is said while an edit is at work in its shard", async () => {
+test("a claim learns that a parcel is leased without waiting for an edit in its shard", async () => {
   const head = await claimedBeforeOthers(world, 1);
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await own.begin(async (tx) => {
@@ -146,7 +146,7 @@ test("that somebody has a parcel is said while an edit is at work in its shard",
   await own.end();
 });
 
-test("one of which a job may not start goes on waiting, and the others come", async () => {
+test("a parcel with a held job goes on waiting, and the other parcels are taken along", async () => {
   const head = await claimedBeforeOthers(world, 4);
   await world.sql`update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'a-015'`;
   expect(sizes(await companyOf(head))).toEqual([10, 10]);
@@ -156,7 +156,7 @@ test("one of which a job may not start goes on waiting, and the others come", as
   expect(own.jobs).toHaveLength(9);
 });
 
-test("whoever is locked by somebody else is left, be it the parcel or the gate of its shard", async () => {
+test("a worker takes no parcel along whose row or whose shard's gate is locked", async () => {
   const head = await claimedBeforeOthers(world, 4);
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   await own.begin(async (tx) => {
@@ -168,7 +168,7 @@ test("whoever is locked by somebody else is left, be it the parcel or the gate o
 });
 
 test.each([1, 100])(
-  "whose turn comes is none that somebody just takes along, where a job takes %i ms",
+  "a settle gives no turn to a parcel that another worker is taking along, where a job takes %i ms",
   async (costMs) => {
     const head = await claimedBeforeOthers(world, 12, { costMs, share: 2 });
     const [other = ""] = (await parcels(world)).filter(({ turn }) => turn === "granted").map(({ id }) => id);
@@ -187,7 +187,7 @@ test.each([1, 100])(
   },
 );
 
-test("a claim whose lease is over takes nobody along", async () => {
+test("a worker whose lease is over takes no parcels along", async () => {
   const head = await claimedBeforeOthers(world, 4);
   await world.clock.setNow(at(3 * minute));
   expect(await companyOf(head)).toEqual([]);
@@ -199,7 +199,7 @@ test("a worker whose parcel another worker has claimed since takes no parcels al
   expect(sizes(await companyOf(head))).toEqual([10, 10, 10]);
 });
 
-test("what they took counts once, for all of them", async () => {
+test("the time of parcels settled together counts once", async () => {
   const head = await claimedBeforeOthers(world, 5);
   const company = await companyOf(head);
   await world.clock.advance(100);
@@ -207,7 +207,7 @@ test("what they took counts once, for all of them", async () => {
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 50, ms: 1_000 }]);
 });
 
-test("what they took counts in the places that they had, also where each is one job", async () => {
+test("the time of parcels settled together counts for each place that they had, also where each is one job", async () => {
   await dueOnce(world, "a", 10);
   await world.sql`update carillon.schedules set shard = substring(key from 3)::int`;
   await world.sql`update carillon.plan p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
@@ -223,7 +223,7 @@ test("what they took counts in the places that they had, also where each is one 
   expect(await world.sql`select jobs, ms from carillon.target_work`).toEqual([{ jobs: 10, ms: 1_000 }]);
 });
 
-test("of those that are settled alone, since a job failed, each counts its part", async () => {
+test("a parcel that is settled alone after a failed job counts its part of the time", async () => {
   const head = await claimedBeforeOthers(world, 10, { costMs: 10 });
   const all = [head, ...(await companyOf(head))];
   await world.clock.advance(100);
@@ -233,7 +233,7 @@ test("of those that are settled alone, since a job failed, each counts its part"
   ).toEqual([{ jobs: 100, ms: 1_000 }]);
 });
 
-test("whose turn comes by its own look is told to come again, and so is its message", async () => {
+test("a claim that grants its own parcel a turn sends that parcel a message again", async () => {
   await claimedBeforeOthers(world, 3);
   const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
   await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;
@@ -243,11 +243,11 @@ test("whose turn comes by its own look is told to come again, and so is its mess
   expect(await workerOf(world, 4).claim(fresh)).toMatchObject({ outcome: "claimed", id: fresh });
 });
 
-test("a job that is cancelled while its parcel is taken along is told to stop", async () => {
+test("a job that is cancelled while its parcel is being taken along is told to stop", async () => {
   const head = await claimedBeforeOthers(world, 3);
   const [job] = await world.sql<Pick<JobKey, "scheduleId" | "occurrence">[]>`
     select schedule_ids[1] as "scheduleId", occurrences[1] as occurrence from carillon.parcels where turn = 'waits' limit 1`;
-  if (job === undefined) throw new Error("Nobody waits.");
+  if (job === undefined) throw new Error("No parcel waits for a turn.");
   const id = jobId({ ...job, kind: "cadence", n: 0 });
   const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
   const cancels: ReturnType<typeof cancelJob>[] = [];

@@ -59,7 +59,7 @@ test("parcels that come in one batch are claimed by one statement and settled by
   expect(tallies).toEqual([{ succeeded: 4, late: 4 }]);
 });
 
-test("a parcel that comes alone is claimed and settled as it is", async () => {
+test("a parcel that comes alone is claimed and settled by the statements for one parcel", async () => {
   await parcels(1);
   await world.work();
   expect(worker.asked).toEqual(["claim_parcel", "settle_parcel"]);
@@ -75,7 +75,7 @@ test("a parcel that came twice in the batch is worked once", async () => {
   expect(events()).not.toContain("worker.lease-lost");
 });
 
-test("one whose job may not start leaves the others together, and is looked at by itself", async () => {
+test("a parcel with a job that may not start is claimed alone, and the others stay together", async () => {
   await parcels(3);
   await world.sql`
     update carillon.schedules set held_since = carillon.clock(), held_until = 'infinity' where key = 'job-1'`;
@@ -86,7 +86,7 @@ test("one whose job may not start leaves the others together, and is looked at b
   expect(await left()).toEqual([{ shard: 2, leaseUntil: null }]);
 });
 
-test("one that waits in a lane or goes to a handler is claimed by itself", async () => {
+test("a parcel in a lane or for a handler is claimed alone", async () => {
   await parcels(2);
   await world.put("laned", { when: `at ${due.toISOString()}`, overlap: "skip" });
   await world.put("slow", { when: `at ${due.toISOString()}`, target: { handler: "greet" } });
@@ -98,7 +98,7 @@ test("one that waits in a lane or goes to a handler is claimed by itself", async
   expect(await left()).toEqual([]);
 });
 
-test("those that come a little early are waited for one by one, and nothing starts early", async () => {
+test("parcels that come early are waited for one by one, and no job starts before it is due", async () => {
   await parcels(2);
   await world.clock.setNow(at(minute - second));
   // The time is moved on once both wait: each by its own wait, who asked before the other moved it would come late.
@@ -118,7 +118,7 @@ test("those that come a little early are waited for one by one, and nothing star
   expect(worker.asked.filter((name) => name.endsWith("parcels"))).toEqual(["claim_parcels"]);
 });
 
-test("one whose job fails is settled by itself", async () => {
+test("a parcel with a failed job is settled alone", async () => {
   await parcels(3);
   world.outcome = ({ key }) => (key === "job-2" ? failed("not today") : done);
   await world.work();
@@ -126,7 +126,7 @@ test("one whose job fails is settled by itself", async () => {
   expect((await world.jobs()).map(({ state }) => state)).toEqual(["succeeded", "succeeded", "waiting"]);
 });
 
-test("a later attempt is kept as each is, and the bus is told of each", async () => {
+test("a later attempt of jobs settled together is recorded, and the bus is notified of each", async () => {
   await parcels(2);
   world.more.worker.notify = ["succeeded", "failed"];
   world.outcome = () => failed("not today");
@@ -145,7 +145,7 @@ test("a later attempt is kept as each is, and the bus is told of each", async ()
   ]);
 });
 
-test("whoever has lost its lease meanwhile writes nothing, and the others are settled", async () => {
+test("a parcel whose lease was lost is not written, and the others are settled", async () => {
   await parcels(3);
   world.outcome = async ({ key }) => {
     if (key === "job-1") await world.sql`update carillon.parcels set fence = fence + 1 where shard = 2`;
@@ -156,7 +156,7 @@ test("whoever has lost its lease meanwhile writes nothing, and the others are se
   expect(events().filter((event) => event === "worker.lease-lost")).toHaveLength(1);
 });
 
-test("who cannot be claimed or settled together is so one by one", async () => {
+test("parcels whose claim or settle together fails are claimed or settled one by one", async () => {
   await parcels(2);
   worker.arrives = (name) => !name.endsWith("parcels");
   expect(await world.work()).toEqual([]);
@@ -181,7 +181,7 @@ test("who cannot be claimed or settled together is so one by one", async () => {
   expect((await world.jobs()).every(({ state }) => state === "succeeded")).toBe(true);
 });
 
-test("an edit that has passed a gate is waited for, and seen", async () => {
+test("a claim of several parcels waits for an edit in their shards, and sees its result", async () => {
   await parcels(2);
   const passed = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ test("an edit that has passed a gate is waited for, and seen", async () => {
   expect(deliveredKeys()).toEqual(["job-0"]);
 });
 
-test("a job that is claimed with others is told as one that is claimed alone, the unusual too", async () => {
+test("a claim of several parcels returns each job as a claim of one does, with unusual columns too", async () => {
   await parcels(5);
   await world.sql`update carillon.jobs j set attempt = 2 from carillon.schedules s where s.id = j.schedule_id and s.key = 'job-1'`;
   await world.sql`
@@ -230,7 +230,7 @@ test("a job that is claimed with others is told as one that is claimed alone, th
   ]);
 });
 
-test("a claim of several is not waited for until it is on disk, and what settles them is", async () => {
+test("a claim of several parcels does not wait for the disk, and their settle does", async () => {
   await parcels(2);
   const rows = await world.sql<{ id: string }[]>`select id from carillon.parcels`;
   const ids = rows.map(({ id }) => id);
