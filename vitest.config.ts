@@ -3,18 +3,25 @@ import path from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes a minute or more: begun last, it would be waited for while nothing else is left to do. */
+/** What takes longest: begun last, it would be waited for while nothing else is left to do. */
 const long = [
   "test/time/year.test.ts",
-  "test/crash/crash.test.ts",
-  "test/local/start.test.ts",
+  "test/functions/migrate.test.ts",
+  "test/crash/workers.test.ts",
+  "test/crash/ticks.test.ts",
+  "test/release/previous-functions.test.ts",
+  "test/local/start-killed.test.ts",
+  "test/local/start-stops.test.ts",
+  "test/crash/edits.test.ts",
+  "test/race/race.test.ts",
   "test/readme.test.ts",
   "test/cli/cli.test.ts",
   "test/cli/help.test.ts",
   "test/client/package.test.ts",
   "test/infra/package.test.ts",
-  "test/race/race.test.ts",
+  "test/plan/query-plans.test.ts",
   "test/api/idempotency-crash.test.ts",
+  "test/local/start.test.ts",
 ];
 
 /** The same in each run, so that what is green stays green; CARILLON_SEED=random draws one, and CARILLON_SEED=<that one> repeats the run. */

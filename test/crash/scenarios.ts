@@ -34,7 +34,7 @@ function pause(world: CrashWorld, key: string, until?: Date) {
 
 const slow = { handler: "demo" };
 
-export const scenarios: readonly Scenario[] = [
+export const tickScenarios: readonly Scenario[] = [
   {
     name: "a tick that makes jobs",
     oneOf: 3,
@@ -73,6 +73,9 @@ export const scenarios: readonly Scenario[] = [
     },
     act: (world) => world.tick(),
   },
+];
+
+export const workerScenarios: readonly Scenario[] = [
   {
     name: "workers whose target takes some, refuses some",
     oneOf: 2,
@@ -117,6 +120,60 @@ export const scenarios: readonly Scenario[] = [
       await world.work();
     },
   },
+  {
+    name: "workers whose jobs are to be checked again",
+    oneOf: 10,
+    prepare: async (world) => {
+      await put(world, "checked", "in 5s", { handler: "checked" });
+      await put(world, "plain", "in 5s", slow);
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(20_000);
+      await world.work();
+      await world.edit("tag checked", (deps) =>
+        patchSchedule(deps, { key: "checked", caller, patch: { tags: ["late"] } }),
+      );
+      await world.clock.advance(20_000);
+      await put(world, "checked", "in 10s", { handler: "checked" });
+      await world.work();
+    },
+  },
+  {
+    name: "workers whose jobs take too long, or are cancelled while they run",
+    oneOf: 3,
+    prepare: async (world) => {
+      await put(world, "slow", "in 5s", { handler: "slow" });
+      await put(world, "stopped", "in 5s", { handler: "stopped" });
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(13_000);
+      await world.work();
+    },
+  },
+  {
+    name: "handlers that write in the transaction of their job's success",
+    oneOf: 6,
+    prepare: async (world) => {
+      await put(world, "effects", "in 5s", { handler: "effects" });
+      await put(world, "beside", "in 5s", { handler: "effects" });
+      await world.tick();
+      await world.clock.advance(4_500);
+    },
+    act: async (world) => {
+      await world.work();
+      await world.clock.advance(21_000);
+      await world.work();
+    },
+  },
+];
+
+export const editScenarios: readonly Scenario[] = [
   {
     name: "edits of every kind",
     oneOf: 7,
@@ -169,57 +226,6 @@ export const scenarios: readonly Scenario[] = [
         patchSchedule(deps, { key: "steps", caller, patch: { payload: { edit: ++edits } } }),
       );
       await pause(world, "cron");
-      await world.work();
-    },
-  },
-  {
-    name: "workers whose jobs are to be checked again",
-    oneOf: 10,
-    prepare: async (world) => {
-      await put(world, "checked", "in 5s", { handler: "checked" });
-      await put(world, "plain", "in 5s", slow);
-      await world.tick();
-      await world.clock.advance(4_500);
-    },
-    act: async (world) => {
-      await world.work();
-      await world.clock.advance(20_000);
-      await world.work();
-      await world.edit("tag checked", (deps) =>
-        patchSchedule(deps, { key: "checked", caller, patch: { tags: ["late"] } }),
-      );
-      await world.clock.advance(20_000);
-      await put(world, "checked", "in 10s", { handler: "checked" });
-      await world.work();
-    },
-  },
-  {
-    name: "workers whose jobs take too long, or are cancelled while they run",
-    oneOf: 3,
-    prepare: async (world) => {
-      await put(world, "slow", "in 5s", { handler: "slow" });
-      await put(world, "stopped", "in 5s", { handler: "stopped" });
-      await world.tick();
-      await world.clock.advance(4_500);
-    },
-    act: async (world) => {
-      await world.work();
-      await world.clock.advance(13_000);
-      await world.work();
-    },
-  },
-  {
-    name: "handlers that write in the transaction of their job's success",
-    oneOf: 6,
-    prepare: async (world) => {
-      await put(world, "effects", "in 5s", { handler: "effects" });
-      await put(world, "beside", "in 5s", { handler: "effects" });
-      await world.tick();
-      await world.clock.advance(4_500);
-    },
-    act: async (world) => {
-      await world.work();
-      await world.clock.advance(21_000);
       await world.work();
     },
   },

@@ -13,7 +13,7 @@ import { readLedger } from "../race/ledger.ts";
 import { connectThrough, type WrapLine } from "../race/lines.ts";
 import { type MemoryQueues, memoryQueues, recordOf } from "../race/memory-queues.ts";
 import { aborted, neverRings } from "../support/aborted.ts";
-import { testDatabase } from "../support/database.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { type DatabaseClock, databaseClock } from "../support/database-clock.ts";
 import { answerOf, writesItself } from "./answers.ts";
 import { judgeBeside, makeEffects } from "./beside.ts";
@@ -54,12 +54,21 @@ interface Process extends FusedProcess {
   sender: ParcelQueue;
 }
 
-export async function crashWorld(moment?: Moment): Promise<CrashWorld> {
+/** What every world of a test begins with. It is made once and cloned, for a test plays dozens of worlds. */
+export async function crashDatabase(): Promise<TestDatabase> {
   const database = await testDatabase();
-  const side = connect({ DATABASE_URL: database.url });
+  const sql = connect({ DATABASE_URL: database.url });
+  await databaseClock(sql, start);
+  await onlyOneShard(sql);
+  await makeEffects(sql);
+  await sql.end();
+  return database;
+}
+
+export async function crashWorld(of: TestDatabase, moment?: Moment): Promise<CrashWorld> {
+  const database = await testDatabase(of);
+  const side = connect({ DATABASE_URL: database.socketUrl }, { max: 1 });
   const clock = await databaseClock(side, start);
-  await onlyOneShard(side);
-  await makeEffects(side);
   const queues = memoryQueues(clock, 30_000);
   const recorder = claimRecorder(clock);
   const acknowledged: Acknowledged[] = [];

@@ -1,19 +1,12 @@
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
-import { wording } from "../../lib/log/wording.ts";
 import { testDatabase } from "../support/database.ts";
-import { until } from "../support/until.ts";
 import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
-
-const newFolder = () => mkdtempSync(path.join(tmpdir(), "carillon start "));
+import { envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
 
 /** What a start that must fail prints, and its exit code. */
 async function failedStart(
@@ -27,62 +20,6 @@ async function failedStart(
   const { code } = await endOf(child);
   await closed;
   return { code, said };
-}
-
-const envelope = z.looseObject({
-  id: z.string(),
-  time: z.iso.datetime(),
-  generatedat: z.iso.datetime(),
-  data: z.unknown(),
-});
-
-function dueTimes(bodies: readonly string[]): number[] {
-  return bodies.map((body) => Date.parse(envelope.parse(JSON.parse(body)).time));
-}
-
-const instant = z.iso.datetime().nullable();
-const job = z.looseObject({ id: z.string(), dueAt: z.iso.datetime(), startedAt: instant, state: z.string() });
-
-async function jobsOf(from: StackProcess, key: string): Promise<z.infer<typeof job>[]> {
-  const response = await from.request("GET", `/v1/schedules/${key}/jobs?limit=100`);
-  return z.object({ items: z.array(job) }).parse(await response.json()).items;
-}
-
-/** Waits until so many jobs of the schedule have succeeded, and gives the due times of all of its jobs in order. */
-function settled(from: StackProcess, key: string, count: number): Promise<number[]> {
-  return until(`${count} jobs of ${key} have succeeded`, async () => {
-    const jobs = await jobsOf(from, key);
-    if (jobs.filter(({ state }) => state === "succeeded").length < count) return undefined;
-    return jobs.map(({ dueAt }) => Date.parse(dueAt)).toSorted((one, other) => one - other);
-  });
-}
-
-const stats = z.looseObject({
-  asOf: z.iso.datetime(),
-  plan: z.looseObject({ lastTickAt: z.iso.datetime().nullable() }),
-});
-
-/** What time it is by the stack's own clock, once its first tick is through: from then on nothing that is due soon waits for a tick. */
-function timeAfterTick(from: StackProcess): Promise<number> {
-  return until("the first tick is through", async () => {
-    const { asOf, plan } = stats.parse(await (await from.request("GET", "/v1/stats")).json());
-    return plan.lastTickAt !== null && Date.parse(asOf);
-  });
-}
-
-/**
- * Wipes the queues. What was in them is offered again a minute after it was due; that minute passes here at once, so that
- * the tick at the next start finds it.
- */
-async function loseQueues(dataDir: string): Promise<void> {
-  rmSync(path.join(dataDir, "sqs"), { recursive: true });
-  const server = await startPostgres({ dataDir: path.join(dataDir, "postgres") });
-  const url = new URL(server.url);
-  url.pathname = "/carillon";
-  const sql = postgres(url.href, { max: 1 });
-  await sql`update carillon.parcels set offer_at = carillon.clock() where lease_until is null`;
-  await sql.end();
-  await server.stop();
 }
 
 describe("npm start below a folder that only its owner may enter", { timeout: 120_000 }, () => {
@@ -162,71 +99,6 @@ describe("npm start", { timeout: 120_000 }, () => {
     await stack?.end("SIGTERM");
     stack = undefined;
     rmSync(folder, { recursive: true, force: true });
-  });
-
-  test.each([
-    ["kill -9", async () => {}],
-    ["kill -9 and the loss of every queue", loseQueues],
-  ])("each occurrence runs once over %s", async (_, lose) => {
-    stack = await startProcess(dataDir);
-    await timeAfterTick(stack);
-    const often = { when: "every 1s", target: { queue: "often" } };
-    await stack.request("PUT", "/v1/schedules/before", { ...often, maxFires: 2 });
-    const early = await readQueue(stack, "often", ({ length }) => length >= 2);
-    await settled(stack, "before", 2);
-    // Killed while its jobs wait in the queue, and none is under way: one that is out and not yet settled may come twice, and the crash tests are about that.
-    const first = Math.ceil((await timeAfterTick(stack)) / 1_000) * 1_000 + 8_000;
-    const startsAt = new Date(first).toISOString();
-    await stack.request("PUT", "/v1/schedules/after", { ...often, startsAt, maxFires: 4 });
-    expect((await jobsOf(stack, "after")).map(({ state }) => state)).toEqual(Array(4).fill("waiting"));
-    await stack.end("SIGKILL");
-    await lose(dataDir);
-    stack = await startProcess(dataDir);
-    const late = await readQueue(stack, "often", ({ length }) => length >= 4);
-    const due = [0, 1, 2, 3].map((second) => first + 1_000 * second);
-    expect(await settled(stack, "after", 4)).toEqual(due);
-    expect(dueTimes(late).toSorted((one, other) => one - other)).toEqual(due);
-    expect(dueTimes(early).toSorted((one, other) => one - other)).toEqual(await settled(stack, "before", 2));
-    expect(await waitingIn(stack, "often")).toBe(0);
-  });
-
-  test.each(["SIGTERM", "SIGINT"] as const)(
-    "the stack stops in order on %s, and leaves no Postgres behind",
-    async (signal) => {
-      stack = await startProcess(dataDir);
-      await timeAfterTick(stack);
-      const exited = once(stack.child, "close");
-      expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
-      await exited;
-      // It cuts off what has not stopped within five seconds, says so and ends with 1.
-      expect(stack.printed()).toContain(wording["local.stopping"]);
-      expect(stack.printed()).not.toContain(wording["local.stop-cut"]);
-      expect(() => statSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(/ENOENT/);
-    },
-  );
-
-  test("ends with 1 and says so when its Postgres is killed", async () => {
-    stack = await startProcess(dataDir);
-    const [pid] = readFileSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
-      "\n",
-    );
-    process.kill(Number(pid), "SIGKILL");
-    expect(await endOf(stack.child)).toEqual({ code: 1, signal: null });
-    expect(stack.printed()).toContain("Postgres ended by itself");
-  });
-
-  test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
-    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
-    const file = path.join(dataDir, "token");
-    expect(stack.printed()).toContain(file);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    const token = readFileSync(file, "utf8").trim();
-    expect(stack.printed()).not.toContain(token);
-    await stack.end("SIGTERM");
-    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
-    expect(readFileSync(file, "utf8").trim()).toBe(token);
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${stack.urls.api}/v1/schedules`, { headers })).status).toBe(200);
   });
 
   test("uses the database that DATABASE_URL names and starts none", async () => {

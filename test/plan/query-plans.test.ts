@@ -19,6 +19,7 @@ import { versionsOf } from "../../lib/plan/versions.ts";
 import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { statistics, tell } from "../support/statistics.ts";
 import { type Touched, touched } from "../support/touched.ts";
@@ -27,14 +28,25 @@ const schedules = 100_000;
 const large =
   /^(jobs|plan|attempts)_\d+$|^(schedules|schedule_versions|parcels|holds|plan_far|audit|passed_over)$/;
 
+/** Filled once for all three: a copy takes a tenth of the time. */
+let filled: TestDatabase;
+
+beforeAll(async () => {
+  filled = await testDatabase("still");
+  const sql = connect({ DATABASE_URL: filled.url }, { max: 1 });
+  await fill(sql);
+  await sql.end();
+});
+
+afterAll(() => filled.drop());
+
 describe.each(statistics)("with 100,000 schedules and jobs over several days, %s", (_, told) => {
   let world: Carillon;
   let sql: Sql;
 
   beforeAll(async () => {
-    world = await carillon();
+    world = await carillon({ copyOf: filled });
     sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    await fill(sql);
     await tell(sql, told);
     await sql`set jit = off`;
   });

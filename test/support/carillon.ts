@@ -12,7 +12,7 @@ import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted } from "./aborted.ts";
-import { testDatabase } from "./database.ts";
+import { type TestDatabase, testDatabase } from "./database.ts";
 import { type DatabaseClock, databaseClock } from "./database-clock.ts";
 import { monday } from "./instants.ts";
 import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
@@ -76,11 +76,14 @@ const author = "ann";
 export async function carillon({
   start = monday,
   roles,
+  copyOf,
 }: {
   start?: string;
   roles?: RoleUrls;
+  /** A database that an earlier Carillon has filled, with the same start. */
+  copyOf?: TestDatabase;
 } = {}): Promise<Carillon> {
-  const database = await testDatabase("still");
+  const database = await testDatabase(copyOf ?? "still");
   const sql = connect({ DATABASE_URL: database.socketUrl }, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { TestDatabase } from "../support/database.ts";
 import { someMoments, triesAllMoments } from "../support/some-moments.ts";
 import type { Fuse, Moment } from "./fuse.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
-import { crashWorld, shard } from "./world.ts";
+import type { Scenario } from "./scenarios.ts";
+import { crashDatabase, crashWorld, shard } from "./world.ts";
 
 const atOnce = 4;
 
 /** Once without a death, to count what is done to the world outside. */
-async function operationsOf(scenario: Scenario): Promise<Fuse["operations"]> {
-  const world = await crashWorld();
+async function operationsOf(scenario: Scenario, database: TestDatabase): Promise<Fuse["operations"]> {
+  const world = await crashWorld(database);
   await scenario.prepare(world);
   await world.light();
   await scenario.act(world);
@@ -35,8 +36,8 @@ function isDecisive({ label, side }: Moment): boolean {
   return side === "before" && label.endsWith(": send");
 }
 
-async function dieAt(scenario: Scenario, moment: Moment): Promise<string[]> {
-  const world = await crashWorld(moment);
+async function dieAt(scenario: Scenario, database: TestDatabase, moment: Moment): Promise<string[]> {
+  const world = await crashWorld(database, moment);
   await scenario.prepare(world);
   await world.light();
   await scenario.act(world);
@@ -53,24 +54,29 @@ async function dieAt(scenario: Scenario, moment: Moment): Promise<string[]> {
   return healed === null ? ["not healed", ...violations] : violations;
 }
 
-describe.each(scenarios)("$name", (scenario) => {
-  test(
-    "whatever operation a process dies at, every owed job runs and settles once",
-    async () => {
-      const all = momentsOf(await operationsOf(scenario));
-      const { tried, told } = someMoments(all, scenario.oneOf, isDecisive);
-      expect(tried.length, told).toBeGreaterThan(0);
-      const broken: string[] = [];
-      const waiting = tried.values();
-      const lane = async () => {
-        for (const moment of waiting) {
-          const found = await dieAt(scenario, moment);
-          broken.push(...found.map((each) => `${moment.side} ${moment.label} (${moment.nth}): ${each}`));
-        }
-      };
-      await Promise.all(Array.from({ length: atOnce }, lane));
-      expect(broken, told).toEqual([]);
-    },
-    triesAllMoments ? 900_000 : 120_000,
-  );
-});
+/** Plays each scenario once for each of its moments, in the file that calls it: in several files they are played side by side. */
+export function playDeaths(scenarios: readonly Scenario[]): void {
+  describe.each(scenarios)("$name", (scenario) => {
+    test(
+      "whatever operation a process dies at, every owed job runs and settles once",
+      async () => {
+        const database = await crashDatabase();
+        const all = momentsOf(await operationsOf(scenario, database));
+        const { tried, told } = someMoments(all, scenario.oneOf, isDecisive);
+        expect(tried.length, told).toBeGreaterThan(0);
+        const broken: string[] = [];
+        const waiting = tried.values();
+        const lane = async () => {
+          for (const moment of waiting) {
+            const found = await dieAt(scenario, database, moment);
+            broken.push(...found.map((each) => `${moment.side} ${moment.label} (${moment.nth}): ${each}`));
+          }
+        };
+        await Promise.all(Array.from({ length: atOnce }, lane));
+        expect(broken, told).toEqual([]);
+        await database.drop();
+      },
+      triesAllMoments ? 900_000 : 120_000,
+    );
+  });
+}

@@ -1,0 +1,4 @@
+import { playDeaths } from "./deaths.ts";
+import { editScenarios } from "./scenarios.ts";
+
+playDeaths(editScenarios);

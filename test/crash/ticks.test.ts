@@ -1,0 +1,4 @@
+import { playDeaths } from "./deaths.ts";
+import { tickScenarios } from "./scenarios.ts";
+
+playDeaths(tickScenarios);

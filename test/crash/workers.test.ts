@@ -1,0 +1,4 @@
+import { playDeaths } from "./deaths.ts";
+import { workerScenarios } from "./scenarios.ts";
+
+playDeaths(workerScenarios);

@@ -1,0 +1,45 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { z } from "zod";
+import { until } from "../support/until.ts";
+import type { StackProcess } from "./local-stack.ts";
+
+export const newFolder = () => mkdtempSync(path.join(tmpdir(), "carillon start "));
+
+export const envelope = z.looseObject({
+  id: z.string(),
+  time: z.iso.datetime(),
+  generatedat: z.iso.datetime(),
+  data: z.unknown(),
+});
+
+const instant = z.iso.datetime().nullable();
+const job = z.looseObject({ id: z.string(), dueAt: z.iso.datetime(), startedAt: instant, state: z.string() });
+
+export async function jobsOf(from: StackProcess, key: string): Promise<z.infer<typeof job>[]> {
+  const response = await from.request("GET", `/v1/schedules/${key}/jobs?limit=100`);
+  return z.object({ items: z.array(job) }).parse(await response.json()).items;
+}
+
+/** Waits until so many jobs of the schedule have succeeded, and gives the due times of all of its jobs in order. */
+export function settled(from: StackProcess, key: string, count: number): Promise<number[]> {
+  return until(`${count} jobs of ${key} have succeeded`, async () => {
+    const jobs = await jobsOf(from, key);
+    if (jobs.filter(({ state }) => state === "succeeded").length < count) return undefined;
+    return jobs.map(({ dueAt }) => Date.parse(dueAt)).toSorted((one, other) => one - other);
+  });
+}
+
+const stats = z.looseObject({
+  asOf: z.iso.datetime(),
+  plan: z.looseObject({ lastTickAt: z.iso.datetime().nullable() }),
+});
+
+/** What time it is by the stack's own clock, once its first tick is through: from then on nothing that is due soon waits for a tick. */
+export function timeAfterTick(from: StackProcess): Promise<number> {
+  return until("the first tick is through", async () => {
+    const { asOf, plan } = stats.parse(await (await from.request("GET", "/v1/stats")).json());
+    return plan.lastTickAt !== null && Date.parse(asOf);
+  });
+}

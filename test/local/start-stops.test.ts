@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { readFileSync, rmSync, statSync } from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { wording } from "../../lib/log/wording.ts";
+import { endOf, type StackProcess, startProcess } from "./local-stack.ts";
+import { newFolder, timeAfterTick } from "./stack-reads.ts";
+
+// A start takes seconds, and many times that where the machine has other work.
+describe("npm start", { timeout: 120_000 }, () => {
+  let folder: string;
+  let dataDir: string;
+  let stack: StackProcess | undefined;
+
+  beforeEach(() => {
+    folder = newFolder();
+    dataDir = path.join(folder, "data");
+  });
+
+  afterEach(async () => {
+    await stack?.end("SIGTERM");
+    stack = undefined;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "the stack stops in order on %s, and leaves no Postgres behind",
+    async (signal) => {
+      stack = await startProcess(dataDir);
+      await timeAfterTick(stack);
+      const exited = once(stack.child, "close");
+      expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
+      await exited;
+      // It cuts off what has not stopped within five seconds, says so and ends with 1.
+      expect(stack.printed()).toContain(wording["local.stopping"]);
+      expect(stack.printed()).not.toContain(wording["local.stop-cut"]);
+      expect(() => statSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(/ENOENT/);
+    },
+  );
+
+  test("ends with 1 and says so when its Postgres is killed", async () => {
+    stack = await startProcess(dataDir);
+    const [pid] = readFileSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
+      "\n",
+    );
+    process.kill(Number(pid), "SIGKILL");
+    expect(await endOf(stack.child)).toEqual({ code: 1, signal: null });
+    expect(stack.printed()).toContain("Postgres ended by itself");
+  });
+
+  test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
+    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
+    const file = path.join(dataDir, "token");
+    expect(stack.printed()).toContain(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const token = readFileSync(file, "utf8").trim();
+    expect(stack.printed()).not.toContain(token);
+    await stack.end("SIGTERM");
+    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
+    expect(readFileSync(file, "utf8").trim()).toBe(token);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${stack.urls.api}/v1/schedules`, { headers })).status).toBe(200);
+  });
+});
