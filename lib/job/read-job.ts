@@ -173,7 +173,7 @@ export const reasonOfJob = (tx: Tx) => tx`
 
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
-  coalesce(j.checks, 0) as checks, j.cancel_asked is true as cancelling,
+  coalesce(j.checks, 0) as checks, (j.cancel_asked and j.state = 'waiting') is true as cancelling,
   j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
   ${stateOfJob(tx)} as state, ${reasonOfJob(tx)} as reason,
   case when j.state = 'waiting'
