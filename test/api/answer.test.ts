@@ -10,3 +10,12 @@ test("an answer that Lambda would not send is refused in words", () => {
   expect(toHttp(items(99)).statusCode).toBe(200);
   expect(() => toHttp(items(101))).toThrow(Refusal);
 });
+
+test("an answer is kept by no cache, and is taken for what it says it is", () => {
+  // A proxy would hand a schedule's payload, or the secret of a new token, to the next caller that asks.
+  for (const answer of [toHttp({ status: 200, body: {} }), toHttp({ status: 204 })])
+    expect(answer.headers).toMatchObject({
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
+});

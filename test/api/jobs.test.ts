@@ -226,6 +226,18 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     ).toBe(403);
   });
 
+  test("a bulk verb takes a limit of ten thousand at most", async () => {
+    // One call with more would hold its transaction, and all locks of its jobs, until the function is cut off.
+    for (const path of ["/v1/jobs:cancel", "/v1/jobs:retry"])
+      for (const [limit, status] of [
+        [10_000, 202],
+        [10_001, 400],
+      ] as const)
+        expect((await api.send("POST", path, { body: { filter: { key: "none" }, limit } })).status).toBe(
+          status,
+        );
+  });
+
   test("find cancelled jobs by key alone", async () => {
     const { id } = await fired("by-key");
     await api.send("POST", `/v1/jobs/${id}/cancel`);

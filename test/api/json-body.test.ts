@@ -150,3 +150,18 @@ describe("a body", () => {
     expect(read(body)).toEqual(value);
   });
 });
+
+test("the refusal of a body that is no JSON does not quote it", () => {
+  // The engine's own sentence quotes the text: a payload with a secret would go on into the caller's logs.
+  const said = (text: string) => {
+    try {
+      read(text);
+    } catch (error) {
+      return String(error);
+    }
+    throw new Error("It was taken.");
+  };
+  for (const text of ["hunter2", '{"a": hunter2}', '["hunter2",]', '["hunter2"'])
+    expect(said(text)).not.toContain("hunter2");
+  expect(said('["hunter2"')).toContain("(at character 10)");
+});

@@ -215,12 +215,14 @@ describe("authorised by token", () => {
   });
 });
 
-test("a claim with an end behind it reaches the keys of no longer name", () => {
+test("a claim with an end behind it reaches the keys of no longer name, and an empty one none", () => {
   const read = jwtPrincipals({ scope: "scope", scopePrefix: "", prefix: "tenant", prefixEnd: ":" });
   const prefixOf = (tenant: string) =>
     read({ authorizer: claiming({ sub: "ann", scope: "read", tenant }) }).prefix;
   expect([prefixOf("acme"), prefixOf("*")]).toEqual(["acme:", null]);
   expect(() => prefixOf("a/b")).toThrow("no prefix of keys");
+  // The end alone is a prefix too: a caller of no tenant would share keys with all others of none.
+  expect(() => prefixOf("")).toThrow("no claim");
 });
 
 test("what is wrong with the environment is said at the start", async () => {

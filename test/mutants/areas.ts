@@ -1,9 +1,14 @@
 import type { Mutant } from "./mutant.ts";
+import { apiRows } from "./rows/api.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
 import { laneRows } from "./rows/lanes.ts";
 import { parcel } from "./rows/parcel.ts";
 import { plan } from "./rows/plan.ts";
+import { reachRows } from "./rows/reach.ts";
+import { retentionRows } from "./rows/retention.ts";
+import { shownRows } from "./rows/shown.ts";
+import { statsRows } from "./rows/stats.ts";
 import { target } from "./rows/target.ts";
 import { ticks } from "./rows/tick.ts";
 import { tokens } from "./rows/token.ts";
@@ -22,4 +27,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   tick: ticks,
   token: tokens,
   webhook: webhooks,
+  api: [...reachRows, ...apiRows, ...shownRows],
+  retention: retentionRows,
+  stats: statsRows,
 };

@@ -240,6 +240,10 @@ describe("a worker", () => {
     expect(world.sent.length).toBe(5_000);
     expect(new Set(world.sent.map(({ id }) => id)).size).toBe(5_000);
     expect(world.calls).toEqual([2_000, 2_000, 1_000]);
+    // Each page is settled before the next one is read: an invocation that ends between the two would have all of the second go once more.
+    expect(
+      await world.sql`select pulses::int from carillon.tallies where pulses is not null order by pulses desc`,
+    ).toEqual([2_000, 2_000, 1_000].map((pulses) => ({ pulses })));
   });
 });
 

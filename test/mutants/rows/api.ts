@@ -1,0 +1,258 @@
+import type { Mutant } from "../mutant.ts";
+
+const handler = "lib/api/handler.ts";
+const principals = "lib/api/principals.ts";
+const once = "lib/api/idempotency.ts";
+const body = "lib/api/json-body.ts";
+const cursor = "lib/api/cursor.ts";
+const preconditions = "lib/api/preconditions.ts";
+
+const handlerTest = "test/api/handler.test.ts";
+const principalsTest = "test/api/principals.test.ts";
+const idempotencyTest = "test/api/idempotency.test.ts";
+const bodyTest = "test/api/json-body.test.ts";
+const cursorTest = "test/api/cursor.test.ts";
+const conditionalTest = "test/api/conditional.test.ts";
+
+/** Requests over HTTP: by which right they come in, how many and how large, and which are done once. */
+export const apiRows: readonly Mutant[] = [
+  {
+    name: "api: each route takes its scope",
+    file: "lib/api/router.ts",
+    text: "if (!allows(token, route.scope))",
+    replacement: "if (false)",
+    tests: [handlerTest],
+  },
+  {
+    name: "api: a path that is spelled another way is another path",
+    file: "lib/api/router.ts",
+    text: "name === undefined ? part !== segment : segment",
+    replacement: "name === undefined ? part !== decodedSegment(segment) : segment",
+    tests: [handlerTest],
+  },
+  {
+    name: "api: the rate of a token bounds its requests",
+    file: handler,
+    text: "      await admit(token);\n",
+    replacement: "",
+    tests: [principalsTest],
+  },
+  {
+    name: "api: a share of a rate is good for a moment",
+    file: "lib/api/rate-limit.ts",
+    text: "now - share.takenAt < shareMs;",
+    replacement: "now >= share.takenAt;",
+    tests: ["test/api/rate-share.test.ts"],
+  },
+  {
+    name: "api: a principal of IAM is not one whose name begins like its own",
+    file: "lib/config/allowed-principals.ts",
+    text: ": arn === pattern;",
+    replacement: ": arn.startsWith(pattern);",
+    tests: [principalsTest],
+  },
+  {
+    name: "api: a scope of another API in a JWT opens nothing",
+    file: principals,
+    text: "given.includes(`${scopePrefix}${one}`)",
+    replacement: "given.some((word) => word.endsWith(one))",
+    tests: [principalsTest],
+  },
+  {
+    name: "api: an empty claim of a JWT reaches no key",
+    file: principals,
+    text: 'if (typeof claim !== "string" || claim === "")',
+    replacement: 'if (typeof claim !== "string")',
+    tests: [principalsTest],
+  },
+  {
+    name: "api: a JWT without a subject opens nothing",
+    file: principals,
+    text: 'if (typeof subject !== "string" || subject === "")',
+    replacement: 'if (typeof subject !== "string")',
+    tests: [principalsTest],
+  },
+  {
+    name: "api: what was answered under one prefix is not told under another",
+    file: principals,
+    text: "JSON.stringify([principal.identity, principal.prefix])",
+    replacement: "JSON.stringify([principal.identity])",
+    tests: [principalsTest],
+  },
+  {
+    name: "api: a kept answer is sealed by the caller's secret",
+    file: once,
+    text: "const seal = sealOf(request.secret);",
+    replacement: 'const seal = sealOf("");',
+    tests: [idempotencyTest, principalsTest],
+  },
+  {
+    name: "api: an Idempotency-Key with another If-Match is refused",
+    file: once,
+    text: 'headers["if-match"] ?? null, headers',
+    replacement: "null, headers",
+    tests: [idempotencyTest],
+  },
+  {
+    name: "api: an Idempotency-Key with another body is refused",
+    file: once,
+    text: '    .update(Buffer.from(body, isBase64Encoded ? "base64" : "utf8"))\n',
+    replacement: "",
+    tests: [idempotencyTest],
+  },
+  {
+    name: "api: a refusal that passes is not kept under the Idempotency-Key",
+    file: once,
+    text: "if (!(error instanceof PassingConflict) && isKept(response.statusCode)) return response;",
+    replacement: "if (isKept(response.statusCode)) return response;",
+    tests: ["test/api/idempotency-passing.test.ts"],
+  },
+  {
+    name: "api: a request that was not understood is not kept under the Idempotency-Key",
+    file: once,
+    text: "[404, 409, 412, 422].includes(status)",
+    replacement: "[400, 404, 409, 412, 415, 422].includes(status)",
+    tests: [idempotencyTest],
+  },
+  {
+    name: "api: where the deployment demands it, a replacement takes If-Match",
+    file: preconditions,
+    text: "run: requireIfMatch ? demanding(route) : run,",
+    replacement: "run,",
+    tests: [conditionalTest],
+  },
+  {
+    name: "api: where the deployment demands it, a restore takes If-Match",
+    file: preconditions,
+    text: '(replaces.has(method) || path.endsWith("/restore"))',
+    replacement: "replaces.has(method)",
+    tests: [conditionalTest],
+  },
+  {
+    name: "api: a weak entity tag matches nothing",
+    file: "lib/api/etag.ts",
+    text: "weak === undefined && version.test(opaque)",
+    replacement: "version.test(opaque)",
+    tests: ["test/api/etag.test.ts"],
+  },
+  {
+    name: "api: a cursor of another list is refused",
+    file: cursor,
+    text: " || parsed[0] !== list) return null;",
+    replacement: ") return null;",
+    tests: [cursorTest],
+    equivalent: "A cursor of another list is also not what this list would write for the same place.",
+  },
+  {
+    name: "api: a cursor that names no place of its list is refused",
+    file: cursor,
+    text: "after !== null && isPlace(after) && writeCursor",
+    replacement: "after !== null && writeCursor",
+    tests: [cursorTest],
+  },
+  {
+    name: "api: a cursor that was written by hand is refused",
+    file: cursor,
+    text: " && writeCursor(list, after) === cursor) return after;",
+    replacement: ") return after;",
+    tests: [cursorTest],
+  },
+  {
+    name: "api: a cursor goes on with its own filter alone",
+    file: "lib/api/search-cursor.ts",
+    text: "text.startsWith(mark) && isPlace",
+    replacement: "isPlace",
+    tests: ["test/api/search.test.ts"],
+  },
+  {
+    name: "api: a body has five megabytes at most",
+    file: body,
+    text: "if (bytes.byteLength > bodyBytesMax) {",
+    replacement: "if (bytes.byteLength > 2 * bodyBytesMax) {",
+    tests: [bodyTest],
+  },
+  {
+    name: "api: a body of too many values is refused before it is read",
+    file: body,
+    text: "  refuseMany(text);\n",
+    replacement: "",
+    tests: [bodyTest],
+  },
+  {
+    name: "api: a body that is nested too deep is refused before it is read",
+    file: body,
+    text: "  refuseDeep(text);\n",
+    replacement: "",
+    tests: [bodyTest],
+  },
+  {
+    name: "api: a number that JSON would change is refused",
+    file: body,
+    text: "  refuseInexactNumbers(text);\n",
+    replacement: "",
+    tests: [bodyTest],
+  },
+  {
+    name: "api: a member of the query is given once",
+    file: "lib/api/request.ts",
+    text: "if (members.has(name)) {",
+    replacement: "if (false) {",
+    tests: [handlerTest],
+  },
+  {
+    name: "api: what a client calls itself is kept short",
+    file: "lib/api/caller.ts",
+    text: "    ?.slice(0, lengthMax)\n    .replaceAll",
+    replacement: "    ?.replaceAll",
+    tests: ["test/api/audit.test.ts"],
+  },
+  {
+    name: "api: what a client calls itself can be stored",
+    file: "lib/api/caller.ts",
+    text: '\n    .replaceAll(/\\p{Cc}/gu, " ")\n',
+    replacement: "\n",
+    tests: ["test/api/audit.test.ts"],
+  },
+  {
+    name: "api: a principal of IAM reaches the keys of its entry alone",
+    file: principals,
+    text: "scope: powers.scope, prefix: powers.prefix }",
+    replacement: "scope: powers.scope, prefix: null }",
+    tests: [principalsTest],
+  },
+  {
+    name: "api: an Idempotency-Key for another path is refused",
+    file: once,
+    text: "const asked = [method, path, query,",
+    replacement: "const asked = [method, query,",
+    tests: [idempotencyTest],
+  },
+  {
+    name: "api: a cancel of many jobs names what they belong to",
+    file: "lib/api/job-filter.ts",
+    text: "Object.values(owners).some((owner) => owner !== undefined)",
+    replacement: "Object.values(owners) !== undefined",
+    tests: ["test/api/jobs.test.ts"],
+  },
+  {
+    name: "api: a bulk verb does ten thousand at most",
+    file: "lib/api/job-filter.ts",
+    text: "z.int().min(1).max(bulkMax)",
+    replacement: "z.int().min(1)",
+    tests: ["test/api/jobs.test.ts"],
+  },
+  {
+    name: "api: a page has a hundred items at most",
+    file: "lib/api/query.ts",
+    text: "limit: wholeNumber({ min: 1, max: 100, byDefault: 50 }),",
+    replacement: "limit: wholeNumber({ min: 1, max: 100_000, byDefault: 50 }),",
+    tests: [handlerTest],
+  },
+  {
+    name: "api: a batch has a thousand operations at most",
+    file: "lib/api/batch-routes.ts",
+    text: "    .max(batchMax)\n",
+    replacement: "",
+    tests: ["test/api/batch.test.ts"],
+  },
+];

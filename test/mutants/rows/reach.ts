@@ -1,0 +1,261 @@
+import type { Mutant } from "../mutant.ts";
+
+const reach = "lib/api/reach.ts";
+const jobs = "lib/api/job-routes.ts";
+const groups = "lib/api/group-routes.ts";
+const owner = "lib/api/hold-owner.ts";
+
+const reachTest = "test/api/reach.test.ts";
+const ownTest = "test/api/own-reach.test.ts";
+const searchTest = "test/api/search.test.ts";
+
+/** A token neither reads nor changes keys that it does not reach, nor learns of them. */
+export const reachRows: readonly Mutant[] = [
+  {
+    name: "reach: a key in the path lies under the token's prefix",
+    file: "lib/api/route.ts",
+    text: "if (key !== undefined) refuseForeignKey(token, key);",
+    replacement: "void refuseForeignKey;",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a key begins with the prefix, and does not only hold it",
+    file: reach,
+    text: "prefix === null || key.startsWith(prefix)",
+    replacement: "prefix === null || key.includes(prefix)",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: a search under another prefix finds nothing",
+    file: reach,
+    text: "return asked.startsWith(own) ? { prefix: asked } : null;",
+    replacement: "return { prefix: asked };",
+    tests: [searchTest],
+  },
+  {
+    name: "reach: a search under a shorter prefix is narrowed to the token's",
+    file: reach,
+    text: "own.startsWith(asked)) return { prefix: own };",
+    replacement: "own.startsWith(asked)) return { prefix: asked };",
+    tests: [searchTest],
+  },
+  {
+    name: "reach: what everybody shares takes a token without a prefix",
+    file: reach,
+    text: "if (token.prefix === null) return;",
+    replacement: 'if (what !== "") return;',
+    tests: [reachTest],
+  },
+  {
+    name: "reach: schedules are listed under the prefix alone",
+    file: "lib/api/schedule-routes.ts",
+    text: "const filter = { ...asked, ...within };",
+    replacement: "const filter = asked;",
+    tests: [searchTest],
+  },
+  {
+    name: "reach: schedules are counted under the prefix alone",
+    file: "lib/api/schedule-routes.ts",
+    text: "operations.countSchedules({ ...query, ...within })",
+    replacement: "operations.countSchedules(query)",
+    tests: [searchTest],
+  },
+  {
+    name: "reach: a schedule is created under the prefix alone",
+    file: "lib/api/schedule-routes.ts",
+    text: "        refuseForeignKey(token, key);\n",
+    replacement: "",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a job is enqueued under the prefix alone",
+    file: "lib/api/enqueue-routes.ts",
+    text: "        refuseForeignKey(token, wish.key);\n",
+    replacement: "",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: each operation of a batch names a key under the prefix",
+    file: "lib/api/batch-routes.ts",
+    text: "refuseKey: (key) => refuseForeignKey(token, key),",
+    replacement: "refuseKey: () => {},",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: jobs are searched under the prefix alone",
+    file: jobs,
+    text: "searchPage(operations, { ...asked, ...within }, asked,",
+    replacement: "searchPage(operations, asked, asked,",
+    tests: [searchTest],
+  },
+  {
+    name: "reach: a search of one schedule's jobs names a key under the prefix",
+    file: jobs,
+    text: "        if (asked.key !== undefined) refuseForeignKey(token, asked.key);\n        const within",
+    replacement: "        const within",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: a job of another prefix is not read",
+    file: jobs,
+    text: "if (job === null || !reaches(token, job.key)) throw missing(id);\n        return",
+    replacement: "if (job === null) throw missing(id);\n        return",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a job of another prefix is neither cancelled nor retried",
+    file: jobs,
+    text: "  if (token.prefix === null) return id;\n",
+    replacement: '  if (token.prefix !== "") return id;\n',
+    tests: [reachTest],
+  },
+  {
+    name: "reach: many jobs are retried under the prefix alone",
+    file: jobs,
+    text: 'if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);',
+    replacement: "void narrowedOrRefused;",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: cancelled jobs of a key beyond the prefix are not retried",
+    file: jobs,
+    text: "        if (asked.key !== undefined) refuseForeignKey(token, asked.key);\n        const filter = retryFilter(asked);",
+    replacement: "        const filter = retryFilter(asked);",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: many jobs are cancelled under the prefix alone",
+    file: jobs,
+    text: "const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };",
+    replacement: "const filter = asked;",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a group shows the schedules under the prefix alone",
+    file: groups,
+    text: "{ limit, after, prefix: token.prefix ?? undefined }",
+    replacement: "{ limit, after, prefix: undefined }",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a group is cancelled under the prefix alone",
+    file: groups,
+    text: "prefix: token.prefix ?? undefined,\n          after",
+    replacement: "prefix: undefined,\n          after",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: only an admin holds and releases in another's name",
+    file: owner,
+    text: 'if (token.scope !== "admin")\n',
+    replacement: "if (false)\n",
+    tests: ["test/api/handler.test.ts", "test/api/batch.test.ts"],
+  },
+  {
+    name: "reach: a team's admin holds in no name beyond its prefix",
+    file: owner,
+    text: "if (beyond.has(owner))",
+    replacement: "if (false)",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a token that only writes holds nothing in Carillon's name",
+    file: owner,
+    text: '(verb === "resume" && owner === carillonsOwn.owner)) return;',
+    replacement: "owner === carillonsOwn.owner) return;",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: the audit tells a team of its own keys alone",
+    file: "lib/api/audit-routes.ts",
+    text: "filter: { ...asked, ...within },",
+    replacement: "filter: asked,",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: tokens are listed under the prefix alone",
+    file: "lib/api/token-routes.ts",
+    text: "tokens.list({ prefix, after, limit })",
+    replacement: "tokens.list({ prefix: null, after, limit })",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a token of another prefix is not read",
+    file: "lib/api/token-routes.ts",
+    text: "tokens.read(asked, token.prefix)",
+    replacement: "tokens.read(asked, null)",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a dead command of another prefix is not there",
+    file: "lib/api/command-routes.ts",
+    text: "(dead.key !== null && reaches(token, dead.key))",
+    replacement: "dead.key !== null",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a dead command whose key was not understood is no team's",
+    file: "lib/api/command-routes.ts",
+    text: "(dead.key !== null && reaches(token, dead.key))",
+    replacement: "dead.key === null || reaches(token, dead.key)",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: what the inbox refused of another prefix is not there",
+    file: "lib/api/inbox-routes.ts",
+    text: "(found.key !== null && reaches(token, found.key))",
+    replacement: "found.key !== null",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: what the inbox refused without a key is no team's",
+    file: "lib/api/inbox-routes.ts",
+    text: "(found.key !== null && reaches(token, found.key))",
+    replacement: "found.key === null || reaches(token, found.key)",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: a group is paused under the prefix alone",
+    file: groups,
+    text: "until: until ?? undefined,\n            owner: await ownerFor({ tokens: operations.tokens, token }, owner),\n            prefix: token.prefix ?? undefined,",
+    replacement:
+      "until: until ?? undefined,\n            owner: await ownerFor({ tokens: operations.tokens, token }, owner),\n            prefix: undefined,",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a group is resumed under the prefix alone",
+    file: groups,
+    text: "caller,\n            owner: await ownerFor({ tokens: operations.tokens, token }, owner),\n            prefix: token.prefix ?? undefined,",
+    replacement:
+      "caller,\n            owner: await ownerFor({ tokens: operations.tokens, token }, owner),\n            prefix: undefined,",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: dead commands are listed under the prefix alone",
+    file: "lib/api/command-routes.ts",
+    text: "commands.list({ ...within, limit, before })",
+    replacement: "commands.list({ limit, before })",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: a dead command is retried with the reach of the token that asks",
+    file: "lib/api/command-routes.ts",
+    text: "const refuseKey = (key: string) => refuseForeignKey(token, key);",
+    replacement: "const refuseKey = () => {};",
+    tests: [ownTest],
+  },
+  {
+    name: "reach: what the inbox refused is listed under the prefix alone",
+    file: "lib/api/inbox-routes.ts",
+    text: "operations.listInboxErrors({ ...within, before, limit })",
+    replacement: "operations.listInboxErrors({ before, limit })",
+    tests: [reachTest],
+  },
+  {
+    name: "reach: the inbox is applied by a token that reaches every key",
+    file: "lib/api/inbox-routes.ts",
+    text: '        refusePrefixed(token, "Applying the inbox");\n',
+    replacement: "",
+    tests: [reachTest],
+  },
+];

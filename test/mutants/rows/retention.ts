@@ -1,0 +1,155 @@
+import type { Mutant } from "../mutant.ts";
+
+const days = "migrations/0037-retention.sql";
+const archive = "lib/archive/archived-day.ts";
+
+const daysTest = "test/retention/days.test.ts";
+const purgeTest = "test/retention/purge.test.ts";
+const overTest = "test/retention/over.test.ts";
+const archiveTest = "test/archive/archive.test.ts";
+const takenOverTest = "test/archive/taken-over.test.ts";
+
+/** Days, schedules and the audit go in time and not before, and a day only when the archive has it. `rows/ingest.ts` has older rows. */
+export const retentionRows: readonly Mutant[] = [
+  {
+    name: "settled_days: a day of which a parcel waits is kept",
+    file: days,
+    text: "    if v_parcel is null then\n",
+    replacement: "    if true then\n",
+    tests: [daysTest],
+  },
+  {
+    name: "settled_days: a day counts from when it was last written to",
+    file: days,
+    text: "    continue when exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last);\n",
+    replacement: "",
+    tests: [archiveTest],
+  },
+  {
+    name: "is_archived: not where the day was written to since",
+    file: days,
+    text: "\n      and not exists (select from carillon.stirred_days s where s.day = p_day and s.on_day >= (a.begun_at at time zone 'UTC')::date))",
+    replacement: ")",
+    tests: [archiveTest],
+  },
+  {
+    name: "a day is dropped only when the archive has it",
+    file: "lib/retention/drop-days.ts",
+    text: "* interval '1 day', ${archived})",
+    replacement: "* interval '1 day', false)",
+    tests: [archiveTest],
+  },
+  {
+    name: "drop_plan_days: a day of the plan that a shard has not done is kept",
+    file: days,
+    text: "min(least(watermark_at, near_until))",
+    replacement: "min(carillon.clock())",
+    tests: ["test/tick/days.test.ts", daysTest],
+  },
+  {
+    name: "purge_schedules: not while the ticks lag behind",
+    file: days,
+    text: "from carillon.shards h) < v_now - interval '1 hour' then",
+    replacement: "from carillon.shards h) < v_now - interval '100 years' then",
+    tests: [purgeTest],
+  },
+  {
+    name: "purge_schedules: not while a day is kept on which the schedule may have a job",
+    file: days,
+    text: "      and not exists (select from unnest(v_old) d where d && tstzrange(s.created_at, o.over_at, '[]'))\n",
+    replacement: "",
+    tests: [purgeTest],
+  },
+  {
+    name: "purge_schedules: not while the schedule is held",
+    file: days,
+    text: "(s.held_since is null and w.ended_at is not null)",
+    replacement: "w.ended_at is not null",
+    tests: [purgeTest],
+  },
+  {
+    name: "purge_schedules: a schedule that was over is not so by a version from before",
+    file: days,
+    text: "e.schedule_id = s.id and e.version = s.version and coalesce(s.fires",
+    replacement: "e.schedule_id = s.id and coalesce(s.fires",
+    tests: [overTest],
+  },
+  {
+    name: "purge: a schedule is over only when its cadence has no next time",
+    file: "lib/retention/purge.ts",
+    text: "nextRunAfter(timetableOf(schedule).cadence, now) === null",
+    replacement: "nextRunAfter(timetableOf(schedule).cadence, now) !== undefined",
+    tests: [overTest],
+  },
+  {
+    name: "purge_listed: the tags of the schedule that has the key now stay",
+    file: days,
+    text: "where s.id = any(p_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity' and t.key = s.key",
+    replacement: "where s.id = any(p_ids) and t.key = s.key",
+    tests: [overTest],
+  },
+  {
+    name: "purge_schedules: what was passed over is kept from when it was noted on",
+    file: days,
+    text: "and o.to_at < v_before and o.noted_at < v_before;",
+    replacement: "and o.to_at < v_before;",
+    tests: [overTest],
+  },
+  {
+    name: "purge_schedules: what goes by its age is taken from no count",
+    file: days,
+    text: "  if current_setting('carillon.purging', true) = 'on' then\n",
+    replacement: "  if false then\n",
+    tests: [purgeTest],
+  },
+  {
+    name: "purge_audit: the last thirty days stay whatever is asked",
+    file: days,
+    text: "a.at < least(p_before, carillon.clock() - interval '30 days')",
+    replacement: "a.at < p_before",
+    tests: [purgeTest],
+  },
+  {
+    name: "archive: a day that was written to since is begun again",
+    file: archive,
+    text: "a.begun_at is null or s.stirred as anew",
+    replacement: "a.begun_at is null as anew",
+    tests: [archiveTest],
+  },
+  {
+    name: "archive: a day under a lease is left alone",
+    file: archive,
+    text: "(a.lease_until is null or a.lease_until <= carillon.clock())",
+    replacement: "true",
+    tests: [archiveTest],
+  },
+  {
+    name: "archive: parts of an earlier archive are emptied",
+    file: "lib/archive/archive-days.ts",
+    text: "  await emptyOthers(store, progress);\n",
+    replacement: "",
+    tests: [archiveTest],
+  },
+  {
+    name: "archive: an archivist that was taken over writes no progress",
+    file: archive,
+    text: "interval '1 minute'\n    where day = ${day}::text::date and fence = ${fence}`;",
+    replacement: "interval '1 minute'\n    where day = ${day}::text::date and ${fence}::int > 0`;",
+    tests: [takenOverTest],
+  },
+  {
+    name: "archive: an archivist that was taken over finishes no day",
+    file: archive,
+    text: "set archived_at = carillon.clock(), lease_until = null\n    where day = ${day}::text::date and fence = ${fence}`;",
+    replacement:
+      "set archived_at = carillon.clock(), lease_until = null\n    where day = ${day}::text::date and ${fence}::int > 0`;",
+    tests: [takenOverTest],
+  },
+  {
+    name: "archive: a day that is there has no lag",
+    file: "lib/retention/archive-lag.ts",
+    text: " d where not carillon.is_archived(d)`",
+    replacement: " d`",
+    tests: [takenOverTest],
+  },
+];

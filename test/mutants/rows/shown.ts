@@ -1,0 +1,141 @@
+import type { Mutant } from "../mutant.ts";
+
+const credentials = "lib/schedule/target-credentials.ts";
+const handler = "lib/api/handler.ts";
+const body = "lib/api/json-body.ts";
+const problems = "lib/api/problem-answer.ts";
+
+const handlerTest = "test/api/handler.test.ts";
+const bodyTest = "test/api/json-body.test.ts";
+const targetsTest = "test/api/targets.test.ts";
+const shownTest = "test/ingest/dead-commands.test.ts";
+
+/** Answers and the log show no credential, no payload where none belongs, and nothing of a failure's inside. */
+export const shownRows: readonly Mutant[] = [
+  {
+    name: "shown: a body that is no JSON does not come back",
+    file: body,
+    text: 'The body is not JSON${position === undefined ? "" : ` (at character ${position})`}.',
+    replacement: "The body is not JSON: ${String(error)}.",
+    tests: [bodyTest],
+  },
+  {
+    name: "shown: an answer that would not be sent is refused",
+    file: "lib/api/answer.ts",
+    text: "if (Buffer.byteLength(text) > answerBytesMax)",
+    replacement: "if (false)",
+    tests: ["test/api/answer.test.ts"],
+  },
+  {
+    name: "shown: a failure tells the caller nothing",
+    file: problems,
+    text: 'detail: "Something failed that should not; the log has the cause.",',
+    replacement: "detail: String(error),",
+    tests: [handlerTest],
+  },
+  {
+    name: "shown: a path cannot write lines of the log",
+    file: handler,
+    text: "return encodeURI(path.slice(0, 300).toWellFormed());",
+    replacement: "return path;",
+    tests: [handlerTest],
+  },
+  {
+    name: "shown: the log tells no value that the database quotes",
+    file: "lib/log/error-text.ts",
+    text: `error.message.replace(/".*("|$)/s, '"…"')`,
+    replacement: "error.message",
+    tests: ["test/log/error-text.test.ts"],
+  },
+  {
+    name: "shown: the log tells of a stack its places alone",
+    file: "lib/log/error-text.ts",
+    text: 'lines.filter((line) => /^\\s+at /.test(line)).join("\\n")',
+    replacement: 'lines.join("\\n")',
+    tests: ["test/log/error-text.test.ts"],
+  },
+  {
+    name: "shown: pages of origins that are not named may not read",
+    file: "lib/api/cors.ts",
+    text: "origin !== undefined && origins.has(origin) ?",
+    replacement: "origin !== undefined ?",
+    tests: ["test/api/cors.test.ts"],
+  },
+  {
+    name: "shown: an answer to one origin is not shown to another",
+    file: "lib/api/cors.ts",
+    text: '          vary: "origin",\n',
+    replacement: "",
+    tests: ["test/api/cors.test.ts"],
+  },
+  {
+    name: "shown: a webhook's secret is not read back",
+    file: credentials,
+    text: "{ secret: kept }",
+    replacement: "{ secret: secret[0] }",
+    tests: [targetsTest],
+  },
+  {
+    name: "shown: a header that carries a credential is not read back",
+    file: credentials,
+    text: "[name, carriesCredential(name) ? kept : value]",
+    replacement: "[name, value]",
+    tests: [targetsTest],
+  },
+  {
+    name: "shown: a credential that is kept goes to no other host",
+    file: credentials,
+    text: "if (value !== undefined && isSameHost)",
+    replacement: "if (value !== undefined)",
+    tests: [targetsTest],
+  },
+  {
+    name: "shown: a credential that is kept goes to no other port, nor unencrypted",
+    file: credentials,
+    text: "new URL(before.url).origin === new URL(webhook.url).origin",
+    replacement: "new URL(before.url).hostname === new URL(webhook.url).hostname",
+    tests: ["test/schedule/target-credentials.test.ts"],
+  },
+  {
+    name: "shown: what changed in a version tells no credential",
+    file: "lib/plan/versions.ts",
+    text: "return { ...spec, target: shownTarget(target) };",
+    replacement: "return { ...spec, target };",
+    tests: [targetsTest],
+  },
+  {
+    name: "shown: a dead command tells no credential",
+    file: "lib/api/command-view.ts",
+    text: "const hidden = withoutCredentials(command);",
+    replacement: "const hidden = command;",
+    tests: [shownTest],
+  },
+  {
+    name: "shown: a dead command tells no password of a URL",
+    file: "lib/command/without-credentials.ts",
+    text: 'if (typeof value === "string") return withoutUserinfo(value);',
+    replacement: 'if (typeof value === "string") return value;',
+    tests: [shownTest],
+  },
+  {
+    name: "shown: a list of dead commands has no payload",
+    file: "lib/api/command-view.ts",
+    text: "listed(withoutPayload(hidden))",
+    replacement: "listed(hidden)",
+    tests: [shownTest],
+  },
+  {
+    name: "shown: a refusal of the inbox keeps no credential",
+    file: "lib/inbox/apply-inbox.ts",
+    text: "command: withoutCredentials(command),",
+    replacement: "command,",
+    tests: ["test/inbox/apply-inbox.test.ts", "test/inbox/inbox-api.test.ts"],
+  },
+  {
+    name: "shown: an answer is kept by no cache",
+    file: "lib/api/answer.ts",
+    text: '"cache-control": "no-store", ',
+    replacement: "",
+    tests: ["test/api/answer.test.ts"],
+  },
+];

@@ -1,0 +1,88 @@
+import type { Mutant } from "../mutant.ts";
+
+const standing = "lib/stats/standing.ts";
+const lateness = "lib/stats/lateness.ts";
+
+const standingTest = "test/stats/standing.test.ts";
+const latenessTest = "test/stats/lateness.test.ts";
+
+/** The figures by which an engineer on call sees that something stands still, or is late. */
+export const statsRows: readonly Mutant[] = [
+  {
+    name: "stats: the plan has come as far as its slowest shard",
+    file: standing,
+    text: "(select min(watermark_at) from carillon.shards)",
+    replacement: "(select max(watermark_at) from carillon.shards)",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: a job that runs is not due",
+    file: standing,
+    text: "min(p.since) filter (where not p.leased and p.since <= p.now)",
+    replacement: "min(p.since) filter (where p.since <= p.now)",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: a parcel that runs is not due where jobs are not looked up",
+    file: standing,
+    text: "min(since) filter (where not leased and since <= now and jobs > 0)",
+    replacement: "min(since) filter (where since <= now and jobs > 0)",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: a job that waits for a turn is due since its time came",
+    file: standing,
+    text: "case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since",
+    replacement: "p.ready_at as since",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: priority makes no job later",
+    file: standing,
+    text: "p.turn_at - coalesce(p.priority, 0) * interval '10 minutes'",
+    replacement: "p.turn_at",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: a job that is held is told",
+    file: standing,
+    text: "count(*) filter (where p.held)::int as held,",
+    replacement: "0 as held,",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: what is owed is told",
+    file: standing,
+    text: "coalesce(sum(owing), 0)::float8 as owing, count(*)::int as rows",
+    replacement: "count(*)::float8 as owing, count(*)::int as rows",
+    tests: [standingTest],
+  },
+  {
+    name: "stats: percentiles are those of all jobs",
+    file: lateness,
+    text: "if (below >= share * jobs) return",
+    replacement: "if (below > share * jobs) return",
+    tests: [latenessTest],
+  },
+  {
+    name: "stats: buckets of lateness are read from the earliest on",
+    file: lateness,
+    text: ".toSorted((one, other) => one.bucket - other.bucket)",
+    replacement: "",
+    tests: [latenessTest],
+  },
+  {
+    name: "stats: schedules are counted before a tick has rolled them up",
+    file: "lib/stats/stats.ts",
+    text: "(c.schedules + t.schedules)::float8 as total",
+    replacement: "c.schedules::float8 as total",
+    tests: ["test/stats/schedule-counts.test.ts"],
+  },
+  {
+    name: "stats: a plan that is ahead has no lag",
+    file: "lib/api/stats-routes.ts",
+    text: "lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),",
+    replacement: "lagMs: now.getTime() - standing.plannedTo.getTime(),",
+    tests: ["test/api/stats.test.ts"],
+  },
+];

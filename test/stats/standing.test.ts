@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { readStanding } from "../../lib/stats/standing.ts";
+import { due, dueOnce, ids, lease } from "../parcel/limit-world.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+
+/** The alarms of a deployment look at these figures: each must show a standstill, and nothing else. */
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+const standing = () => readStanding(world.as.tick);
+
+/** Puts this into the plan of one minute, has it made, and lets its time come. */
+async function madeAndDue(put: () => Promise<unknown>): Promise<void> {
+  await put();
+  await world.tick();
+  await world.clock.setNow(due);
+}
+
+const once = `at ${due.toISOString()}`;
+
+test("the plan has become jobs up to the watermark of the slowest shard", async () => {
+  await world.sql`update carillon.shards set watermark_at = ${at(-hour)} where id = 3`;
+  // By any other shard, the alarm would be silent while a sixteenth of all schedules fires no more.
+  expect((await standing()).plannedTo).toEqual(at(-hour));
+});
+
+test("a running job does not count as due", async () => {
+  await madeAndDue(() => world.put("long", { when: once }));
+  const [parcel] = await ids(world);
+  await claimParcel(world.sql, parcel ?? "", lease);
+  // A job of ten minutes would raise the alarm for jobs that no worker takes.
+  expect(await standing()).toMatchObject({ waiting: 0, due: 0, running: 1, oldestDueAt: null });
+});
+
+test("a job that a hold keeps back counts as held, and not as due", async () => {
+  await madeAndDue(() => world.put("paused", { when: once }));
+  await world.pause("paused");
+  await world.work();
+  await world.clock.advance(hour);
+  // A pause of a weekend would raise the alarm for jobs that no worker takes.
+  expect(await standing()).toMatchObject({ waiting: 1, held: 1, due: 0, oldestDueAt: null });
+});
+
+test.each(["normal", "high"])(
+  "a job of %s priority that waits for its turn at a target counts as due from its own time on",
+  async (priority) => {
+    await madeAndDue(() => dueOnce(world, "a", 200, { target: { handler: "a" }, priority }));
+    await world.sql`delete from carillon.parcels where turn is distinct from 'waits'`;
+    await world.clock.advance(hour);
+    // Its parcel has no time of its own: a target that is stuck would keep thousands of jobs, and no figure would show it.
+    expect(await standing()).toMatchObject({ waiting: 160, due: 160, oldestDueAt: due });
+  },
+);
+
+test("occurrences that are owed and not let in count as backlog", async () => {
+  await world.put("owed", { when: "every 1h" });
+  await world.sql`
+    insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, turn_at, noted_at)
+    select id, shard, 'cadence', version, o, o, 'infinity', carillon.clock()
+    from carillon.schedules, (values (array[${at(-2 * hour)}, ${at(-hour)}]::timestamptz[]), (array[${at(-minute)}]::timestamptz[])) b (o)`;
+  expect((await standing()).backlog).toEqual({ count: 3, more: false });
+});
+
+test("a running parcel does not count as due where there are more jobs than are looked up", async () => {
+  const parcel = (since: Date, jobs: number, leaseUntil: Date | null) => world.sql`
+    insert into carillon.parcels (ready_at, offer_at, shard, queue, lease_until, claimed_at, occurrences, schedule_ids)
+    select ${since}, ${since}, 0, 'fast', ${leaseUntil}::timestamptz, case when ${leaseUntil !== null} then carillon.clock() end, array_agg(${since}::timestamptz), array_agg(n)
+    from generate_series(1, ${jobs}::int) n`;
+  await parcel(at(-hour), 10_000, at(hour));
+  await parcel(at(-minute), 10_000, null);
+  expect(await standing()).toMatchObject({ running: 10_000, due: 10_000, oldestDueAt: at(-minute) });
+});
