@@ -63,8 +63,8 @@ const forbidden: Forbidden[] = [
   },
 ];
 
-/** Programs that people start; what they measure decides over no test. Their own tests are checked. */
-const programs = ["test/bench/", "test/smoke/", "test/emulate/", "test/contract/"];
+/** Programs that people start, and mutants, which quote the code; what they measure decides over no test. Their own tests are checked. */
+const programs = ["test/bench/", "test/smoke/", "test/emulate/", "test/contract/", "test/mutants/rows/"];
 
 const root = path.resolve(import.meta.dirname, "..", "..");
 

@@ -46,3 +46,22 @@ test("a put that comes again with a later time does not undo what was done by ha
   await world.command({ at: ago(0), ...again });
   expect(await read("by-hand")).toMatchObject({ body: { payload: "by hand" } });
 });
+
+test("a pause that comes again with a later time does not hold a schedule that was resumed by hand since", async () => {
+  const pause = { id: "pause", pause: "resumed" };
+  await world.command({ at: ago(10 * second), ...put("resumed", 1) });
+  await world.command({ at: ago(8 * second), ...pause });
+  await world.carillon.clock.advance(second);
+  await world.carillon.resume("resumed", "queue:ingest");
+  await world.carillon.clock.advance(second);
+  await world.command({ at: ago(0), ...pause });
+  expect(await read("resumed")).toMatchObject({ heldSince: null });
+});
+
+test("a pause that comes late does not undo the resume that its owner has given after it", async () => {
+  // Else the order in which SQS brings two messages decides whether a schedule runs.
+  await world.command({ at: ago(10 * second), ...put("late-pause", 1) });
+  await world.command({ at: ago(5 * second), resume: "late-pause" });
+  await world.command({ at: ago(8 * second), pause: "late-pause" });
+  expect(await read("late-pause")).toMatchObject({ heldSince: null });
+});

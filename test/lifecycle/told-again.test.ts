@@ -1,5 +1,6 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimEvents } from "../../lib/lifecycle/outbox.ts";
 import { tellBus } from "../../lib/lifecycle/tell-bus.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
@@ -57,4 +58,10 @@ test("an event that the bus does not take is kept for a day, and is then given u
   // Kept for ever, the outbox of a bus that is no more would grow without end.
   expect(await world.sql`select from carillon.outbox`).toEqual([]);
   expect(world.log.lines).toContainEqual(expect.objectContaining({ event: "lifecycle.given-up" }));
+});
+
+test("an event that one worker is telling is not told by the next worker too", async () => {
+  // Else the bus is told twice of most jobs wherever several workers end at once.
+  expect(await claimEvents(world.sql, 10, "fresh")).toHaveLength(1);
+  expect(await claimEvents(world.sql, 10, "fresh")).toEqual([]);
 });

@@ -42,6 +42,22 @@ describe("a hand-over", () => {
     ]);
   });
 
+  test("sends the last of many parcels with the wait that is left by then", async () => {
+    // Else of thousands of jobs that are due together the last ones start as late as it took to send the others.
+    let now = 0;
+    const { timing } = world.queue;
+    world.queue.timing = {
+      ...timing,
+      now: () => {
+        now += second;
+        return now;
+      },
+    };
+    await handOver(world.sql, world.queue, await unsent(100));
+    const delays = world.queue.requests.map(([first]) => first?.DelaySeconds ?? 0);
+    expect(delays.toSorted((a, b) => b - a)).toEqual(Array.from({ length: 10 }, (_, n) => 58 - n));
+  });
+
   test("marks only what is named as arrived: refused and unanswered entries are swept", async () => {
     const parcels = await unsent(20);
     const [refused, unanswered, ...arrived] = parcels.map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { endLease } from "../../lib/parcel/end-lease.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { hour, minute, second } from "../support/instants.ts";
@@ -45,6 +46,31 @@ test("a check goes through its group's lane, and hands it on", async () => {
   await world.workAt(hour + 2 * minute);
   expect(world.delivered.map(({ key }) => key)).toEqual(["first", "second"]);
   expect(await entries()).toHaveLength(0);
+});
+
+test("a check in its group's lane runs though an edit has changed the schedule's tags since it was asked for", async () => {
+  // Else a claim takes it for one of what was asked before, and the check is lost for a tag.
+  await twoInLine();
+  await world.patch("first", { tags: ["late"] });
+  await world.workAt(hour);
+  expect((await world.read("first")).lastJob).toMatchObject({ kind: "again", state: "succeeded" });
+});
+
+test("a check that an edit has overtaken while its worker died hands its lane on at its next claim", async () => {
+  // Else the group's next job waits for a sweep, up to a minute and more, though the lane is free.
+  await twoInLine();
+  await world.clock.setNow(new Date("2026-03-02T11:00:00Z"));
+  const { id } = await claimedRecheck();
+  await world.clock.advance(second);
+  await world.tick();
+  await world.work();
+  await world.put("first", { when: "in 9h", ...serial });
+  await world.clock.advance(minute);
+  await endLease(world.sql, id, []);
+  const [next] = await world.jobs("second");
+  const freed = [{ id: next?.parcelId, queue: "slow", waitMs: 0 }];
+  expect(await claimParcel(world.sql, id, minute)).toMatchObject({ outcome: "empty", freed });
+  expect(await entries()).toHaveLength(1);
 });
 
 test.each([

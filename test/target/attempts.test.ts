@@ -75,6 +75,15 @@ describe("attempts of a parcel", () => {
     ]);
   });
 
+  test("do not start where they could have neither their timeout nor half a minute", async () => {
+    // Else an attempt is counted, and ended for want of time, that another worker would have had time for.
+    const { clock, started, run } = stage();
+    const running = run(1, deliveryContext({ timeLeftMs: () => 20_000 }), "30s");
+    await clock.advance(0);
+    expect(started).toEqual([]);
+    expect(await running).toEqual([{ kind: "back" }]);
+  });
+
   test("stop when their job is cancelled, and others go on", async () => {
     const { clock, run, end } = stage();
     const stop = new Stop();

@@ -40,3 +40,14 @@ test("a handler cannot end the connections that all handlers of its function sha
   expect(await world.transactions`select 1 as one`).toEqual([{ one: 1 }]);
   expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
 });
+
+test("a handler cannot commit its job's transaction by itself", async () => {
+  await ran(async (sql) => {
+    await sql`insert into written values ('early')`;
+    await sql`commit`;
+  });
+  // What it wrote would stand though the job failed, and be written a second time when the job is tried again.
+  const [job] = await world.jobs("k");
+  expect(job?.error).toContain("ctx.sql is one transaction");
+  expect(await world.written()).toEqual([]);
+});

@@ -1,4 +1,6 @@
 import type { Mutant } from "../mutant.ts";
+import { holdRows } from "./holds.ts";
+import { retryRows } from "./retry.ts";
 
 const jobControl = "migrations/0022-job-control.sql";
 const label = "lib/plan/cancel-label.ts";
@@ -9,6 +11,8 @@ const wanted = "lib/plan/wanted-holds.ts";
 
 /** What is cancelled, tried again, replaced or ended on purpose. */
 export const control: readonly Mutant[] = [
+  ...retryRows,
+  ...holdRows,
   {
     name: "cancel_jobs: the gates",
     file: jobControl,

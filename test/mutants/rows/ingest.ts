@@ -1,4 +1,5 @@
 import type { Mutant } from "../mutant.ts";
+import { commandRows } from "./commands.ts";
 
 const chunk = "lib/ingest/apply-chunk.ts";
 const run = "lib/ingest/ingest.ts";
@@ -19,6 +20,7 @@ const beatTest = "test/pulse/beat.test.ts";
 
 /** Commands of the queue and of SQL, requests that come again, what is forgotten, and pulses. */
 export const ingest: readonly Mutant[] = [
+  ...commandRows,
   {
     name: "a put is applied in its order",
     file: memory,
@@ -217,6 +219,13 @@ export const ingest: readonly Mutant[] = [
     tests: [beatTest],
   },
   {
+    name: "pulses: no page without time to send and settle it",
+    file: pulses,
+    text: "next !== null && this.#timeLeftMs() >= pageMinMs;",
+    replacement: "next !== null;",
+    tests: [beatTest],
+  },
+  {
     name: "pulses: a refused target is not asked again for the next page",
     file: pulses,
     text: "if (this.#refused.has(pulses.target)) add(this.#refused, pulses.target, pulses.envelopes.length);\n    else if",
@@ -257,5 +266,21 @@ export const ingest: readonly Mutant[] = [
     text: "v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
     replacement: "v_parcel.pulse_at, null, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
     tests: [beatTest],
+  },
+  {
+    name: "drop_settled_day: a day that the archive has no more",
+    file: retention,
+    text: "s.on_day > v_last) or (p_archived and not carillon.is_archived(v_day)) then",
+    replacement: "s.on_day > v_last) then",
+    tests: [daysTest],
+    equivalent:
+      "The archive lacks a day again only after a write to it, and a write of this moment is found by the check before this one.",
+  },
+  {
+    name: "pulses: only what was not taken is sent again within the work",
+    file: pulses,
+    text: "return failed.length > 0 ? [{ target, envelopes: failed }] : [];",
+    replacement: "return failed.length > 0 ? [pulses[index] ?? { target, envelopes: failed }] : [];",
+    tests: ["test/pulse/tried-again.test.ts"],
   },
 ];

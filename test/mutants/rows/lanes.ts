@@ -1,19 +1,19 @@
 import type { Mutant } from "../mutant.ts";
+import { lanePassRows } from "./lane-passes.ts";
+import { limitRows } from "./limits.ts";
 
 const groups = "migrations/0019-group-lanes.sql";
-const limits = "migrations/0020-target-limits.sql";
-const costs = "migrations/0036-parcels-by-cost.sql";
 const work = "migrations/0018-work.sql";
 
 const lanes = "test/parcel/lanes.test.ts";
 const groupLanes = "test/parcel/group-lanes.test.ts";
 const grouped = "test/parcel/grouped-handlers.test.ts";
 const turns = "test/parcel/target-turns.test.ts";
-const rates = "test/parcel/target-rates.test.ts";
-const room = "test/parcel/room.test.ts";
 
 /** Lanes, groups, and the limits of targets; the sweep, and what is sent. */
 export const laneRows: readonly Mutant[] = [
+  ...lanePassRows,
+  ...limitRows,
   {
     name: "lane_front: one at a time",
     file: groups,
@@ -93,56 +93,6 @@ export const laneRows: readonly Mutant[] = [
     tests: [lanes],
   },
   {
-    name: "gather_group: a job that killed its worker stays alone",
-    file: groups,
-    text: "  if p_parcel.alone then return; end if;\n  for v_shard in",
-    replacement: "  for v_shard in",
-    tests: ["test/parcel/grouped-alone.test.ts"],
-  },
-  {
-    name: "gather_group: the other shards' gates",
-    file: groups,
-    text: "if v_shard <> p_parcel.shard and pg_try_advisory_xact_lock_shared(2, v_shard) then",
-    replacement: "if v_shard <> p_parcel.shard then",
-    tests: [grouped],
-  },
-  {
-    name: "gather_group: not what killed its worker",
-    file: groups,
-    text: "and (p.lease_until is not null or p.held_schedule is not null or p.alone))",
-    replacement: "and (p.lease_until is not null or p.held_schedule is not null))",
-    tests: ["test/parcel/grouped-alone.test.ts"],
-  },
-  {
-    name: "gather_group: not what is tried again later",
-    file: groups,
-    text: "and j.parcel_id <> p_parcel.id and coalesce(j.ready_at, j.due_at) <= p_now",
-    replacement: "and j.parcel_id <> p_parcel.id",
-    tests: [grouped],
-  },
-  {
-    name: "pass_lanes: a forgiven job has no deadline",
-    file: groups,
-    text: "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.forgiven is null and j.due_at + s.deadline_ms",
-    replacement:
-      "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.due_at + s.deadline_ms",
-    tests: ["test/plan/job-retry.test.ts", "test/plan/catch-up.test.ts"],
-  },
-  {
-    name: "pass_lanes: the lease counts from when the lanes were had",
-    file: groups,
-    text: "set laned = true, claimed_at = v_now, lease_until = p.lease_until + (v_now - p.claimed_at),\n      offer_at = p.lease_until + (v_now - p.claimed_at)",
-    replacement: "set laned = true, claimed_at = v_now",
-    tests: [lanes],
-  },
-  {
-    name: "pass_lanes: what waits stays alone",
-    file: groups,
-    text: "p_parcel.owed, p_parcel.alone, array[p.occurrence]",
-    replacement: "p_parcel.owed, null, array[p.occurrence]",
-    tests: ["test/parcel/stays-alone.test.ts"],
-  },
-  {
     name: "sweep_lanes: the lanes' locks",
     file: groups,
     text: "if looked = 0 then return; end if;\n  perform carillon.lock_lanes(v_schedules, v_groups);",
@@ -155,127 +105,6 @@ export const laneRows: readonly Mutant[] = [
     text: "and s.id = k.schedule_id and s.deleted_at is null and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.id = k.schedule_id and s.deleted_at is null and false",
     tests: ["test/plan/recheck-edits.test.ts"],
-  },
-  {
-    name: "set_aside: what killed its worker stays alone",
-    file: limits,
-    text: "p_parcel.priority, p_parcel.owed, p_parcel.alone,\n        occurrences, schedule_ids, kinds, ns\n      from packed",
-    replacement:
-      "p_parcel.priority, p_parcel.owed, null,\n        occurrences, schedule_ids, kinds, ns\n      from packed",
-    tests: ["test/parcel/stays-alone.test.ts"],
-  },
-  {
-    name: "set_aside: a limit that the parcel was not packed by",
-    file: limits,
-    text: "or case when p_parcel.target_id is null then j.target_id = any(p_limited) else",
-    replacement: "or case when p_parcel.target_id is null then false else",
-    tests: [turns],
-  },
-  {
-    name: "direct_slots: whoever waits comes first",
-    file: limits,
-    text: "perform from carillon.due_turns(p_target, p_now, 1);\n  if found then return null; end if;\n  select t.* into v_target",
-    replacement: "select t.* into v_target",
-    tests: [turns],
-  },
-  {
-    name: "direct_slots: the places that are left",
-    file: limits,
-    text: "return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));",
-    replacement: "return p_jobs;",
-    tests: [turns],
-  },
-  {
-    name: "split_parcel: a job that another parcel has by now",
-    file: limits,
-    text: "and j.state = 'waiting' and j.parcel_id = p_parcel.id;\n\n  update carillon.parcels p set occurrences = p.occurrences[1 : p_keep]",
-    replacement:
-      "and j.state = 'waiting';\n\n  update carillon.parcels p set occurrences = p.occurrences[1 : p_keep]",
-    tests: ["test/parcel/split-moved.test.ts"],
-  },
-  {
-    name: "next_turns: the target's lock",
-    file: limits,
-    text: "begin\n  perform carillon.lock_target(p_target);\n  return query select * from carillon.grant_turns(p_target, carillon.clock(), 200);",
-    replacement: "begin\n  return query select * from carillon.grant_turns(p_target, carillon.clock(), 200);",
-    tests: ["test/parcel/target-race.test.ts", room],
-  },
-  {
-    name: "renew_turns: a turn that is leased stays",
-    file: limits,
-    text: "where g.target_id = p_target and g.slots is not null and g.turn = 'granted' and g.lease_until is null for update skip locked);",
-    replacement: "where g.target_id = p_target and g.slots is not null for update skip locked);",
-    tests: [turns],
-  },
-  {
-    name: "spread_parcels: behind what was spread before",
-    file: limits,
-    text: "else v_target.spread_to end)",
-    replacement: "end)",
-    tests: [rates],
-  },
-  {
-    name: "define_limits: what the API has set stays",
-    file: limits,
-    text: "concurrency = case when t.set_at is null then v_new.concurrency else t.concurrency end,",
-    replacement: "concurrency = v_new.concurrency,",
-    tests: ["test/api/limits.test.ts", turns],
-  },
-  {
-    name: "find_room: room for each who looks",
-    file: costs,
-    text: "if not found and v_seats + (select count(*)",
-    replacement: "if not found and 1 + (select count(*)",
-    tests: [room],
-  },
-  {
-    name: "wait_where_full: it is still full under the lock",
-    file: costs,
-    text: "if not found or not carillon.is_full(v_target, p_now) then raise sqlstate 'CR009'; end if;",
-    replacement: "if not found then raise sqlstate 'CR009'; end if;",
-    tests: [room],
-  },
-  {
-    name: "nobody_waits: nobody begins to meanwhile",
-    file: costs,
-    text: "  perform pg_advisory_xact_lock_shared(6, p_target);\n  if not carillon.somebody_waits",
-    replacement: "  if not carillon.somebody_waits",
-    tests: [room],
-  },
-  {
-    name: "enter_target: a job's lease counts from when it has its place",
-    file: costs,
-    text: "lease_until = p_parcel.lease_until + (v_now - p_parcel.claimed_at), offer_at",
-    replacement: "lease_until = p_parcel.lease_until, offer_at",
-    tests: ["test/parcel/target-places.test.ts"],
-  },
-  {
-    name: "enter_target: not before its start",
-    file: costs,
-    text: "  if v_start_at > v_now then\n    update carillon.parcels",
-    replacement: "  if false then\n    update carillon.parcels",
-    tests: [rates],
-  },
-  {
-    name: "limits: the target's lock",
-    file: "lib/limit/limits.ts",
-    text: "    await lockTarget(tx, named.id);\n",
-    replacement: "",
-    tests: ["test/parcel/target-places.test.ts"],
-  },
-  {
-    name: "limits: what waits gets its turn by the new ones",
-    file: "lib/limit/limits.ts",
-    text: "  await handOver(sql, queue, outgoing);",
-    replacement: "  void [sql, queue, outgoing, handOver];",
-    tests: ["test/api/limits.test.ts", turns],
-  },
-  {
-    name: "limits: a failed take-over is tried again",
-    file: "lib/limit/define-limits.ts",
-    text: "        defined = undefined;\n",
-    replacement: "",
-    tests: ["test/parcel/limits-taken-over.test.ts"],
   },
   {
     name: "sweep: what waits at a target",
@@ -360,5 +189,12 @@ export const laneRows: readonly Mutant[] = [
     text: "if (v !== 1 || typeof",
     replacement: "if (typeof",
     tests: ["test/parcel/hand-over.test.ts", "test/worker/worker.test.ts"],
+  },
+  {
+    name: "sendParcels: waits that were told a while ago are shorter by now",
+    file: "lib/parcel/parcel-queue.ts",
+    text: "const sinceMs = queue.timing.now() - toldAt;",
+    replacement: "const sinceMs = 0;\n      void toldAt;",
+    tests: ["test/parcel/hand-over.test.ts"],
   },
 ];

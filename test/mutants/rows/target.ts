@@ -1,4 +1,6 @@
 import type { Mutant } from "../mutant.ts";
+import { deliveryRows } from "./deliveries.ts";
+import { handlerRows } from "./handlers.ts";
 
 const attempt = "lib/target/handler-attempt.ts";
 const transaction = "lib/target/handler-transaction.ts";
@@ -17,6 +19,8 @@ const eventTest = "test/target/event-target.test.ts";
 
 /** Deliveries: attempts, handlers and their transactions, queues, buses, webhooks, and what the bus is told. */
 export const target: readonly Mutant[] = [
+  ...deliveryRows,
+  ...handlerRows,
   {
     name: "a handler that returns after its stop has not succeeded",
     file: attempt,
@@ -201,5 +205,49 @@ export const target: readonly Mutant[] = [
     text: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = v_now + interval '1 minute' * power(2, least(o.tries, 3))",
     replacement: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = 'infinity'",
     tests: ["test/lifecycle/told-again.test.ts"],
+  },
+  {
+    name: "the gates of a group's rechecks come in order",
+    file: attempt,
+    text: "ended.toSorted(\n      (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),\n    )",
+    replacement: "ended",
+    tests: ["test/target/gate-order.test.ts"],
+  },
+  {
+    name: "the gates of edits beside a recheck are those of both",
+    file: attempt,
+    text: "schedules: passing };",
+    replacement: "schedules: [] };\n    void passing;",
+    tests: ["test/target/gate-order.test.ts"],
+  },
+  {
+    name: "a stop before the beginning sends nothing",
+    file: transaction,
+    text: "this.#undone === undefined ? handlerOf(begun`select`)(statement) : statement.reject(this.#undone),",
+    replacement: "handlerOf(begun`select`)(statement),",
+    tests: ["test/target/stopped-transaction.test.ts"],
+  },
+  {
+    name: "a group's jobs of one handler only run together",
+    file: "lib/target/handler-target.ts",
+    text: "`${handler.name} ${job.group}` : null",
+    replacement: "`${job.group}` : null",
+    tests: ["test/target/two-grouped-handlers.test.ts"],
+  },
+  {
+    name: "a grouped handler's list is its own",
+    file: definition,
+    text: "runGroup(definition, [...jobs], context)",
+    replacement: "runGroup(definition, jobs, context)",
+    tests: [oddTest, handlersTest],
+    equivalent:
+      "The list is made for this run alone, and is not read again after the ids were taken from it.",
+  },
+  {
+    name: "a worker that cannot tell the bus works its jobs all the same",
+    file: "lib/lifecycle/parcel-events.ts",
+    text: '      deps.log.warn("lifecycle.left", { error: errorText(error) });\n',
+    replacement: "      throw error;\n",
+    tests: ["test/lifecycle/untold-work.test.ts"],
   },
 ];

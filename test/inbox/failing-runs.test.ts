@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Acceptance } from "../../lib/command/acceptance.ts";
+import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { connectThrough } from "../race/lines.ts";
+import { cutBefore } from "../race/stage.ts";
+import { acceptance, type InboxWorld, inboxWorld } from "./inbox-world.ts";
+
+let world: InboxWorld;
+beforeEach(async () => {
+  world = await inboxWorld();
+  await world.tick();
+});
+afterEach(() => world.stop());
+
+const noBounds = { most: 10_000, timeIsUp: () => false };
+const deps = (accept: Acceptance = acceptance) => ({
+  sql: world.sql,
+  queue: world.queue,
+  log: world.log,
+  acceptance: accept,
+});
+const put = (key: string, description: string) => {
+  const body = { key, description, when: "every 1h", target: { queue: "demo" } };
+  return world.caller.sql`select carillon.put_schedule(${JSON.stringify(body)}::text::jsonb)`;
+};
+const failures = () => world.log.lines.filter(({ event }) => event === "inbox.failed");
+
+test("a command waits for one of its key on which the run has failed, also where its number has more digits", async () => {
+  // Else the newer one is applied first, and the older one undoes it later.
+  await world.sql`alter table carillon.inbox alter column id restart with 9`;
+  await put("counted", "older");
+  await put("counted", "newer");
+  const failing: Acceptance = {
+    ...acceptance,
+    body: (body) => {
+      if (body.description === "older") throw new TypeError("Carillon has a mistake.");
+      acceptance.body(body);
+    },
+  };
+  expect(await applyInbox(deps(failing), noBounds)).toMatchObject({ applied: 0, failed: 1 });
+  expect(await readSchedule(world.sql, "counted")).toBeNull();
+  await applyInbox(deps(), noBounds);
+  expect(await readSchedule(world.sql, "counted")).toMatchObject({ body: { description: "newer" } });
+});
+
+test("a run of the inbox whose connection is lost ends, and blames no command", async () => {
+  // Else each restart of the database has an alarm raised for every command that waits.
+  await put("one", "waits");
+  await put("other", "waits");
+  const sql = connectThrough(world.databaseUrl, cutBefore("begin"));
+  await expect(applyInbox({ ...deps(), sql }, noBounds)).rejects.toMatchObject({ name: "ConnectionLost" });
+  await sql.end();
+  expect(failures()).toEqual([]);
+  expect(await world.waiting()).toBe(2);
+});

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyWantedHolds } from "../../lib/plan/wanted-holds.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+test("a hold of Carillon's own stays as it is when a job that ran at the time wants one too", async () => {
+  // Else each such job makes a new version, and the reason for which the schedule was held is written over.
+  const apply = () => applyWantedHolds({ sql: world.sql, queue: world.queue, log: world.log }, {});
+  world.outcome = async ({ occurrence }) => {
+    const isFirst = occurrence.getTime() === at(minute).getTime();
+    // The second one runs while the first one has its schedule held.
+    if (!isFirst) await apply();
+    return { ...failed("410 Gone", true), hold: isFirst ? "the first" : "the second" };
+  };
+  await world.put("shop", { when: "every 1m", retry: { attempts: 1 } });
+  await world.tick();
+  await world.clock.setNow(at(minute));
+  await world.work();
+  await world.clock.setNow(at(2 * minute));
+  await world.work();
+  await apply();
+  expect((await world.jobs("shop")).slice(0, 2)).toMatchObject([{ state: "dead" }, { state: "dead" }]);
+  expect(await world.sql`select reason from carillon.holds`).toEqual([{ reason: "the first" }]);
+  expect(await world.sql`select version from carillon.schedules`).toEqual([{ version: 2 }]);
+  expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
+});

@@ -1,0 +1,160 @@
+import type { Mutant } from "../mutant.ts";
+
+const messages = "lib/target/send-messages.ts";
+const webhook = "lib/target/webhook-target.ts";
+const handlersTest = "test/target/handler-target.test.ts";
+const queueTest = "test/target/queue-target.test.ts";
+const pulsesTest = "test/target/send-pulses.test.ts";
+const webhookTest = "test/target/webhook-target.test.ts";
+const gatherTest = "test/target/gather-requests.test.ts";
+
+/** What goes to queues, webhooks and functions, and what the bus is told. */
+export const deliveryRows: readonly Mutant[] = [
+  {
+    name: "what SQS refuses has not arrived",
+    file: messages,
+    text: 'outcomes[Number(Id)] = failed(`SQS refused the message: ${Code} ${Message ?? ""}`);',
+    replacement: "void [Id, Code, Message];",
+    tests: [queueTest],
+  },
+  {
+    name: "Carillon's own queues are no target",
+    file: messages,
+    text: ": own.has(accountAndName(url))\n",
+    replacement: ": own.has(url)\n",
+    tests: [queueTest],
+  },
+  {
+    name: "a queue that is missing is looked for again",
+    file: messages,
+    text: "    finding.catch(() => urls.delete(queue));\n",
+    replacement: "    finding.catch(() => {});\n",
+    tests: [queueTest],
+  },
+  {
+    name: "a queue of another region is not looked for here",
+    file: messages,
+    text: "if (named !== undefined && named !== own)",
+    replacement: "if (false)",
+    tests: [queueTest],
+  },
+  {
+    name: "a queue of another region is refused for good",
+    file: messages,
+    text: "thrown(error, error instanceof OtherRegion)",
+    replacement: "thrown(error)",
+    tests: [queueTest],
+  },
+  {
+    name: "a FIFO queue gets its messages in order",
+    file: messages,
+    text: 'const sending = url.endsWith(".fifo") ? inOrder(send) : gathered(send);',
+    replacement: "const sending = gathered(send);\n    void inOrder;",
+    tests: ["test/target/fifo-order.test.ts"],
+  },
+  {
+    name: "a FIFO queue gets the job's id",
+    file: messages,
+    text: "  if (isFifo) made.MessageDeduplicationId = id;\n",
+    replacement: "  if (isFifo) made.MessageDeduplicationId = `${id}/${place}`;\n",
+    tests: [queueTest, pulsesTest],
+  },
+  {
+    name: "SQS counts the attributes",
+    file: messages,
+    text: "bytes: Buffer.byteLength(body) + attributeBytes(target) }",
+    replacement: "bytes: Buffer.byteLength(body) + 0 * attributeBytes(target) }",
+    tests: [queueTest],
+  },
+  {
+    name: "a request that throws fails its entries only",
+    file: "lib/target/gather-requests.ts",
+    text: "      for (const { call } of batch) call.reject(error);\n",
+    replacement: "      for (const { call } of [...batch, ...waiting]) call.reject(error);\n",
+    tests: [gatherTest],
+  },
+  {
+    name: "410 Gone holds the schedule",
+    file: webhook,
+    text: ', hold: "The receiver answered 410 Gone." }',
+    replacement: " }",
+    tests: [webhookTest],
+  },
+  {
+    name: "a redirect is no success",
+    file: webhook,
+    text: "if (status >= 200 && status < 300) return done;",
+    replacement: "if (status >= 200 && status < 400) return done;",
+    tests: [webhookTest],
+  },
+  {
+    name: "a receiver's patience has a bound",
+    file: webhook,
+    text: "Math.min(ms, retryAfterMaxMs)",
+    replacement: "ms",
+    tests: [webhookTest],
+  },
+  {
+    name: "Retry-After of nothing is no wait",
+    file: webhook,
+    text: "retryAfterMs === null || retryAfterMs <= 0 ?",
+    replacement: "retryAfterMs === null ?",
+    tests: [webhookTest],
+  },
+  {
+    name: "a webhook ends before its attempt does",
+    file: webhook,
+    text: "Math.floor(attemptMs - Math.min(answerMaxMs, attemptMs / 10))",
+    replacement: "Math.floor(attemptMs)",
+    tests: [webhookTest],
+  },
+  {
+    name: "a webhook ends before the worker does",
+    file: webhook,
+    text: "Math.min(timeoutMsOf(job.timeout), context.timeLeftMs() - settleMs)",
+    replacement: "timeoutMsOf(job.timeout)",
+    tests: [webhookTest],
+  },
+  {
+    name: "a function of another region is not looked for here",
+    file: "lib/target/lambda-target.ts",
+    text: "if (region !== undefined && region !== own)",
+    replacement: "if (false)",
+    tests: ["test/target/lambda-target.test.ts"],
+  },
+  {
+    name: "a job whose target says nothing has failed",
+    file: "lib/target/deliver.ts",
+    text: "if (outcomes !== null) return jobs.map((_, index) => outcomes[index] ?? noAnswer());",
+    replacement: 'if (outcomes !== null) return jobs.map((_, index) => outcomes[index] ?? { kind: "done" });',
+    tests: [handlersTest, "test/target/deliver.test.ts"],
+  },
+  {
+    name: "an envelope of a batch that was refused for good is not tried again",
+    file: "lib/target/send-pulses.ts",
+    text: "else if (each.giveUp) outcome.refused += envelopes.length;\n",
+    replacement: "",
+    tests: [pulsesTest],
+  },
+  {
+    name: "a batch of pulses is no larger than SQS takes",
+    file: "lib/target/send-pulses.ts",
+    text: "if (batch.length === size || (batch.length > 0 && bytes + own > messageBytesMax)) {",
+    replacement: "if (batch.length === size) {",
+    tests: [pulsesTest],
+  },
+  {
+    name: "claim_events: two do not take the same",
+    file: "migrations/0021-lifecycle.sql",
+    text: "where o.tries = 0 order by o.id limit p_limit for update skip locked) f;",
+    replacement: "where o.tries <= 1 order by o.id limit p_limit for update skip locked) f;",
+    tests: ["test/lifecycle/told-again.test.ts"],
+  },
+  {
+    name: "a payload at which the schema throws is refused",
+    file: "lib/job/read-payload.ts",
+    text: 'return [{ path: "payload", message: `cannot be read: ${errorText(error)}` }];',
+    replacement: "void errorText(error);\n    return null;",
+    tests: ["test/job/read-payload.test.ts"],
+  },
+];

@@ -1,0 +1,100 @@
+import type { Mutant } from "../mutant.ts";
+
+const shared = "lib/plan/shared-holds.ts";
+const ended = "lib/plan/delete-ended.ts";
+const wanted = "lib/plan/wanted-holds.ts";
+
+/** Holds of labels, holds that Carillon wants itself, and schedules that go when they have ended. */
+export const holdRows: readonly Mutant[] = [
+  {
+    name: "a shared hold: the label is locked for a pause",
+    file: shared,
+    text: "await lockLabelAlone(tx, label);\n  const now",
+    replacement: "const now",
+    tests: ["test/plan/shared-holds.test.ts"],
+  },
+  {
+    name: "a shared hold: a narrower one beside a wider one is refused",
+    file: shared,
+    text: "refuseNarrower(nested, hold, now);",
+    replacement: "void refuseNarrower;",
+    tests: ["test/api/reach.test.ts"],
+  },
+  {
+    name: "a shared hold: a resume reaches no wider prefix than the caller's",
+    file: shared,
+    text: "(each) => each.owner === of && each.prefix.startsWith(prefix),",
+    replacement: "(each) => each.owner === of,",
+    tests: ["test/api/reach.test.ts"],
+  },
+  {
+    name: "a shared hold: an old cursor is refused",
+    file: shared,
+    text: "if (revision !== undefined && revision !== standing.revision) throw overtaken();",
+    replacement: "void revision;",
+    tests: ["test/plan/shared-hold-cursor.test.ts"],
+  },
+  {
+    name: "ended schedules: not one that an edit has kept since it was listed",
+    file: ended,
+    text: "(await lockSchedules(tx, ids)).filter(({ body }) => body.deleteOnEnd);",
+    replacement: "await lockSchedules(tx, ids);",
+    tests: ["test/plan/delete-ended.test.ts"],
+  },
+  {
+    name: "ended schedules: the gate",
+    file: ended,
+    text: "closeGate(tx, shard),",
+    replacement: "Promise.resolve(),",
+    tests: ["test/plan/delete-ended.test.ts"],
+  },
+  {
+    name: "ended schedules: not with an open job before the last",
+    file: ended,
+    text: "const gone = settled.filter(({ id }) => !open.has(id));",
+    replacement: "const gone = settled;\n  void open;",
+    tests: ["test/plan/delete-ended.test.ts"],
+  },
+  {
+    name: "ended schedules: open jobs in lanes of another shard",
+    file: ended,
+    text: "where (p.shard = ${shard} or p.laned) and",
+    replacement: "where p.shard = ${shard} and",
+    tests: ["test/plan/delete-ended-late.test.ts"],
+  },
+  {
+    name: "ended schedules: one whose last job is dead stays",
+    file: ended,
+    text: 'return newest?.state === "dead" ? "dead" : "settled";',
+    replacement: 'void newest;\n  return "settled";',
+    tests: ["test/plan/delete-ended.test.ts"],
+  },
+  {
+    name: "ended schedules: a pulse whose last beat may be tried again",
+    file: ended,
+    text: '?.state === "ended" && !mayStillBeat(schedule, state.now),',
+    replacement: '?.state === "ended" && (mayStillBeat(schedule, state.now) || true),',
+    tests: ["test/plan/delete-ended-late.test.ts"],
+  },
+  {
+    name: "a wanted hold: not of what was asked before an edit",
+    file: wanted,
+    text: "if (current.id !== wanted.scheduleId || (await isAboutElse(tx, wanted))) return null;",
+    replacement: "void isAboutElse;\n  if (current.id !== wanted.scheduleId) return null;",
+    tests: ["test/lifecycle/wanted-holds.test.ts"],
+  },
+  {
+    name: "a wanted hold: not of another schedule under its key",
+    file: wanted,
+    text: "if (current.id !== wanted.scheduleId || (await",
+    replacement: "if ((await",
+    tests: ["test/lifecycle/wanted-holds.test.ts"],
+  },
+  {
+    name: "a wanted hold: one that stands stays as it is",
+    file: wanted,
+    text: "if (holds.some((each) => isSameHold(each, carillonsOwn))) return null;",
+    replacement: "void isSameHold;",
+    tests: ["test/lifecycle/wanted-holds-twice.test.ts"],
+  },
+];

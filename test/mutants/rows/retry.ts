@@ -1,0 +1,180 @@
+import type { Mutant } from "../mutant.ts";
+
+const jobControl = "migrations/0022-job-control.sql";
+const work = "migrations/0018-work.sql";
+const cancelMany = "lib/plan/cancel-many.ts";
+const unmade = "lib/plan/cancel-unmade.ts";
+const retryMany = "lib/plan/retry-many.ts";
+const rechecks = "lib/plan/rechecks.ts";
+const endRechecks = "lib/plan/end-rechecks.ts";
+
+/** Jobs that are tried again, checked again or fired by hand, and cancels of many. */
+export const retryRows: readonly Mutant[] = [
+  {
+    name: "cancel_jobs: not of a deleted schedule",
+    file: jobControl,
+    text: "s.id = j.schedule_id and s.deleted_at is null\n    join carillon.parcels p on p.id = j.parcel_id and p.id = any(v_locked)",
+    replacement:
+      "s.id = j.schedule_id\n    join carillon.parcels p on p.id = j.parcel_id and p.id = any(v_locked)",
+    tests: ["test/plan/job-cancel.test.ts"],
+  },
+  {
+    name: "retry_jobs: the gates",
+    file: jobControl,
+    text: "-- Whoever deletes one of the schedules either has, and it is seen, or comes after this.\n  perform carillon.share_gates(p_schedule_ids);",
+    replacement: "",
+    tests: ["test/plan/job-retry.test.ts"],
+  },
+  {
+    name: "retry_jobs: the jobs are locked",
+    file: jobControl,
+    text: "order by 1, 2, 3, 4 for update of j) l;\n  v_now := carillon.clock();\n\n  return query\n    select case when r.n is not null then 'retried'",
+    replacement:
+      "order by 1, 2, 3, 4) l;\n  v_now := carillon.clock();\n\n  return query\n    select case when r.n is not null then 'retried'",
+    tests: ["test/plan/job-retry.test.ts"],
+  },
+  {
+    name: "retry_jobs: nothing before it is due",
+    file: jobControl,
+    text: "greatest(j.due_at, v_now + coalesce(w.after_ms, 0) * interval '1 millisecond') as ready_at",
+    replacement: "v_now + coalesce(w.after_ms, 0) * interval '1 millisecond' as ready_at",
+    tests: ["test/plan/job-retry.test.ts"],
+  },
+  {
+    name: "retry_jobs: an old wish to cancel is forgotten",
+    file: jobControl,
+    text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
+    replacement: "version = greatest(j.version, p.versions[k.place])",
+    tests: ["test/plan/job-retry.test.ts", "test/plan/job-cancel.test.ts"],
+    equivalent:
+      "Whatever has made a job dead or cancelled has forgotten the wish already: a settle, the end of a lease, or the cancel itself.",
+  },
+  {
+    name: "retry_jobs: a recheck goes on as one of the version in force",
+    file: jobControl,
+    text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
+    replacement: "cancel_asked = null",
+    tests: ["test/plan/recheck-retry.test.ts"],
+  },
+  {
+    name: "a cancel of many: what is asked to stop is not asked again",
+    file: cancelMany,
+    text: "and j.cancel_asked is not true offset 0) j",
+    replacement: "offset 0) j",
+    tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "a cancel of many: the parcel at which it stopped is looked at again",
+    file: cancelMany,
+    text: "String(BigInt(next.parcelId) - 1n)",
+    replacement: "next.parcelId",
+    tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "a cancel of many: only waiting ones where these are meant",
+    file: cancelMany,
+    text: "and p.lease_until is null and j.attempt = 0`",
+    replacement: "and j.attempt = 0`",
+    tests: ["test/plan/cancel-running.test.ts"],
+  },
+  {
+    name: "a cancel of many: only those to be tried again where these are meant",
+    file: cancelMany,
+    text: "and p.lease_until is null and j.attempt > 0`",
+    replacement: "and p.lease_until is null`",
+    tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "a cancel of what has no row: only the version that was seen",
+    file: unmade,
+    text: 'return { kind: "delete", key, caller: by.caller, ifMatch: [version] };',
+    replacement: 'void version;\n      return { kind: "delete", key, caller: by.caller };',
+    tests: ["test/plan/cancel-ahead-edited.test.ts"],
+  },
+  {
+    name: "a retry of many: not what died after it began",
+    file: retryMany,
+    text: "filter.to !== undefined && filter.to < before ? filter.to : before;",
+    replacement: "filter.to;\n  void before;",
+    tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "a retry of many: behind what is let in already",
+    file: retryMany,
+    text: "let ahead = await owedUnderWay(deps.sql);",
+    replacement: "let ahead = 0;\n  void owedUnderWay;",
+    tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "rechecks: only those of what is asked for now",
+    file: rechecks,
+    text: "where j.state = 'waiting' and (j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
+    replacement: "where j.state = 'waiting'",
+    tests: ["test/plan/recheck-overtaken.test.ts"],
+  },
+  {
+    name: "rechecks: one that runs keeps its schedule from ending",
+    file: rechecks,
+    text: "(j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
+    replacement: "j.version >= coalesce(s.fresh_version, 1)",
+    tests: ["test/plan/recheck-overtaken.test.ts"],
+  },
+  {
+    name: "the end of rechecks: not one that runs",
+    file: endRechecks,
+    text: "where id = j.parcel_id and lease_until is null offset 0) p",
+    replacement: "where id = j.parcel_id offset 0) p",
+    tests: ["test/plan/recheck-edits.test.ts"],
+  },
+  {
+    name: "the end of rechecks: the parcel of a turn that is given stays",
+    file: endRechecks,
+    text: "and p.lease_until is null and p.turn is distinct from 'granted' and not exists (",
+    replacement: "and p.lease_until is null and not exists (",
+    tests: ["test/plan/recheck-edits.test.ts"],
+  },
+  {
+    name: "the end of rechecks: a parcel with jobs of others stays",
+    file: endRechecks,
+    text: "and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;",
+    replacement: "and j.n = coalesce(k.n, 0) and false)`;",
+    tests: ["test/plan/recheck-company.test.ts"],
+  },
+  {
+    name: "the end of rechecks: their lanes go to the next",
+    file: endRechecks,
+    text: "from carillon.leave_lanes(${occurrences}::timestamptz[], ${waiting.map(() => scheduleId)}::bigint[],",
+    replacement:
+      "from carillon.leave_lanes((${occurrences}::timestamptz[])[1:0], ${waiting.map(() => scheduleId)}::bigint[],",
+    tests: ["test/plan/recheck-lanes.test.ts"],
+  },
+  {
+    name: "cancel_superseded: an edit that asks for nothing else keeps the recheck",
+    file: work,
+    text: "and coalesce(s.fresh_version, 1) > j.version",
+    replacement: "and s.version > j.version",
+    tests: ["test/plan/recheck-lanes.test.ts"],
+  },
+  {
+    name: "cancel_superseded: its lane goes to the next",
+    file: work,
+    text: "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;",
+    replacement:
+      "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f where p_now is null;",
+    tests: ["test/plan/recheck-lanes.test.ts"],
+  },
+  {
+    name: "a job read: a job that is settled is asked to stop no more",
+    file: "lib/job/read-job.ts",
+    text: "(j.cancel_asked and j.state = 'waiting') is true",
+    replacement: "j.cancel_asked is true",
+    tests: ["test/plan/cancel-running.test.ts"],
+  },
+  {
+    name: "a job fired by hand has its place in its group's lane at once",
+    file: "lib/plan/fire-now.ts",
+    text: "where s.id = ${id} and s.lane is not null",
+    replacement: "where s.id = ${id} and s.lane is not null and false",
+    tests: ["test/plan/fired-in-lane.test.ts"],
+  },
+];

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { jobId } from "../../lib/job/job-id.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { retryJob } from "../../lib/plan/retry-jobs.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+test("a job in a lane that has failed is tried again though its deadline is over by then", async () => {
+  // Else one failed attempt ends the job as skipped: the attempts that its schedule allows are never made.
+  const retry = { attempts: 2, backoff: "fixed", base: "30s", max: "30s", jitter: "none" };
+  await world.put("laned", { when: "in 1m", overlap: "queue", deadline: "10s", retry });
+  await world.tick();
+  await world.clock.advance(minute);
+  world.outcome = ({ attempt }) => (attempt === 0 ? failed("no") : { kind: "done" });
+  await world.work();
+  await world.clock.advance(30 * second);
+  await world.work();
+  expect(await world.jobs("laned")).toMatchObject([{ state: "succeeded", attempt: 2, reason: null }]);
+});
+
+test("a dead job that is tried again while the next one runs waits for that, also where overlaps are skipped", async () => {
+  // Else the job that an operator has tried again is skipped, and its work is never done.
+  await world.put("laned", { when: "every 30s", overlap: "skip", retry: { attempts: 1 } });
+  await world.tick();
+  await world.clock.advance(30 * second);
+  world.outcome = () => failed("no");
+  await world.work();
+  await world.clock.advance(30 * second);
+  const [, next] = await world.jobs("laned");
+  const running = await claimParcel(world.sql, next?.parcelId ?? "0", minute);
+  if (running.outcome !== "claimed") throw new Error(`The parcel is ${running.outcome}.`);
+  const { id: scheduleId = "0" } = (await readSchedule(world.sql, "laned")) ?? {};
+  const id = jobId({ scheduleId, occurrence: at(30 * second), kind: "cadence", n: 0 });
+  await retryJob({ sql: world.sql, queue: world.queue }, { id, caller: { name: "ann" } });
+  await world.work();
+  expect((await world.jobs("laned"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
+  const { outgoing } = await settleParcel(world.sql, running, [{ kind: "succeeded" }]);
+  expect(outgoing).toHaveLength(1);
+});
+
+test("a grouped handler's job that waits to be tried again is not inside of the serial lane that an edit moves it to", async () => {
+  // Else the group's earlier job, whose message comes late, waits until the other one has been tried again.
+  await world.sql`select carillon.note_grouped(array['handler/digest'], array[true])`;
+  const group = { group: "order:1", serial: true };
+  await world.put("early", { when: `at ${at(minute - second).toISOString()}`, ...group });
+  await world.put("moved", {
+    when: `at ${at(minute).toISOString()}`,
+    ...group,
+    target: { handler: "digest" },
+  });
+  await world.tick();
+  await world.clock.setNow(at(minute));
+  const claim = async (key: string) =>
+    claimParcel(world.sql, (await world.jobs(key))[0]?.parcelId ?? "0", minute);
+  const moved = await claim("moved");
+  if (moved.outcome !== "claimed") throw new Error(`The parcel is ${moved.outcome}.`);
+  await settleParcel(world.sql, moved, [{ kind: "retry", afterMs: hour, error: "no" }]);
+  await world.patch("moved", { target: { handler: "greet" } });
+  expect(await claim("early")).toMatchObject({ outcome: "claimed" });
+});

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect, type Sql, type Tx } from "../../lib/db/connect.ts";
+import { closeGate, lockTarget } from "../../lib/db/locks.ts";
+import { type Claimed, claimParcel } from "../../lib/parcel/claim.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
+import { due, dueOnce, ids, lease, parcels, workerOf } from "./limit-world.ts";
+
+/** Claims at a target that only its share bounds, each while another transaction has just what it needs. */
+
+let world: Carillon;
+let own: Sql;
+
+beforeEach(async () => {
+  world = await carillon();
+  own = connect({ DATABASE_URL: world.databaseUrl }, { max: 4 });
+});
+
+afterEach(async () => {
+  await own.end();
+  await world.stop();
+});
+
+/** Parcels of one shard and target that are ready, of ten jobs, or of one where jobs do not come together. */
+async function readyParcels(share: number, count: number): Promise<string[]> {
+  await dueOnce(world, "a", count * 10);
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`
+    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
+  await world.sql`update carillon.targets set share = ${share}`;
+  return ids(world, "handler/a");
+}
+
+/** A claim that begins while the target is decided upon, and goes on once this is committed. */
+async function claimedAfter(id: string, share: number, decide: (tx: Tx) => PromiseLike<unknown>) {
+  const [target] = await own<{ id: number }[]>`select id from carillon.targets`;
+  const claims: Promise<Claimed>[] = [];
+  await own.begin(async (tx) => {
+    await lockTarget(tx, target?.id ?? 0);
+    claims.push(claimParcel(own, id, lease, share));
+    await until("the claim waits for the target", async () => (await waitingLocks(own, 6)) === 1);
+    await decide(tx);
+  });
+  const [claim] = await Promise.all(claims);
+  return claim;
+}
+
+test("a claim that finds room overtakes no parcel that has begun to wait at the target meanwhile", async () => {
+  // Else those that wait are passed by every newcomer, and run late however long they have waited.
+  const [running = "", comes = "", waits = ""] = await readyParcels(2, 3);
+  await workerOf({ sql: own }, 2).claimed(running);
+  const claim = await claimedAfter(
+    comes,
+    2,
+    (tx) => tx`
+      update carillon.parcels set turn = 'waits', turn_at = ${due}::timestamptz - interval '1 s', ready_at = 'infinity', offer_at = 'infinity'
+      where id = ${waits}`,
+  );
+  expect(claim).toMatchObject({ outcome: "held", freed: [{ id: waits }] });
+});
+
+test("a claim takes no place that is being given to a parcel which waited for it", async () => {
+  // Else two parcels have the last place, and the target is worked by more at once than its share allows.
+  const [running = "", comes = "", waits = ""] = await readyParcels(2, 3);
+  await workerOf({ sql: own }, 2).claimed(running);
+  const give = (tx: Tx) => tx`update carillon.parcels set turn = 'granted', slots = 10 where id = ${waits}`;
+  expect(await claimedAfter(comes, 2, give)).toMatchObject({ outcome: "held" });
+});
+
+test("a claim that is told twice leaves the parcel to the worker that has it since the claim began", async () => {
+  // Else what runs waits at its target at the same time: it is given a turn and sent again, and that turn is lost to others.
+  const [parcel = ""] = await readyParcels(1, 1);
+  const claims: Promise<Claimed>[] = [];
+  await own.begin(async (tx) => {
+    await closeGate(tx, 0);
+    claims.push(claimParcel(own, parcel, lease, 1));
+    await until("the second claim waits for the gate", async () => (await waitingLocks(own, 2)) === 1);
+    expect(
+      await tx`select outcome from carillon.claim_parcel(${parcel}, ${lease}, 1) where outcome <> 'job'`,
+    ).toEqual([{ outcome: "claimed" }]);
+  });
+  expect(await Promise.all(claims)).toMatchObject([{ outcome: "leased" }]);
+  expect(await parcels(world)).toMatchObject([{ id: parcel, turn: null, leased: true }]);
+});
+
+test("a claim that fills its parcel waits for no neighbour that another transaction has", async () => {
+  // Else two claims that fill from each other's parcels stop each other, and a slow edit holds up a worker that has work.
+  const [head = "", neighbour = ""] = await readyParcels(8, 2);
+  for (const id of [head, neighbour])
+    await world.sql`
+      update carillon.parcels set occurrences = occurrences[1:2], schedule_ids = schedule_ids[1:2] where id = ${id}`;
+  const impatient = connect({ DATABASE_URL: world.databaseUrl });
+  await impatient`set lock_timeout = '200ms'`;
+  await own.begin(async (tx) => {
+    await tx`select from carillon.parcels where id = ${neighbour} for update`;
+    const claim = await claimParcel(impatient, head, lease, 8);
+    expect(claim.outcome === "claimed" ? claim.jobs.length : claim.outcome).toBe(2);
+  });
+  await impatient.end();
+  expect(await claimParcel(own, neighbour, lease, 8)).toMatchObject({ outcome: "claimed" });
+});
