@@ -187,8 +187,9 @@ async function shardsNow(
   ids: readonly number[],
 ): Promise<{ now: Date; shards: Map<number, { watermarkAt: Date; reachedAt: Date }> }> {
   const rows = await tx<{ now: Date; id: number; watermarkAt: Date; reachedAt: Date }[]>`
-    select carillon.clock() as now, id, watermark_at as "watermarkAt", greatest(reached_at, watermark_at) as "reachedAt"
-    from carillon.shards where id = any(${[...new Set(ids)]}::int[])`;
+    with clock as materialized (select carillon.clock() as now)
+    select c.now, s.id, s.watermark_at as "watermarkAt", greatest(s.reached_at, s.watermark_at) as "reachedAt"
+    from clock c cross join carillon.shards s where s.id = any(${[...new Set(ids)]}::int[])`;
   const [first] = rows;
   if (first === undefined) throw new Error(`There is no shard ${ids.join(", ")}.`);
   return {

@@ -35,12 +35,17 @@ export async function readShard(tx: Tx, shard: number): Promise<ShardState> {
   return { shard, ...row };
 }
 
-/** Where every shard stands, as it is seen without a lock. */
+/**
+ * Where every shard stands, all at one moment: a transaction that changes schedules of several shards has one cut for all. The clock is read
+ * once, before the rows: read with each row, it could pass an occurrence between two of them. The edit would then withdraw the job as due
+ * after the first shard's cut, and the new version would be planned from after the other shard's.
+ */
 export async function readShards(tx: Tx): Promise<Map<number, ShardState>> {
   const rows = await tx<ShardState[]>`
-    select id as shard, watermark_at as "watermarkAt", watermark_schedule as "watermarkSchedule", reached_at as "reachedAt",
-      near_until as "nearUntil", carillon.clock() as now
-    from carillon.shards`;
+    with clock as materialized (select carillon.clock() as now)
+    select s.id as shard, s.watermark_at as "watermarkAt", s.watermark_schedule as "watermarkSchedule", s.reached_at as "reachedAt",
+      s.near_until as "nearUntil", c.now
+    from clock c cross join carillon.shards s`;
   return new Map(rows.map((row) => [row.shard, row]));
 }
 

@@ -358,4 +358,12 @@ export const plan: readonly Mutant[] = [
     replacement: '&& ifMatch !== "*" && false',
     tests: ["test/plan/apply-operations.test.ts"],
   },
+  {
+    name: "a transaction reads all shards at one moment",
+    file: "lib/plan/shard.ts",
+    text: 's.near_until as "nearUntil", c.now\n    from clock c cross join carillon.shards s`;',
+    replacement:
+      's.near_until as "nearUntil", carillon.clock() as now\n    from clock c cross join carillon.shards s`;',
+    tests: ["test/plan/one-cut.test.ts"],
+  },
 ];
