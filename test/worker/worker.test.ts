@@ -146,7 +146,8 @@ describe("a worker", () => {
     world.queue.put("slow", parcelMessage(waits?.id ?? ""));
     world.outcome = ({ key }) => (key === "breaks" ? Promise.reject(new Error("broken")) : done);
     expect(await world.work()).toEqual([parcelMessage(waits?.id ?? "")]);
-    expect(world.delivered.map(({ key }) => key)).toEqual(["breaks", "waits"]);
+    // Both are worked side by side, since the test's clock lets no wait take time: either may be first.
+    expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(["breaks", "waits"]);
   });
 
   test("does not settle what another has taken over meanwhile, and says so", async () => {
