@@ -1,11 +1,42 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { afterEach, beforeEach } from "vitest";
 import { z } from "zod";
 import { until } from "../support/until.ts";
-import type { StackProcess } from "./local-stack.ts";
+import { type StackProcess, startProcess } from "./local-stack.ts";
 
 export const newFolder = () => mkdtempSync(path.join(tmpdir(), "carillon start "));
+
+interface OwnStack {
+  readonly dataDir: string;
+  start(env?: Record<string, string>): Promise<StackProcess>;
+}
+
+/** A data directory for each test. After the test the stacks that it started there are ended, and the directory is deleted. */
+export function eachItsOwnStack(): OwnStack {
+  let folder: string;
+  let started: StackProcess[];
+  beforeEach(() => {
+    folder = newFolder();
+    started = [];
+  });
+  afterEach(async () => {
+    for (const stack of started) await stack.end("SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const own: OwnStack = {
+    get dataDir() {
+      return path.join(folder, "data");
+    },
+    start: async (env) => {
+      const stack = await startProcess(own.dataDir, env);
+      started.push(stack);
+      return stack;
+    },
+  };
+  return own;
+}
 
 export const envelope = z.looseObject({
   id: z.string(),

@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import postgres from "postgres";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
-import { readQueue, type StackProcess, startProcess, waitingIn } from "./local-stack.ts";
-import { envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
+import { readQueue, waitingIn } from "./local-stack.ts";
+import { eachItsOwnStack, envelope, jobsOf, settled, timeAfterTick } from "./stack-reads.ts";
 
 function dueTimes(bodies: readonly string[]): number[] {
   return bodies.map((body) => Date.parse(envelope.parse(JSON.parse(body)).time));
@@ -27,26 +27,13 @@ async function loseQueues(dataDir: string): Promise<void> {
 
 // A start takes seconds, and many times that where the machine has other work.
 describe("npm start", { timeout: 120_000 }, () => {
-  let folder: string;
-  let dataDir: string;
-  let stack: StackProcess | undefined;
-
-  beforeEach(() => {
-    folder = newFolder();
-    dataDir = path.join(folder, "data");
-  });
-
-  afterEach(async () => {
-    await stack?.end("SIGTERM");
-    stack = undefined;
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const own = eachItsOwnStack();
 
   test.each([
     ["kill -9", async () => {}],
     ["kill -9 and the loss of every queue", loseQueues],
   ])("each occurrence runs once over %s", async (_, lose) => {
-    stack = await startProcess(dataDir);
+    let stack = await own.start();
     await timeAfterTick(stack);
     const often = { when: "every 1s", target: { queue: "often" } };
     await stack.request("PUT", "/v1/schedules/before", { ...often, maxFires: 2 });
@@ -58,8 +45,8 @@ describe("npm start", { timeout: 120_000 }, () => {
     await stack.request("PUT", "/v1/schedules/after", { ...often, startsAt, maxFires: 4 });
     expect((await jobsOf(stack, "after")).map(({ state }) => state)).toEqual(Array(4).fill("waiting"));
     await stack.end("SIGKILL");
-    await lose(dataDir);
-    stack = await startProcess(dataDir);
+    await lose(own.dataDir);
+    stack = await own.start();
     const late = await readQueue(stack, "often", ({ length }) => length >= 4);
     const due = [0, 1, 2, 3].map((second) => first + 1_000 * second);
     expect(await settled(stack, "after", 4)).toEqual(due);

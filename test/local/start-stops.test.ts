@@ -1,32 +1,19 @@
 import { once } from "node:events";
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { wording } from "../../lib/log/wording.ts";
-import { endOf, type StackProcess, startProcess } from "./local-stack.ts";
-import { newFolder, timeAfterTick } from "./stack-reads.ts";
+import { endOf } from "./local-stack.ts";
+import { eachItsOwnStack, timeAfterTick } from "./stack-reads.ts";
 
 // A start takes seconds, and many times that where the machine has other work.
 describe("npm start", { timeout: 120_000 }, () => {
-  let folder: string;
-  let dataDir: string;
-  let stack: StackProcess | undefined;
-
-  beforeEach(() => {
-    folder = newFolder();
-    dataDir = path.join(folder, "data");
-  });
-
-  afterEach(async () => {
-    await stack?.end("SIGTERM");
-    stack = undefined;
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const own = eachItsOwnStack();
 
   test.each(["SIGTERM", "SIGINT"] as const)(
     "the stack stops in order on %s, and leaves no Postgres behind",
     async (signal) => {
-      stack = await startProcess(dataDir);
+      const stack = await own.start();
       await timeAfterTick(stack);
       const exited = once(stack.child, "close");
       expect(await stack.end(signal)).toEqual({ code: 0, signal: null });
@@ -34,13 +21,15 @@ describe("npm start", { timeout: 120_000 }, () => {
       // It cuts off what has not stopped within five seconds, says so and ends with 1.
       expect(stack.printed()).toContain(wording["local.stopping"]);
       expect(stack.printed()).not.toContain(wording["local.stop-cut"]);
-      expect(() => statSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(/ENOENT/);
+      expect(() => statSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(
+        /ENOENT/,
+      );
     },
   );
 
   test("ends with 1 and says so when its Postgres is killed", async () => {
-    stack = await startProcess(dataDir);
-    const [pid] = readFileSync(path.join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
+    const stack = await own.start();
+    const [pid] = readFileSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
       "\n",
     );
     process.kill(Number(pid), "SIGKILL");
@@ -49,14 +38,14 @@ describe("npm start", { timeout: 120_000 }, () => {
   });
 
   test("makes a token once, keeps it where only its owner can read it, and says where", async () => {
-    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
-    const file = path.join(dataDir, "token");
+    let stack = await own.start({ CARILLON_TOKEN: "" });
+    const file = path.join(own.dataDir, "token");
     expect(stack.printed()).toContain(file);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const token = readFileSync(file, "utf8").trim();
     expect(stack.printed()).not.toContain(token);
     await stack.end("SIGTERM");
-    stack = await startProcess(dataDir, { CARILLON_TOKEN: "" });
+    stack = await own.start({ CARILLON_TOKEN: "" });
     expect(readFileSync(file, "utf8").trim()).toBe(token);
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${stack.urls.api}/v1/schedules`, { headers })).status).toBe(200);

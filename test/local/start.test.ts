@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
 import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
-import { envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
+import { eachItsOwnStack, envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
 
 /** What a start that must fail prints, and its exit code. */
 async function failedStart(
@@ -86,27 +86,14 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
 
 // A start takes seconds, and many times that where the machine has other work.
 describe("npm start", { timeout: 120_000 }, () => {
-  let folder: string;
-  let dataDir: string;
-  let stack: StackProcess | undefined;
-
-  beforeEach(() => {
-    folder = newFolder();
-    dataDir = path.join(folder, "data");
-  });
-
-  afterEach(async () => {
-    await stack?.end("SIGTERM");
-    stack = undefined;
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const own = eachItsOwnStack();
 
   test("uses the database that DATABASE_URL names and starts none", async () => {
     const database = await testDatabase();
-    stack = await startProcess(dataDir, { DATABASE_URL: database.url });
+    const stack = await own.start({ DATABASE_URL: database.url });
     const created = await stack.request("PUT", "/v1/schedules/a", { when: "in 1h", target: { queue: "q" } });
     expect(created.status).toBe(201);
-    expect(() => statSync(path.join(dataDir, "postgres"))).toThrow(/ENOENT/);
+    expect(() => statSync(path.join(own.dataDir, "postgres"))).toThrow(/ENOENT/);
     await stack.end("SIGTERM");
     await database.drop();
   });
@@ -116,7 +103,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     await once(squatter, "listening");
     const address = squatter.address();
     const port = typeof address === "object" ? String(address?.port) : "";
-    const { code, said } = await failedStart(dataDir, { CARILLON_SQS_PORT: port });
+    const { code, said } = await failedStart(own.dataDir, { CARILLON_SQS_PORT: port });
     squatter.close();
     expect(code).toBe(2);
     expect(said).toEqual([expect.stringMatching(new RegExp(`^Port ${port} .*CARILLON_SQS_PORT`))]);
@@ -127,13 +114,15 @@ describe("npm start", { timeout: 120_000 }, () => {
     ["CARILLON_PORT", "65536"],
     ["CARILLON_TOKEN", "two words"],
   ])("refuses %s=%s with a sentence, and ends with 1", async (variable, value) => {
-    const { code, said } = await failedStart(dataDir, { [variable]: value });
+    const { code, said } = await failedStart(own.dataDir, { [variable]: value });
     expect(code).toBe(1);
     expect(said).toEqual([expect.stringContaining(variable)]);
   });
 
   test("ends with 1 when the database cannot be reached", async () => {
-    const { code, said } = await failedStart(dataDir, { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
+    const { code, said } = await failedStart(own.dataDir, {
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+    });
     expect(code).toBe(1);
     expect(said).toHaveLength(1);
   });

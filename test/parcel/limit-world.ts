@@ -127,3 +127,16 @@ export async function claimedBeforeOthers(
 export async function settleAlone({ sql }: Carillon, parcel: ClaimedParcel): Promise<string[]> {
   return workerOf({ sql }).settle(parcel);
 }
+
+/** Parcels of ten that are ready, of one shard and of one handler with this share; of one where jobs do not come together. */
+export async function readyParcels(world: Carillon, share: number, count: number): Promise<string[]> {
+  await dueOnce(world, "a", count * 10);
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.sql`
+    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
+  await world.sql`update carillon.targets set share = ${share}`;
+  return ids(world, "handler/a");
+}

@@ -5,7 +5,7 @@ import { type Claimed, claimParcel } from "../../lib/parcel/claim.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
-import { due, dueOnce, ids, lease, parcels, workerOf } from "./limit-world.ts";
+import { due, lease, parcels, readyParcels, workerOf } from "./limit-world.ts";
 
 /** Claims at a target that only its share bounds, each while another transaction has just what it needs. */
 
@@ -21,19 +21,6 @@ afterEach(async () => {
   await own.end();
   await world.stop();
 });
-
-/** Parcels of one shard and target that are ready, of ten jobs, or of one where jobs do not come together. */
-async function readyParcels(share: number, count: number): Promise<string[]> {
-  await dueOnce(world, "a", count * 10);
-  await world.sql`update carillon.schedules set shard = 0`;
-  await world.sql`update carillon.plan set shard = 0`;
-  await world.tick();
-  await world.clock.setNow(due);
-  await world.sql`
-    update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
-  await world.sql`update carillon.targets set share = ${share}`;
-  return ids(world, "handler/a");
-}
 
 /** A claim that begins while the target is decided upon, and goes on once this is committed. */
 async function claimedAfter(id: string, share: number, decide: (tx: Tx) => PromiseLike<unknown>) {
@@ -51,7 +38,7 @@ async function claimedAfter(id: string, share: number, decide: (tx: Tx) => Promi
 
 test("a claim that finds room overtakes no parcel that has begun to wait at the target meanwhile", async () => {
   // Else those that wait are passed by every newcomer, and run late however long they have waited.
-  const [running = "", comes = "", waits = ""] = await readyParcels(2, 3);
+  const [running = "", comes = "", waits = ""] = await readyParcels(world, 2, 3);
   await workerOf({ sql: own }, 2).claimed(running);
   const claim = await claimedAfter(
     comes,
@@ -65,7 +52,7 @@ test("a claim that finds room overtakes no parcel that has begun to wait at the 
 
 test("a claim takes no place that is being given to a parcel which waited for it", async () => {
   // Else two parcels have the last place, and the target is worked by more at once than its share allows.
-  const [running = "", comes = "", waits = ""] = await readyParcels(2, 3);
+  const [running = "", comes = "", waits = ""] = await readyParcels(world, 2, 3);
   await workerOf({ sql: own }, 2).claimed(running);
   const give = (tx: Tx) => tx`update carillon.parcels set turn = 'granted', slots = 10 where id = ${waits}`;
   expect(await claimedAfter(comes, 2, give)).toMatchObject({ outcome: "held" });
@@ -73,7 +60,7 @@ test("a claim takes no place that is being given to a parcel which waited for it
 
 test("a claim that is told twice leaves the parcel to the worker that has it since the claim began", async () => {
   // Else what runs waits at its target at the same time: it is given a turn and sent again, and that turn is lost to others.
-  const [parcel = ""] = await readyParcels(1, 1);
+  const [parcel = ""] = await readyParcels(world, 1, 1);
   const claims: Promise<Claimed>[] = [];
   await own.begin(async (tx) => {
     await closeGate(tx, 0);
@@ -89,7 +76,7 @@ test("a claim that is told twice leaves the parcel to the worker that has it sin
 
 test("a claim that fills its parcel waits for no neighbour that another transaction has", async () => {
   // Else two claims that fill from each other's parcels stop each other, and a slow edit holds up a worker that has work.
-  const [head = "", neighbour = ""] = await readyParcels(8, 2);
+  const [head = "", neighbour = ""] = await readyParcels(world, 8, 2);
   for (const id of [head, neighbour])
     await world.sql`
       update carillon.parcels set occurrences = occurrences[1:2], schedule_ids = schedule_ids[1:2] where id = ${id}`;

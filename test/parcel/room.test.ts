@@ -7,7 +7,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
-import { due, dueOnce, ids, lease, parcels, workerOf } from "./limit-world.ts";
+import { lease, parcels, readyParcels, workerOf } from "./limit-world.ts";
 
 /** Who comes to a target that only its share bounds, and who goes, while others are not through with their own coming or going. */
 
@@ -23,18 +23,6 @@ afterEach(async () => {
   await own.end();
   await world.stop();
 });
-
-/** Parcels of ten, of one target that has been claimed from before: so its share is known. */
-async function readyParcels(share: number, count: number): Promise<string[]> {
-  await dueOnce(world, "a", count * 10);
-  await world.sql`update carillon.schedules set shard = 0`;
-  await world.sql`update carillon.plan set shard = 0`;
-  await world.tick();
-  await world.clock.setNow(due);
-  await world.sql`update carillon.parcels set turn = null, turn_at = null, ready_at = ${due}, offer_at = ${due} where turn = 'waits'`;
-  await world.sql`update carillon.targets set share = ${share}`;
-  return ids(world, "handler/a");
-}
 
 const outcomes = (claims: readonly Claimed[]) => claims.map(({ outcome }) => outcome).sort();
 const worker = (share: number) => workerOf({ sql: own }, share);
@@ -73,7 +61,7 @@ async function impatiently(act: (sql: Sql) => Promise<void>): Promise<void> {
 }
 
 test("two claims of one target do not wait for each other, nor a settle for a claim, where there is room", async () => {
-  const [first = "", second = "", third = ""] = await readyParcels(8, 3);
+  const [first = "", second = "", third = ""] = await readyParcels(world, 8, 3);
   const before = await worker(8).claimed(first);
   await impatiently((sql) =>
     whileClaiming(second, 8, "claimed", async () => {
@@ -86,7 +74,7 @@ test("two claims of one target do not wait for each other, nor a settle for a cl
 test.each([1, 2, 4, 5, 9])(
   "of twelve that come at once a share of %i is let through, and each of the others gets its turn",
   async (share) => {
-    const all = await readyParcels(share, 12);
+    const all = await readyParcels(world, share, 12);
     const claims = await Promise.all(all.map(worker(share).claim));
     expect(outcomes(claims)).toEqual([
       ...Array<string>(share).fill("claimed"),
@@ -107,7 +95,7 @@ test.each([1, 2, 4, 5, 9])(
 test.each([1, 8])(
   "whoever is not seen yet is counted: the last place of %i is not given twice",
   async (share) => {
-    const all = await readyParcels(share, share + 1);
+    const all = await readyParcels(world, share, share + 1);
     const [last = "", another = ""] = all.slice(share - 1);
     for (const id of all.slice(0, share - 1)) await worker(share).claimed(id);
     const others: Promise<Claimed>[] = [];
@@ -120,7 +108,7 @@ test.each([1, 8])(
 );
 
 test("whoever begins to wait while the last one goes is not forgotten", async () => {
-  const [first = "", second = ""] = await readyParcels(1, 2);
+  const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   const settling: Promise<{ outgoing: { id: string }[] }>[] = [];
   await whileClaiming(second, 1, "held", async () => {
@@ -132,7 +120,7 @@ test("whoever begins to wait while the last one goes is not forgotten", async ()
 });
 
 test("whoever looks while the last one goes waits until it has gone, and goes on", async () => {
-  const [first = "", second = ""] = await readyParcels(1, 2);
+  const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   const claiming: Promise<Claimed>[] = [];
   await own.begin(async (tx) => {
@@ -146,7 +134,7 @@ test("whoever looks while the last one goes waits until it has gone, and goes on
 });
 
 test("whoever has been given a turn waits for nobody who decides about others", async () => {
-  const [first = "", second = ""] = await readyParcels(1, 2);
+  const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const before = await worker(1).claimed(first);
   expect(await claimParcel(own, second, lease, 1)).toMatchObject({ outcome: "held" });
   const { outgoing } = await settle(own, before);
@@ -159,7 +147,7 @@ test("whoever has been given a turn waits for nobody who decides about others", 
 });
 
 test("whoever has found room and has nothing to do after all wants the target for itself no more than others", async () => {
-  const [first = "", second = "", third = ""] = await readyParcels(8, 3);
+  const [first = "", second = "", third = ""] = await readyParcels(world, 8, 3);
   await own`update carillon.parcels set turn = 'waits', turn_at = ${at(60 * minute)}, ready_at = 'infinity' where id = ${third}`;
   await own`
     update carillon.jobs set state = 'cancelled', parcel_id = null, finished_at = carillon.clock() where parcel_id = ${first}`;
@@ -171,7 +159,7 @@ test("whoever has found room and has nothing to do after all wants the target fo
 });
 
 test("whoever comes where it is full waits, and was never leased for that", async () => {
-  const [first = "", second = ""] = await readyParcels(1, 2);
+  const [first = "", second = ""] = await readyParcels(world, 1, 2);
   const fences = () => own`select fence from carillon.parcels where id = ${second}`;
   await worker(1).claimed(first);
   const before = await fences();
