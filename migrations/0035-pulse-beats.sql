@@ -295,8 +295,8 @@ create function carillon.plain_jobs(p_parcels bigint[], p_occurrences timestampt
       jsonb_build_object('checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
   from (
     select j.* from carillon.jobs j
-    -- What both lists name by chance is of another parcel: the job says which one it is in, and the old parcel of a job that was planned anew may
-    -- still list it.
+    -- The two lists may pair an occurrence with another parcel's schedule, and the old parcel of a job that was planned again may still list the
+    -- job. So the job's own parcel_id decides.
     where j.occurrence = any(p_occurrences) and j.schedule_id = any(p_schedule_ids) and j.parcel_id = any(p_parcels) and j.state = 'waiting'
       -- Lists leave no day out; the first and the last do.
       and j.occurrence >= p_from and j.occurrence <= p_to

@@ -30,7 +30,7 @@ export async function resumedOwnerFor(
   return owner === carillonsOwn.owner ? owner : ownerFor(asking, owner);
 }
 
-// What no owner can be is refused by its own operation.
+// An owner that is no valid name is left to its own operation, which refuses it.
 const owning = z.object({ owner: holderName });
 const naming = z.union([
   z.object({ pause: owning }).transform(({ pause }) => pause.owner),

@@ -96,7 +96,7 @@ function parsedBesides(input: unknown, keyMessage: string | null): ScheduleBody 
   throw new Refusal("invalid", "The schedule is not understood.", faults);
 }
 
-/** Who holds a schedule. */
+/** The owner of a hold on a schedule. */
 export const holderName = storableText({ max: 100 });
 
 export const pauseShape = z.strictObject({

@@ -40,7 +40,7 @@ export const sendingTimeouts = {
   throwOnRequestTimeout: true,
 };
 
-/** Of a client of the AWS SDK, what takes part in each of its requests. */
+/** The part of an AWS SDK client that holds the steps of each request. */
 interface Requesting {
   middlewareStack: { remove(name: string): boolean };
 }

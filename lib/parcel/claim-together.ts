@@ -38,7 +38,7 @@ export async function claimCompany(
   return [...parcelsOf(rows).values()];
 }
 
-/** Of rows that come as they may: the jobs of a parcel before it, and in their order when it is handed on. */
+/** The claimed parcels. The rows of a parcel's jobs come before the parcel's own row, in any order; each parcel gets its jobs sorted. */
 export function parcelsOf(rows: readonly Row[]): Map<string, ClaimedParcel> {
   const jobsOf = new Map<string, ClaimedJob[]>();
   const claimed = new Map<string, ClaimedParcel>();

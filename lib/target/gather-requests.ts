@@ -3,7 +3,7 @@ import { firstRequest, isFull, requestsInFlight, type Sent } from "./delivery.ts
 /** Sends one request, and says of each of its entries how it went, in the same order. */
 export type SendRequest<Entry> = (batch: readonly Entry[]) => Promise<Sent[]>;
 
-/** What one caller has given to be sent, and what has become of it so far. */
+/** One caller's entries: the outcomes so far, and how many are still pending. */
 interface Call {
   sent: Sent[];
   left: number;

@@ -33,7 +33,7 @@ export interface HandlerAttemptDeps {
 export interface HandlerRun {
   handler: JobHandler;
   jobs: readonly ClaimedJob[];
-  /** Of each job, as the handler has read it. */
+  /** Each job's payload as the handler has read it, in the order of the jobs. */
   payloads: readonly unknown[];
 }
 

@@ -54,7 +54,7 @@ function recheck(at: Date, now: Date, checks: number, { maxChecks, maxAheadMs }:
 function retryOf(error: RetryLater, now: Date, { maxAheadMs }: RecheckBounds): Failure {
   const at = instantOf(error.wanted, now);
   const failure = thrown(error);
-  // Of what is past the database need not understand the year.
+  // A time in the past means now. Postgres does not take every year that JavaScript can write.
   if (at <= now) return { ...failure, retryAt: now };
   if (at.getTime() <= now.getTime() + maxAheadMs) return { ...failure, retryAt: at };
   return {

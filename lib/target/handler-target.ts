@@ -53,7 +53,7 @@ export function handlerTarget(
 
 interface Planned {
   runs: PlacedRun[];
-  /** Of each job, why it is not run at all; undefined where it is. */
+  /** Each job's delivery where the job is not run at all; undefined where it is. */
   deliveries: (Delivery | undefined)[];
 }
 
@@ -115,7 +115,7 @@ function boundedRun(
   );
 }
 
-/** Who was not asked to stop did nothing wrong, and starts anew without the one that was. */
+/** A group's run was stopped because one of its jobs is cancelled: the other jobs go back, and run again without that one. */
 function ofJob(ended: Delivery, job: ClaimedJob | undefined, { stopOf }: DeliveryContext): Delivery {
   const isAnothers =
     ended.kind === "cancelled" && job !== undefined && stopOf(job).reason?.why !== "cancelled";

@@ -27,8 +27,8 @@ export async function sideBySide<Item>(
     if (taken !== true && !(await taken)) return;
     try {
       for (const [index, item] of waiting) {
-        // The first ones always start once they have a place: else a parcel could go back and forth for ever. Whom others take along may go back
-        // with nothing begun, and has a place of its own another time.
+        // The first items always start once they have a place: else a parcel could go back and forth for ever. A parcel that is taken along with
+        // another may go back with nothing begun: it is claimed with a place of its own later.
         if (begun >= lanes && clock.now().getTime() >= until) return;
         begun += 1;
         await work(item, index);

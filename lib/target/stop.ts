@@ -19,7 +19,7 @@ export class Stop {
   #reason: AttemptStopped | undefined;
   #controller: AbortController | undefined;
   #told: Told | undefined;
-  /** Nearly nobody is told beside the first: a set for each stop is made, and cleared away, as long as a short attempt takes. */
+  /** Nearly every stop has one listener: to make and collect a set for each stop takes as long as a short attempt. */
   #alsoTold: Set<Told> | undefined;
 
   /** Undefined until it has come. */

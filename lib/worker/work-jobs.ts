@@ -103,7 +103,7 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
     left += company.length;
     through();
     const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
-    // Whoever has not come to one of them by then goes back, as what has not begun in a parcel of its own does.
+    // A job that has no place by then goes back, as a job does that has not begun when its own parcel's time is up.
     void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
     return Promise.allSettled(company.map((parcel) => workOne(parcel, aMoment)));
   };

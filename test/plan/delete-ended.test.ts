@@ -200,7 +200,7 @@ describe("a schedule with deleteOnEnd", () => {
     const { index, scanned } = await touched(own, () => deleteEnded(own, whole));
     await own.end();
     expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
-    // At most ten entries a schedule: an older version of its row is read too, as long as any transaction of the server is older. A walk reads 10,031.
+    // At most ten entries a schedule: the index keeps the row's older versions while any transaction of the server is older. A walk through the table reads 10,031.
     expect(index["schedules_pkey"]).toBeLessThanOrEqual(31 * 10);
     expect(Object.keys(index).filter((name) => name.startsWith("jobs_2"))).not.toEqual([]);
     for (const [name, read] of Object.entries(index))

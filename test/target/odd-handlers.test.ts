@@ -43,7 +43,7 @@ describe("a handler that changes the dates of its job", () => {
     return dueAt;
   };
 
-  test("fails as any other", async () => {
+  test("and throws has its job tried again, and its neighbour succeeds", async () => {
     const name = "fails";
     const { odd, other } = await oddBesideOther(
       defineJob({
@@ -60,7 +60,7 @@ describe("a handler that changes the dates of its job", () => {
     expect(other).toMatchObject(succeeded);
   });
 
-  test("asks to be checked again as any other", async () => {
+  test("and asks to be checked again is checked at the time that it gave", async () => {
     const { odd } = await oddBesideOther(
       defineJob({
         name: "rechecks",

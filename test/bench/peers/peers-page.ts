@@ -65,7 +65,7 @@ ${unequal}`;
 
 function how(jobs: number, settings: string): string {
   return `All on the same Postgres (${settings}), each on a database of its own that is made anew for each run, with the same work: jobs that do nothing but note their number.
-${jobs.toLocaleString("en")} jobs a run, or as many as the table says. The contestants run in turns, and the middle of their runs is told. What adds is one process, what works is one process or two: whichever was quicker in two trials each of the same size before, which also warmed the runtimes up. On each database the workers have done a third as many before the clock starts, since workers in use are warm.
+${jobs.toLocaleString("en")} jobs a run, or as many as the table says. The contestants run in turns, and the table has the median of each one's runs. One process adds the jobs; one or two work them, whichever number was quicker in two trials of the same size before, which also warmed the runtimes up. On each database the workers have done a third as many before the clock starts, since workers in use are warm.
 All processes and Postgres share this machine's cores. *Due*: everything is stored and its tables vacuumed and analyzed, as autovacuum does within a minute, the workers are up, warm and idle when the instant comes, and the clock starts with the instant. *Added*: the workers are up, warm and idle, and the clock starts with the first add.
 It stops when nothing is left in the store that is not stored as done. Each job was seen to run; more than once is told below.`;
 }
