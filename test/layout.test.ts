@@ -10,7 +10,7 @@ const order = [
   ["refusal", "clock", "log", "bounded-map"],
   ["config"],
   ["db", "webhook"],
-  ["cadence"],
+  ["cadence", "quarantine"],
   ["schedule", "idempotency"],
   ["job"],
   ["parcel", "token"],

@@ -69,6 +69,8 @@ export const wording = {
     "no tick came for {seconds} seconds of shard {shard}: its pulses there are passed over",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
+  "quarantine.set-aside":
+    "{consumer} failed on {item}, which is set aside (tries so far: {tries}) and tried again at {next}: {error}",
   "tick.days-dropped": "days dropped: {days}",
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",

@@ -1,0 +1,56 @@
+import { ConnectionLost } from "../db/connection-lost.ts";
+import { type SqlState, sqlState } from "../db/sql-state.ts";
+
+/** Failures of the database as a whole: no row is at fault, and the next tick tries all of them again. */
+const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "no_answer",
+  "read_only",
+  "shutdown",
+  "starting",
+  "too_many_connections",
+]);
+
+/** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
+export function mayBeOfARow(error: unknown): boolean {
+  return !(error instanceof ConnectionLost) && !ofTheDatabase.has(sqlState(error));
+}
+
+export interface Halved<Item> {
+  /** Items that failed when they were tried alone. */
+  failed: { item: Item; error: unknown }[];
+  /** Items that were not tried, since time was up. */
+  left: Item[];
+}
+
+/**
+ * Acts on all items at once, and where that fails on each half, until a failing item stands alone. One bad item of n costs about
+ * 2 log₂ n further attempts. What one attempt does must come undone when it fails, as a transaction does. A failure that is
+ * the database's own is thrown, and no item is blamed for it.
+ */
+export async function inHalves<Item>(
+  items: readonly Item[],
+  act: (items: readonly Item[]) => Promise<void>,
+  timeIsUp: () => boolean,
+): Promise<Halved<Item>> {
+  const halved: Halved<Item> = { failed: [], left: [] };
+  const open: (readonly Item[])[] = items.length === 0 ? [] : [items];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (timeIsUp()) {
+      halved.left.push(...part);
+      continue;
+    }
+    try {
+      await act(part);
+    } catch (error) {
+      if (!mayBeOfARow(error)) throw error;
+      const [item] = part;
+      if (part.length === 1 && item !== undefined) halved.failed.push({ item, error });
+      else {
+        const half = Math.ceil(part.length / 2);
+        // The first half is done first, so that the order of the items is kept.
+        open.push(part.slice(half), part.slice(0, half));
+      }
+    }
+  }
+  return halved;
+}

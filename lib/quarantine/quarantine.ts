@@ -1,0 +1,102 @@
+import type postgres from "postgres";
+import type { Sql, Tx } from "../db/connect.ts";
+import { errorText } from "../log/error-text.ts";
+import type { Log } from "../log/log.ts";
+
+/**
+ * The loops over rows that others wrote. Each sets aside the row that it fails on and goes on with the rows behind it:
+ * docs/observability.md says what each name means for an engineer on call.
+ */
+export const consumers = [
+  "calendar-replan",
+  "ended",
+  "ended-hold",
+  "follower",
+  "inbox",
+  "lease",
+  "plan",
+  "shared-hold",
+  "turn",
+  "wanted-hold",
+  "zone-replan",
+] as const;
+
+export type Consumer = (typeof consumers)[number];
+
+/** What a consumer keeps to try a row again. */
+export type Detail = Readonly<Record<string, string | number | null>>;
+
+/** A row that its consumer failed on. */
+export interface Failed {
+  item: string;
+  error: unknown;
+  scheduleId?: string | null;
+  detail?: Detail;
+}
+
+export interface SetAside {
+  item: string;
+  scheduleId: string | null;
+  reason: string;
+  tries: number;
+  nextAt: Date;
+}
+
+/** A row is tried again after 1, 2, 4 … 64 minutes. */
+const doublingsMax = 6;
+
+/** Sets rows aside, or puts off those that failed again. Belongs into the transaction that passes over them, where there is one. */
+export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Failed[]): Promise<SetAside[]> {
+  if (failed.length === 0) return [];
+  const rows = failed.map(({ item, error, scheduleId = null, detail = null }) => ({
+    item,
+    schedule_id: scheduleId,
+    reason: errorText(error),
+    detail,
+  }));
+  return tx<SetAside[]>`
+    insert into carillon.quarantine as q (consumer, item, schedule_id, reason, detail, first_at, last_at, tries, next_at)
+    select ${consumer}, r.item, r.schedule_id, r.reason, r.detail, clock.now, clock.now, 1, clock.now + interval '1 minute'
+    from (select carillon.clock() as now) clock cross join (
+      select distinct on (item) * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+        r (item text, schedule_id bigint, reason text, detail jsonb) order by item) r
+    on conflict (consumer, item) do update
+    set schedule_id = excluded.schedule_id, reason = excluded.reason, detail = coalesce(excluded.detail, q.detail), last_at = excluded.last_at,
+      tries = q.tries + 1, next_at = excluded.last_at + interval '1 minute' * power(2, least(q.tries, ${doublingsMax}))
+    returning item, schedule_id as "scheduleId", reason, tries, next_at as "nextAt"`;
+}
+
+/** Logs what was set aside, once its transaction is over: ids and the reason without values. */
+export function logSetAside(log: Log, consumer: Consumer, rows: readonly SetAside[]): void {
+  for (const { item, scheduleId, reason, tries, nextAt } of rows)
+    log.error("quarantine.set-aside", {
+      consumer,
+      item,
+      schedule: scheduleId,
+      tries,
+      next: nextAt.toISOString(),
+      error: reason,
+    });
+}
+
+/** Lets rows go on: they have succeeded, or are gone. Costs one look into an empty index where none is set aside. */
+export async function letGo(tx: Tx, consumer: Consumer, items: readonly string[]): Promise<void> {
+  if (items.length === 0) return;
+  await tx`delete from carillon.quarantine where consumer = ${consumer} and item = any(${[...items]}::text[])`;
+}
+
+/** True of a row that waits in quarantine for its next try: the consumer leaves it out of what it looks at. */
+export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
+  exists (
+    select from carillon.quarantine q
+    where q.consumer = ${consumer} and q.item = (${item})::text and q.next_at > (select carillon.clock()))`;
+
+/** Entries of which no consumer has tried the row for a day after it was to: the row is gone. Returns how many were dropped. */
+export async function dropForgotten(sql: Sql, most: number): Promise<number> {
+  const dropped = await sql`
+    delete from carillon.quarantine where (consumer, item) in (
+      select consumer, item from carillon.quarantine where consumer = any(${[...consumers]}::text[])
+        and next_at < (select carillon.clock()) - interval '1 day'
+      order by next_at limit ${most} for update skip locked)`;
+  return dropped.count;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import { inHalves } from "../../lib/quarantine/in-halves.ts";
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+const always = () => false;
+
+/** Fails where one of the bad numbers is in the part, and remembers the parts that it was asked for. */
+function acting(bad: readonly number[], error: unknown = new Error("bad")) {
+  const done: number[] = [];
+  const asked: number[] = [];
+  const act = async (part: readonly number[]) => {
+    asked.push(part.length);
+    if (part.some((each) => bad.includes(each))) throw error;
+    done.push(...part);
+  };
+  return { act, done, asked };
+}
+
+test("Items of which none fails are acted on at once", async () => {
+  const { act, done, asked } = acting([]);
+  expect(await inHalves(numbers(100), act, always)).toEqual({ failed: [], left: [] });
+  expect(asked).toEqual([100]);
+  expect(done).toEqual(numbers(100));
+});
+
+test("No item at all is not acted on", async () => {
+  const { act, asked } = acting([]);
+  expect(await inHalves([], act, always)).toEqual({ failed: [], left: [] });
+  expect(asked).toEqual([]);
+});
+
+test.each([[[0]], [[99]], [[13, 14, 77]], [numbers(100)]])(
+  "Items that fail (%j of 100) stand alone in the end, and all others are done once, in their order",
+  async (bad) => {
+    const { act, done } = acting(bad);
+    const { failed, left } = await inHalves(numbers(100), act, always);
+    expect(failed.map(({ item }) => item)).toEqual(bad);
+    expect(left).toEqual([]);
+    expect(done).toEqual(numbers(100).filter((each) => !bad.includes(each)));
+  },
+);
+
+test("One bad item of a thousand costs some twenty attempts", async () => {
+  const { act, asked } = acting([617]);
+  await inHalves(numbers(1_000), act, always);
+  expect(asked.length).toBeLessThanOrEqual(22);
+});
+
+test.each([
+  ["a connection that is lost", new ConnectionLost("gone")],
+  ["a database that shuts down", Object.assign(new Error("stopping"), { code: "57P01" })],
+])("No item is blamed for %s", async (_, error) => {
+  const { act, asked } = acting([3], error);
+  await expect(inHalves(numbers(8), act, always)).rejects.toBe(error);
+  expect(asked).toEqual([8]);
+});
+
+test("Items whose time does not come are handed back untried", async () => {
+  const { act, done, asked } = acting([0]);
+  const { failed, left } = await inHalves(numbers(8), act, () => asked.length === 2);
+  expect(failed).toEqual([]);
+  expect(done).toEqual([]);
+  expect(left.toSorted((a, b) => a - b)).toEqual(numbers(8));
+});
