@@ -27,7 +27,16 @@ export type Cadence =
   | { kind: "union"; of: readonly Cadence[] }
   | Calendared
   /** From `startsAt` on, up to but without `endsAt`. */
-  | { kind: "window"; of: Cadence; startsAt: number | null; endsAt: number | null };
+  | { kind: "window"; of: Cadence; startsAt: number | null; endsAt: number | null }
+  | Unreadable;
+
+/** A stored cadence that this runtime cannot read, as one in a zone that it does not know. It has no occurrences until it can be read. */
+export interface Unreadable {
+  kind: "unreadable";
+  /** Its stored expression. */
+  text: string;
+  reason: string;
+}
 
 /**
  * A calendar excludes days. With `skip` the occurrences on them remain occurrences that do not run; with `next` and
@@ -64,6 +73,8 @@ export function nextAfter(cadence: Cadence, after: number): number | null {
       return nextCalendared(cadence, after, inner);
     case "window":
       return nextInWindow(cadence, after, nextAfter);
+    case "unreadable":
+      return null;
   }
 }
 
@@ -95,6 +106,8 @@ export function previousBefore(cadence: Cadence, before: number): number | null 
       return previousCalendared(cadence, before, inner);
     case "window":
       return previousInWindow(cadence, before, previousBefore);
+    case "unreadable":
+      return null;
   }
 }
 
@@ -174,40 +187,23 @@ function latest(members: readonly Cadence[], ask: (member: Cadence) => number | 
   return found;
 }
 
-const COUNT_MAX = 10_000;
-
-/** How many occurrences lie in `(after, upTo]`: exact up to `max`, and whether there are more than that. */
-export function countWithin(
-  cadence: Cadence,
-  after: number,
-  upTo: number,
-  max: number = COUNT_MAX,
-): { count: number; more: boolean } {
-  if (cadence.kind === "interval") {
-    const { everyMs, firstAt } = cadence;
-    const upToIncluded = (instant: number) => Math.max(0, Math.floor((instant - firstAt) / everyMs) + 1);
-    const all = Math.max(0, upToIncluded(upTo) - upToIncluded(after));
-    return { count: Math.min(all, max), more: all > max };
-  }
-  if (cadence.kind === "window") {
-    const { of, startsAt, endsAt } = cadence;
-    const from = startsAt === null ? after : Math.max(after, startsAt - 1);
-    return countWithin(of, from, endsAt === null ? upTo : Math.min(upTo, endsAt - 1), max);
-  }
-  let count = 0;
-  let next = nextAfter(cadence, after);
-  while (next !== null && next <= upTo) {
-    if (count === max) return { count, more: true };
-    count += 1;
-    next = nextAfter(cadence, next);
-  }
-  return { count, more: false };
-}
-
 /** True where a calendar may leave out occurrences among those that run. */
 export function leavesOut(cadence: Cadence): boolean {
   if (cadence.kind === "window") return leavesOut(cadence.of);
   return cadence.kind === "calendared" && cadence.on === "skip";
+}
+
+/** Why it cannot be read; null where it can. */
+export function unreadableReason(cadence: Cadence): string | null {
+  switch (cadence.kind) {
+    case "unreadable":
+      return cadence.reason;
+    case "window":
+    case "calendared":
+      return unreadableReason(cadence.of);
+    default:
+      return null;
+  }
 }
 
 /** The single instants that it names, as `at` does. */

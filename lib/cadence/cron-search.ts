@@ -2,12 +2,12 @@ import { MS_PER_DAY } from "./civil.ts";
 import { daySearch } from "./cron-days.ts";
 import type { CronFields } from "./cron-fields.ts";
 import { timeSearch } from "./cron-times.ts";
-import type { WallSearch } from "./wall-search.ts";
+import type { CountingSearch } from "./wall-search.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
 /** What is not found within a whole cycle of the calendar never comes. */
-export function cronSearch(fields: CronFields): WallSearch {
+export function cronSearch(fields: CronFields): CountingSearch {
   const times = timeSearch(fields);
   const days = daySearch(fields);
   return {
@@ -32,6 +32,18 @@ export function cronSearch(fields: CronFields): WallSearch {
       if (time >= 0) return wallOf(day, time);
       const earlier = days.atOrBefore(today - 1);
       return earlier === null ? null : wallOf(earlier, times.last);
+    },
+    countBetween(from, end, max) {
+      const [first, last] = [Math.ceil(from / 1_000), Math.ceil(end / 1_000)];
+      const lastDay = Math.floor(last / SECONDS_PER_DAY);
+      let count = 0;
+      let day = days.atOrAfter(Math.floor(first / SECONDS_PER_DAY));
+      for (; day !== null && day <= lastDay && count <= max; day = days.atOrAfter(day + 1)) {
+        const midnight = day * SECONDS_PER_DAY;
+        const before = times.countBefore(Math.max(0, first - midnight));
+        count += Math.max(0, times.countBefore(Math.min(SECONDS_PER_DAY, last - midnight)) - before);
+      }
+      return count;
     },
   };
 }

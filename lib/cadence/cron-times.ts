@@ -6,6 +6,8 @@ export interface TimeSearch {
   last: number;
   atOrAfter(second: number): number;
   atOrBefore(second: number): number;
+  /** How many come before this second of the day. */
+  countBefore(second: number): number;
 }
 
 export function timeSearch(fields: CronFields): TimeSearch {
@@ -39,12 +41,22 @@ export function timeSearch(fields: CronFields): TimeSearch {
       const earlier = hours.down(hour - 1);
       return earlier < 0 ? -1 : earlier * 3_600 + minutes.last * 60 + seconds.last;
     },
+    countBefore(time) {
+      const hour = Math.floor(time / 3_600);
+      const minute = Math.floor(time / 60) % 60;
+      const inMinute = minutes.up(minute) === minute ? seconds.below(time % 60) : 0;
+      const inHour = hours.up(hour) === hour ? minutes.below(minute) * seconds.size + inMinute : 0;
+      return hours.below(hour) * minutes.size * seconds.size + inHour;
+    },
   };
 }
 
 interface Nearest {
   first: number;
   last: number;
+  size: number;
+  /** How many values lie below. */
+  below(value: number): number;
   /** The nearest value at or above, -1 where there is none. */
   up(from: number): number;
   /** The nearest value at or below, -1 where there is none. */
@@ -57,7 +69,14 @@ function nearest(values: readonly number[], size: number): Nearest {
   for (const value of values.toReversed()) up.fill(value, 0, value + 1);
   const down = new Int8Array(size).fill(-1);
   for (const value of values) down.fill(value, value);
+  const distinct = [...new Set(values)];
+  const below = Int8Array.from(
+    { length: size + 1 },
+    (_, at) => distinct.filter((value) => value < at).length,
+  );
   return {
+    size: distinct.length,
+    below: (value) => below[value] ?? distinct.length,
     first: values[0] ?? 0,
     last: values.at(-1) ?? 0,
     up: (from) => up[from] ?? -1,

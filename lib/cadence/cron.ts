@@ -1,9 +1,9 @@
 import { readCronFields } from "./cron-fields.ts";
 import { cronSearch } from "./cron-search.ts";
-import type { WallSearch } from "./wall-search.ts";
+import type { CountingSearch } from "./wall-search.ts";
 
 /** An expression ready to be searched for its wall times. */
-export interface CompiledCron extends WallSearch {
+export interface CompiledCron extends CountingSearch {
   /** Clock changes treat fixed times apart. */
   fixedTime: boolean;
 }

@@ -18,5 +18,7 @@ export function normalForm(cadence: Cadence): string {
     case "calendared":
     case "window":
       return normalForm(cadence.of);
+    case "unreadable":
+      return cadence.text;
   }
 }

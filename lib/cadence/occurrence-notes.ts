@@ -1,17 +1,11 @@
-import {
-  type Cadence,
-  type Calendared,
-  countWithin,
-  nextAfter,
-  nextRunAfter,
-  previousBefore,
-} from "./cadence.ts";
+import { type Cadence, type Calendared, nextAfter, nextRunAfter, previousBefore } from "./cadence.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
 import { isExcluded } from "./calendar-rules.ts";
 import { nominalOf, stretchesLeftOut } from "./calendared.ts";
 import { MS_PER_DAY } from "./civil.ts";
 import { gapNotes, leftOutNotes, movedIntoGapNotes, passNotes, type ZonedTimes } from "./clock-notes.ts";
 import { clockRule } from "./clock-rule.ts";
+import { countWithin } from "./count-within.ts";
 import { compiledCron } from "./cron.ts";
 import { dayOf } from "./wall-stretches.ts";
 import { dateText, listText, wallText } from "./wall-text.ts";
@@ -85,6 +79,8 @@ function notesOn(cadence: Cadence, told: Told, view: View): string[] {
       const since = startsAt === null ? told.since : Math.max(told.since, startsAt - 1);
       return occursAt(cadence, told.at) ? notesOn(of, { ...told, since }, view) : [];
     }
+    case "unreadable":
+      return [];
   }
 }
 

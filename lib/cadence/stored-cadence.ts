@@ -1,5 +1,6 @@
 import type { Cadence, CalendarInterval, Dst } from "./cadence.ts";
 import type { CalendarUnit } from "./calendar-interval.ts";
+import { compiledCron } from "./cron.ts";
 import { formatDuration, readDuration } from "./duration.ts";
 
 /** A cadence as three texts that read back exactly; equal cadences have equal texts. */
@@ -78,7 +79,11 @@ const CALENDAR_INTERVAL = /^every (\d+) (\w+) (from|after) (\S+)$/;
 
 function readMember(text: string, zone: ZoneAndDst): Cadence {
   if (text.startsWith("at ")) return { kind: "once", at: readInstant(text.slice(3)) };
-  if (!text.startsWith("every ")) return { kind: "cron", expression: text, ...zone };
+  if (!text.startsWith("every ")) {
+    // An expression that does not read fails here, and not where an occurrence is looked for.
+    compiledCron(text);
+    return { kind: "cron", expression: text, ...zone };
+  }
   const [, duration, firstAt = ""] = INTERVAL.exec(text) ?? [];
   if (duration !== undefined) {
     const every = readDuration(duration);

@@ -1,5 +1,5 @@
 import type { ClockRule, Dst } from "./clock-rule.ts";
-import type { WallSearch } from "./wall-search.ts";
+import type { CountingSearch, WallSearch } from "./wall-search.ts";
 import type { Zone, ZoneSpan } from "./zone-spans.ts";
 
 /** A change of more than three hours is a correction of the calendar, not a gap to be made up for. */
@@ -52,6 +52,34 @@ export function previousInZone(
     else upTo = Math.min(span.start - 1, wall + OFFSET_MAX_MS);
   }
   return null;
+}
+
+/**
+ * How many instants `nextInZone` would find in `(after, upTo]`, span by span; where there are more than `max`, any number above it.
+ */
+export function countInZone(
+  search: CountingSearch,
+  rule: ClockRule,
+  zone: Zone,
+  { after, upTo, max }: { after: number; upTo: number; max: number },
+): number {
+  if (!(Math.abs(after) < INSTANT_MAX)) return 0;
+  const end = Math.floor(upTo) + 1;
+  let from = Math.floor(after) + 1;
+  let count = 0;
+  while (from < end && count <= max) {
+    const first = nextInZone(search, rule, zone, from - 1);
+    if (first === null || first >= end) return count;
+    const span = zone.spanAt(first);
+    // What comes at the very beginning of a span may be several wall times that fell into the gap before it: one instant.
+    const fell = first === span.start && rule.gap === "next" && fellIntoGap(search, span);
+    if (fell) count += 1;
+    const wallFrom = Math.max((fell ? first + 1 : first) + span.offset, firstWall(span, rule));
+    const wallEnd = Math.min(Math.min(end, span.end) + span.offset, endWall(span, rule, zone));
+    count += search.countBetween(wallFrom, wallEnd, max - count);
+    from = span.end;
+  }
+  return count;
 }
 
 /** From which wall time on a span has occurrences: what runs on the first pass does not come again in a repeated hour. */

@@ -1,4 +1,5 @@
-import { type Cadence, countWithin, leavesOut, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { type Cadence, leavesOut, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 
 /**

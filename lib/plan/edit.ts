@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { cancelHeld, holdParked, releaseHeld } from "../parcel/held.ts";
@@ -13,6 +14,7 @@ import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { carryAside, owedOf } from "./aside.ts";
 import { wakeBacklog } from "./backlog.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
@@ -149,6 +151,18 @@ export async function applyEdit(
     { ...author, at: cut },
   );
   if (startsAfresh.has(change)) await forgetFailures(tx, [current.id]);
+  await carryAside(
+    tx,
+    current,
+    {
+      id: current.id,
+      version: raised.version,
+      cadence,
+      isGone: edit.delete === true,
+      isMade: current.heldSince === null && unreadableReason(current.cadence) === null,
+    },
+    cut,
+  );
   if (edit.delete === true) {
     await removeHolds(tx, [current.id]);
     await cancelHeld(tx, [current.id]);
@@ -221,12 +235,17 @@ async function planVersion(
         tx,
         state,
         planned,
-        firstDueAfter(timetableOf(before), before.heldSince.getTime()),
+        firstOwed(before, before.heldSince),
         owedAfterHold(planned.timetable, cut),
       )
     : await planFrom(tx, state, planned, next);
   await wakeBacklog(tx, [planned.id]);
   return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
+}
+
+/** From where a schedule goes on after its hold: from what it could not plan before, or from what was due since the hold began. */
+function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
+  return owedOf(before)?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
 }
 
 /** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */

@@ -1,10 +1,12 @@
-import { countWithin, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 import { withdraw, withdrawReleased } from "../job/withdraw.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { asideOf, owedOf } from "./aside.ts";
 import { momentOf } from "./instants.ts";
 import { tellPassed } from "./passed-told.ts";
 import { firePlanned, pendingRows, plannedOf } from "./plan-schedule.ts";
@@ -40,7 +42,7 @@ export async function endVersion(
     await withdrawReleased(tx, id, { released, heldSince, heldUntil });
     return [];
   }
-  const lags = !isPlanned && plannedUpTo(state, id) < state.now;
+  const lags = !isPlanned && (plannedUpTo(state, id) < state.now || asideOf(current) !== null);
   const lagging = lags ? (await planPending(tx, current, state)).parcels : [];
   if (!keepPending) {
     await withdraw(tx, id, timetable.cadence, {
@@ -71,10 +73,15 @@ export async function planPending(
   const planned = plannedOf(current);
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
-  for (const row of await pendingRows(tx, state, current)) {
+  const owed = owedOf(current);
+  const pending = (await pendingRows(tx, state, current)).map((row) => ({
+    ...row,
+    held: isRelease(timetable, current.heldUntil, row) ? {} : null,
+  }));
+  for (const row of owed === null ? pending : [owed, ...pending]) {
     if (timetable.firesLeft === 0) break;
-    if (isRelease(timetable, current.heldUntil, row)) {
-      const released = await fireRelease(tx, state, current, current.version);
+    if (row.held !== null) {
+      const released = await fireRelease(tx, state, { ...current, ...row.held }, current.version);
       parcels.push(...released.parcels);
       timetable = afterFires(timetable, released.made);
       continue;

@@ -1,9 +1,12 @@
+import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { afterFires, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { afterFires, timetableOf } from "../schedule/timetable.ts";
+import type { PassedRow } from "./aside.ts";
 import { momentOf, unfold } from "./instants.ts";
-import { isRelease, unfoldHeld } from "./release.ts";
+import { isRelease, madeBy, type Release, releaseOf } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
+import type { TooLong } from "./too-long.ts";
 import type { UnfoldedRow } from "./unfolded-rows.ts";
 
 /** A plan row of a schedule with rules of its own; `place` counts the rows of its batch from 1. */
@@ -17,8 +20,10 @@ export interface GovernedRow {
 
 export interface GovernedLook {
   unfolded: UnfoldedRow[];
-  /** Schedules whose hold ends by itself: what was due under it. */
-  releases: StoredSchedule[];
+  /** Schedules whose hold ends by itself, each with what was due under it. */
+  releases: Release[];
+  /** Rows that could not be unfolded, each with the reason: they are set aside. */
+  failed: { row: PassedRow; error: unknown }[];
   jobs: number;
   /** The place of the last row that was looked at; the batch ends there where there were too many jobs. */
   last: number | null;
@@ -29,10 +34,9 @@ export async function unfoldGoverned(
   tx: Tx,
   state: ShardState,
   rows: readonly GovernedRow[],
-  horizon: Date,
-  jobsMax: number,
+  { horizon, jobsMax, tooLong }: { horizon: Date; jobsMax: number; tooLong: TooLong },
 ): Promise<GovernedLook> {
-  const look: GovernedLook = { unfolded: [], releases: [], jobs: 0, last: null };
+  const look: GovernedLook = { unfolded: [], releases: [], failed: [], jobs: 0, last: null };
   if (rows.length === 0) return look;
   const schedules = await findSchedulesById(
     tx,
@@ -50,16 +54,27 @@ export async function unfoldGoverned(
     const name = `${row.scheduleId} ${row.occurrence.getTime()} ${row.dueAt.getTime()}`;
     if (seen.has(name)) continue;
     seen.add(name);
-    lookAt(look, schedule, row, state, horizon);
+    try {
+      lookAt(look, schedule, row, state, horizon);
+    } catch (error) {
+      if (isLive(schedule, row)) look.failed.push({ row: passedRow(schedule, row), error });
+    }
+    tooLong.check();
   }
   return look;
 }
 
-/**
- * The end of a hold costs as much as so many jobs, however few it makes: what was passed over is counted twice, and it is written by statements of its own. A
- * hold of thousands ends in one instant, and the transaction of a batch must not.
- */
-const releaseJobs = 125;
+/** A row that is due under a hold dies unread. */
+function isLive({ heldSince, heldUntil }: StoredSchedule, { dueAt }: GovernedRow): boolean {
+  return heldSince === null || (heldUntil !== null && heldUntil <= dueAt);
+}
+
+function passedRow({ heldSince, heldUntil }: StoredSchedule, row: GovernedRow): PassedRow {
+  return { ...row, heldSince: heldUntil?.getTime() === row.dueAt.getTime() ? heldSince : null };
+}
+
+/** The end of a hold costs as much as so many jobs, however few it makes: it is written by statements of its own. */
+const releaseJobs = 10;
 
 function lookAt(
   look: GovernedLook,
@@ -68,14 +83,19 @@ function lookAt(
   { now }: ShardState,
   horizon: Date,
 ): void {
+  const reason = unreadableReason(schedule.cadence);
+  if (reason !== null) throw new Error(reason);
   let timetable = timetableOf(schedule);
   if (isRelease(timetable, schedule.heldUntil, { occurrence, dueAt })) {
-    look.releases.push(schedule);
-    look.jobs += Math.max(releaseJobs, madeByRelease(schedule, timetable));
+    const release = releaseOf(schedule);
+    look.releases.push(release);
+    look.jobs += Math.max(releaseJobs, madeBy(release));
     return;
   }
-  if (timetable.firesLeft !== null && look.releases.includes(schedule))
-    timetable = afterFires(timetable, madeByRelease(schedule, timetable));
+  // What the end of its hold makes in the same batch counts before what is due after it.
+  const release =
+    timetable.firesLeft === null ? undefined : look.releases.find((each) => each.schedule === schedule);
+  if (release !== undefined) timetable = afterFires(timetable, madeBy(release));
   const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
   const unfolded = unfold(timetable, occurrence.getTime(), moment);
   look.jobs += unfolded.runs.length + unfolded.passed.length + unfolded.backlog.length;
@@ -86,10 +106,4 @@ function lookAt(
     plannedDue: dueAt,
     limited: timetable.firesLeft !== null,
   });
-}
-
-/** What the end of its hold makes in the same batch counts before what is due after it. */
-function madeByRelease({ heldSince, heldUntil }: StoredSchedule, timetable: Timetable): number {
-  const held = heldSince === null || heldUntil === null ? null : unfoldHeld(timetable, heldSince, heldUntil);
-  return held === null ? 0 : held.runs.length + held.backlog.length;
 }

@@ -1,12 +1,12 @@
 import {
   type Cadence,
-  countWithin,
   isRun,
   leavesOut,
   nextAfter,
   previousBefore,
   previousRunBefore,
 } from "../cadence/cadence.ts";
+import { countWithin } from "../cadence/count-within.ts";
 import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
 
 /** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */

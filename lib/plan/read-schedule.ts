@@ -1,4 +1,4 @@
-import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { type Cadence, nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
@@ -153,6 +153,7 @@ function whatIsNext(
   const coming =
     timetable.firesLeft === 0 ? null : nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, now));
   if (coming !== null) return { nextAt: coming, ended: false };
+  if (unreadableReason(schedule.cadence) !== null) return { nextAt: null, ended: false };
   const latest = byAge.at(-1);
   const unsettled = latest?.state === "running" || latest?.state === "retrying";
   const once = onceOf(schedule.cadence);

@@ -66,57 +66,105 @@ export function withoutLimit(timetable: Timetable): Timetable {
   return { ...timetable, firesLeft: null };
 }
 
-/** Makes the jobs that the end of a hold lets go, ready when it ends. */
+/** The end of a schedule's hold, and what was due under it; null where nothing was. */
+export interface Release {
+  schedule: StoredSchedule;
+  version: number;
+  until: Date;
+  unfolded: Unfolded | null;
+}
+
+export function releaseOf(schedule: StoredSchedule, version: number = schedule.version): Release {
+  const { id, heldSince, heldUntil } = schedule;
+  if (heldSince === null || heldUntil === null) throw new Error(`Schedule ${id} has no hold that ends.`);
+  const unfolded = unfoldHeld(timetableOf(schedule), heldSince, heldUntil);
+  return { schedule, version, until: heldUntil, unfolded };
+}
+
+/** How many jobs it makes, at once or let in slowly. */
+export function madeBy({ unfolded }: Release): number {
+  return unfolded === null ? 0 : unfolded.runs.length + unfolded.backlog.length;
+}
+
+/** Makes the jobs that the end of one hold lets go, ready when it ends. */
 export async function fireRelease(
   tx: Tx,
   state: ShardState,
   schedule: StoredSchedule,
   version: number,
 ): Promise<{ parcels: OutgoingParcel[]; made: number }> {
-  const { id, shard, heldSince, heldUntil, body } = schedule;
-  if (heldSince === null || heldUntil === null) throw new Error(`Schedule ${id} has no hold that ends.`);
-  const unfolded = unfoldHeld(timetableOf(schedule), heldSince, heldUntil);
-  if (unfolded === null) return { parcels: [], made: 0 };
-  const { runs, backlog } = unfolded;
+  const { parcels, made } = await fireReleases(tx, state, [releaseOf(schedule, version)]);
+  return { parcels, made: made.get(schedule.id) ?? 0 };
+}
+
+/** The same for many schedules of one shard, by one statement: a hold of thousands ends in one instant. */
+export async function fireReleases(
+  tx: Tx,
+  state: ShardState,
+  releases: readonly Release[],
+): Promise<{ parcels: OutgoingParcel[]; made: ReadonlyMap<string, number> }> {
+  const ending = releases.filter((release) => madeBy(release) > 0);
+  if (ending.length === 0) return { parcels: [], made: new Map() };
+  const instants = (of: "runs" | "backlog") =>
+    ending.flatMap(({ schedule: { id }, unfolded }) => (unfolded?.[of] ?? []).map((run) => ({ id, ...run })));
+  const [runs, backlog] = [instants("runs"), instants("backlog")];
   await attachMissingDays(tx, runs, state);
-  const queue = queueClass(body.target);
-  const column = (of: (run: { at: number; due: number }) => number) =>
-    tx.array(runs.map((run) => new Date(of(run))));
-  const parcels = await tx<(OutgoingParcel & { jobs: number })[]>`
-    with run as (
-      select r.*, (row_number() over (order by at) - 1) / ${parcelMax[queue]}::int as seat
-      from unnest(${column(({ at }) => at)}::timestamptz[], ${column(({ due }) => due)}::timestamptz[]) r (at, due_at)
+  const queues = ending.map(({ schedule }) => queueClass(schedule.body.target));
+  const times = (of: readonly { id: string; at: number; due: number }[]) => tx`
+    ${of.map(({ id }) => id)}::bigint[], ${tx.array(of.map(({ at }) => new Date(at)))}::timestamptz[],
+    ${tx.array(of.map(({ due }) => new Date(due)))}::timestamptz[]`;
+  const rows = await tx<ReleasedRow[]>`
+    with ending as materialized (
+      select e.*, s.overlap, s.lane, s.target_id, s.priority, s.max_fires
+      from unnest(${ending.map(({ schedule }) => schedule.id)}::bigint[], ${ending.map(({ version }) => version)}::int[],
+        ${tx.array(ending.map(({ until }) => until))}::timestamptz[], ${queues}::text[], ${queues.map((queue) => parcelMax[queue])}::int[])
+        e (id, version, until, queue, most)
+      cross join lateral (
+        select overlap, lane, target_id, priority, max_fires from carillon.schedules where id = e.id offset 0) s
+    ), run as materialized (
+      select e.*, r.at, r.due_at, (row_number() over (partition by e.id order by r.at) - 1) / e.most as seat
+      from unnest(${times(runs)}) r (id, at, due_at) join ending e on e.id = r.id
     ), packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, array_agg(at order by at) as occurrences, array_agg(due_at order by at) as dues
-      from run group by seat
+      select nextval('carillon.parcels_id_seq') as parcel, p.* from (
+        select id, version, until, queue, target_id, priority, array_agg(at order by at) as occurrences, array_agg(due_at order by at) as dues
+        from run group by id, version, until, queue, target_id, priority, seat order by id, seat) p
     ), inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, ready_at, parcel_id, version, shard)
-      select r.at, ${id}, r.due_at, ${heldUntil}, p.id, ${version}, ${shard}::smallint
+      select r.at, p.id, r.due_at, p.until, p.parcel, p.version, ${state.shard}::smallint
       from packed p cross join lateral unnest(p.occurrences, p.dues) r (at, due_at)
       on conflict do nothing
-      returning 1
+      returning schedule_id
     ), occurrences as (
-      select ${id}::bigint as schedule_id, due_at, at as occurrence, false as passed, 'cadence'::carillon.job_kind as kind, s.overlap, s.lane
-      from run cross join lateral (select overlap, lane from carillon.schedules where id = ${id}) s
+      select id as schedule_id, due_at, at as occurrence, false as passed, 'cadence'::carillon.job_kind as kind, overlap, lane from run
     ), ${laneEntries(tx)}, inserted_parcels as (
       insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, priority, occurrences, schedule_ids)
-      select p.id, ${shard}::smallint, ${queue}::carillon.queue_class, ${heldUntil}, ${state.now}::timestamptz + interval '20 seconds', ${id},
-        carillon.apart_target(${queue}::carillon.queue_class, s.target_id), s.priority,
-        p.occurrences, array_fill(${id}::bigint, array[cardinality(p.occurrences)])
-      from packed p cross join lateral (select target_id, priority from carillon.schedules where id = ${id}) s returning id, queue, ready_at
-    )
-    select id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs",
-      (select count(*)::int from inserted_jobs) as jobs from inserted_parcels`;
-  if (backlog.length > 0) {
-    await tx`
+      select p.parcel, ${state.shard}::smallint, p.queue::carillon.queue_class, p.until, ${state.now}::timestamptz + interval '20 seconds', p.id,
+        carillon.apart_target(p.queue::carillon.queue_class, p.target_id), p.priority,
+        p.occurrences, array_fill(p.id, array[cardinality(p.occurrences)])
+      from packed p returning id, queue, ready_at
+    ), owed as (
       insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, taken, turn_at, noted_at)
-      values (${id}, ${shard}, 'cadence', ${version}, ${tx.array(backlog.map(({ at }) => new Date(at)))}::timestamptz[],
-        ${tx.array(backlog.map(({ due }) => new Date(due)))}::timestamptz[], 0, ${heldUntil}, ${state.now})`;
-  }
-  const made = (parcels[0]?.jobs ?? 0) + backlog.length;
-  await tx`update carillon.schedules set fires = fires + ${made} where id = ${id} and max_fires is not null`;
+      select e.id, ${state.shard}::smallint, 'cadence', e.version, array_agg(o.at order by o.at), array_agg(o.due_at order by o.at), 0, e.until, ${state.now}
+      from unnest(${times(backlog)}) o (id, at, due_at) join ending e on e.id = o.id group by e.id, e.version, e.until
+      returning schedule_id, cardinality(occurrences) as jobs
+    ), made as materialized (
+      select schedule_id, sum(jobs)::int as jobs from (
+        select schedule_id, 1 as jobs from inserted_jobs union all select schedule_id, jobs from owed) m group by schedule_id
+    ), counted as (
+      update carillon.schedules s set fires = s.fires + m.jobs
+      from made m join ending e on e.id = m.schedule_id where s.id = m.schedule_id and e.max_fires is not null
+    )
+    select id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", null::bigint as schedule, null::int as jobs
+    from inserted_parcels
+    union all
+    select null, null, null, schedule_id, jobs from made
+    order by 1`;
   return {
-    parcels: parcels.map(({ id: parcel, queue: of, waitMs }) => ({ id: parcel, queue: of, waitMs })),
-    made,
+    parcels: rows.flatMap((row) =>
+      row.id === null ? [] : [{ id: row.id, queue: row.queue, waitMs: row.waitMs }],
+    ),
+    made: new Map(rows.flatMap((row) => (row.id === null ? [[row.schedule, row.jobs] as const] : []))),
   };
 }
+
+type ReleasedRow = OutgoingParcel | { id: null; schedule: string; jobs: number };

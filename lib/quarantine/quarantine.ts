@@ -48,7 +48,9 @@ const doublingsMax = 6;
 /** Sets rows aside, or puts off those that failed again. Belongs into the transaction that passes over them, where there is one. */
 export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Failed[]): Promise<SetAside[]> {
   if (failed.length === 0) return [];
-  const rows = failed.map(({ item, error, scheduleId = null, detail = null }) => ({
+  // One that is named twice is set aside as it is named first.
+  const byItem = new Map(failed.toReversed().map((each) => [each.item, each]));
+  const rows = [...byItem.values()].map(({ item, error, scheduleId = null, detail = null }) => ({
     item,
     schedule_id: scheduleId,
     reason: errorText(error),
@@ -58,7 +60,7 @@ export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Fail
     insert into carillon.quarantine as q (consumer, item, schedule_id, reason, detail, first_at, last_at, tries, next_at)
     select ${consumer}, r.item, r.schedule_id, r.reason, r.detail, clock.now, clock.now, 1, clock.now + interval '1 minute'
     from (select carillon.clock() as now) clock cross join (
-      select distinct on (item) * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
         r (item text, schedule_id bigint, reason text, detail jsonb) order by item) r
     on conflict (consumer, item) do update
     set schedule_id = excluded.schedule_id, reason = excluded.reason, detail = coalesce(excluded.detail, q.detail), last_at = excluded.last_at,

@@ -1,9 +1,11 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Cadence } from "../cadence/cadence.ts";
-import type { CalendarRules } from "../cadence/calendar-rules.ts";
+import { type CalendarRules, isExcluded } from "../cadence/calendar-rules.ts";
 import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
+import { canonicalTimezone } from "../cadence/timezone.ts";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
+import { errorText } from "../log/error-text.ts";
 
 /** A calendar in one version, as a schedule refers to it. */
 export interface CalendarRef {
@@ -59,7 +61,10 @@ function unboundedCadence(row: CadenceColumns): Cadence {
   return sharedCadence(row);
 }
 
-/** A row of carillon.cadences. */
+/**
+ * A row of carillon.cadences. One that this runtime cannot read, as in a zone that its zone data does not have, becomes a cadence without
+ * occurrences that says why: the schedules beside it are read, planned and listed as always.
+ */
 export function sharedCadence({
   expression,
   zone,
@@ -69,9 +74,18 @@ export function sharedCadence({
 }: Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules">): Cadence {
   if (expression === null || zone === null || dst === null)
     throw new Error("A version without a cadence: its CHECK forbids that.");
-  const of = readStoredForm({ expression, timezone: zone, dst });
-  if (calendarOn === null || rules === null) return of;
-  return { kind: "calendared", of, timezone: zone, on: calendarOn, rules: sameRules(rules) };
+  try {
+    if (canonicalTimezone(zone) === null)
+      throw new Error(`The time zone ${zone} is not known to this runtime.`);
+    const of = readStoredForm({ expression, timezone: zone, dst });
+    if (calendarOn === null || rules === null) return of;
+    const calendar = sameRules(rules);
+    // Rules that do not read fail here, and not where an occurrence is looked for.
+    isExcluded(calendar, 0);
+    return { kind: "calendared", of, timezone: zone, on: calendarOn, rules: calendar };
+  } catch (error) {
+    return { kind: "unreadable", text: expression, reason: errorText(error).replace(/^Error: /, "") };
+  }
 }
 
 /** Rules are made ready once per object, so that the same rules are the same object whichever row they were read from. */

@@ -18,6 +18,16 @@ import type { Target } from "./target-shape.ts";
 export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
   Pick<ScheduleBody, "when">;
 
+/** What the quarantine keeps of a schedule that could not be planned: from which occurrence on it goes on. */
+export interface PlanAside {
+  [name: string]: string | number | null;
+  version: number;
+  occurrence: string;
+  dueAt: string;
+  /** Where it is what was due under a hold that has ended by itself: since when that held, until `dueAt`. */
+  heldSince: string | null;
+}
+
 /** A schedule as it stands in the database: its head and the spec of its current version. */
 export interface StoredSchedule {
   id: string;
@@ -36,6 +46,8 @@ export interface StoredSchedule {
   calendar: CalendarRef | null;
   /** The lane that all of its jobs pass, because they share a group. */
   lane: string | null;
+  /** It waits in quarantine, since it could not be planned. */
+  aside: PlanAside | null;
   body: ScheduleBody;
   createdAt: Date;
   createdBy: string;
@@ -78,7 +90,7 @@ export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): Ret
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires, s.lane,
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires, s.lane, q.detail as aside,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx)}`;
 
@@ -86,10 +98,11 @@ const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
   ${heads} s
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
   left join carillon.cadences c on c.id = v.cadence_id
-  left join carillon.calendar_versions r on r.id = c.calendar_version`;
+  left join carillon.calendar_versions r on r.id = c.calendar_version
+  left join carillon.quarantine q on q.consumer = 'plan' and q.item = s.id::text`;
 
 function stored(row: StoredRow): StoredSchedule {
-  const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane } = row;
+  const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane, aside } = row;
   const { createdAt, createdBy, updatedAt, updatedBy, sparse, target, payload } = row;
   return {
     id,
@@ -102,6 +115,7 @@ function stored(row: StoredRow): StoredSchedule {
     fires,
     cadenceId,
     lane,
+    aside,
     createdAt,
     createdBy,
     updatedAt,

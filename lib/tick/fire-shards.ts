@@ -1,10 +1,11 @@
 import { spreadParcels } from "../limit/target-limits.ts";
 import { handOver } from "../parcel/hand-over.ts";
+import { logSetAside } from "../quarantine/quarantine.ts";
 import { passIdleShards } from "./idle-shards.ts";
 import { makePulseParcels } from "./make-pulse-parcels.ts";
 import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
 import type { Run } from "./run.ts";
-import { fireShardBatch } from "./shard-batch.ts";
+import { BatchFailed, fireShardBatch, passFirstRow } from "./shard-batch.ts";
 import { inTurn, shardsOf } from "./share.ts";
 
 /**
@@ -39,18 +40,33 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
   }
 }
 
+/**
+ * Batch after batch of one shard. A batch that fails on its rows is begun again with an eighth of them, until the row at fault stands alone and
+ * is set aside; batches that succeed double up to their usual size.
+ */
 async function fireShard(run: Run, shard: number, sending: ParcelSending, press: () => void): Promise<void> {
   const { sql, settings, total } = run;
+  let size = settings.batchMax;
   for (let done = false; !done; ) {
     if (run.timeIsUp()) {
       total.finished = false;
       return;
     }
-    const batch = await fireShardBatch(sql, shard, settings.batchMax, run.queue.timing);
+    const batch = await fireShardBatch(sql, shard, size, run.queue.timing).catch((error: unknown) => {
+      if (!(error instanceof BatchFailed)) throw error;
+      return error;
+    });
+    if (batch instanceof BatchFailed) {
+      if (size === 1) logSetAside(run.log, "plan", await passFirstRow(sql, shard, batch.cause));
+      size = Math.max(1, Math.floor(size / 8));
+      continue;
+    }
+    size = Math.min(settings.batchMax, size * 2);
     if (batch.aheadMs < settings.pressingMs) press();
     total.batches += 1;
     total.jobs += batch.jobs;
     total.parcels += batch.parcels.length;
+    logSetAside(run.log, "plan", batch.setAside);
     sending.add(batch.parcels.filter(({ rated }) => rated === null));
     run.rated.push(...batch.parcels.filter(({ rated }) => rated !== null));
     done = batch.done;

@@ -20,6 +20,7 @@ import { type After, lookAfter, lookBefore } from "./look.ts";
 import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
+import { retryPlans } from "./retry-plans.ts";
 import { rollUp } from "./roll-up.ts";
 import type { Run } from "./run.ts";
 import { tellEvents } from "./tell-events.ts";
@@ -66,6 +67,7 @@ export async function finish(run: Run, attached: boolean): Promise<void> {
 function partsOf(run: Run, attached: boolean): Part[] {
   const { sql, settings, timeIsUp } = run;
   return [
+    { of: "plans", act: () => retryPlans(run), stirs: true },
     { of: "backlog", act: () => admitOwed(run), stirs: true },
     { of: "parcels", act: () => sweepAll(run), stirs: true },
     { of: "holds", act: () => clearEndedHolds(run, run), stirs: true },

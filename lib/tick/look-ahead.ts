@@ -1,19 +1,14 @@
+import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import type { PassedRow } from "../plan/aside.ts";
 import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
 import { momentOf, unfold } from "../plan/instants.ts";
+import type { Release } from "../plan/release.ts";
 import { greatestSchedule, missedAfterMs, type ShardState } from "../plan/shard.ts";
+import type { TooLong } from "../plan/too-long.ts";
 import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { plainCatchUp } from "../schedule/timetable.ts";
-
-const longLagMs = 3_600_000;
-const laggingRowsMax = 500;
-
-/** After hours without a tick each cron has thousands of missed occurrences to be counted, and its shard is locked meanwhile. */
-function rowsMax({ now, watermarkAt }: ShardState, batchMax: number): number {
-  return now.getTime() - watermarkAt.getTime() > longLagMs ? Math.min(batchMax, laggingRowsMax) : batchMax;
-}
 
 /** The last row of a batch, or the horizon behind all rows. */
 export interface Place {
@@ -57,7 +52,9 @@ interface Look extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "cal
 export interface LookedAhead {
   rows: number;
   unfolded: UnfoldedRow[];
-  releases: StoredSchedule[];
+  releases: Release[];
+  /** Rows that could not be unfolded: those of the cadences named, and single ones. They are set aside. */
+  failed: { cadences: FailedCadence[]; rows: { row: PassedRow; error: unknown }[] };
   /** Whether some occurrences are not to run. */
   somePassed: boolean;
   /** True when nothing is left up to the horizon. */
@@ -74,9 +71,8 @@ export async function lookAhead(
   tx: Tx,
   state: ShardState,
   horizon: Date,
-  rowsWanted: number,
+  { batchMax, tooLong }: { batchMax: number; tooLong: TooLong },
 ): Promise<LookedAhead> {
-  const batchMax = rowsMax(state, rowsWanted);
   const missedBefore = new Date(state.now.getTime() - missedAfterMs);
   const looks = await tx<Look[]>`
     with rows as materialized (${nextRows(tx, state, horizon, batchMax)})
@@ -92,15 +88,19 @@ export async function lookAhead(
       from rows group by 1, 2, 3
     ) d cross join (select due_at, schedule_id from rows order by due_at desc, schedule_id desc limit 1) l
     left join carillon.cadences c on c.id = d.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
-  const shared = looks.flatMap((look) => unfoldShared(look, state, horizon));
+  const { shared, failed } = unfoldEach(looks, state, horizon, tooLong);
   const rows = looks.reduce((sum, look) => sum + look.rows, 0);
   const all = jobsOf(looks, shared);
   const size = all <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / all));
   const governed = looks.some((look) => look.governed > 0)
-    ? await unfoldGoverned(tx, state, await governedRows(tx, state, horizon, size), horizon, jobsMax)
-    : { unfolded: [], releases: [], jobs: 0, last: null };
+    ? await unfoldGoverned(tx, state, await governedRows(tx, state, horizon, size), {
+        horizon,
+        jobsMax,
+        tooLong,
+      })
+    : { unfolded: [], releases: [], failed: [], jobs: 0, last: null };
   const taken = governed.jobs > jobsMax && governed.last !== null ? governed.last : size;
-  const unfolded = [...shared, ...governed.unfolded];
+  const unfolded = [...shared.values(), ...governed.unfolded];
   const [first] = looks;
   const behindAll = { dueAt: horizon, schedule: greatestSchedule };
   const done = first === undefined || rows < taken;
@@ -108,6 +108,7 @@ export async function lookAhead(
     rows,
     unfolded,
     releases: governed.releases,
+    failed: { cadences: failed, rows: governed.failed },
     somePassed:
       looks.some(({ earliest }) => earliest < missedBefore) ||
       unfolded.some(({ passed, ranges }) => passed.length > 0 || ranges.length > 0),
@@ -116,24 +117,24 @@ export async function lookAhead(
       ? behindAll
       : taken === batchMax
         ? { dueAt: first.lastDueAt, schedule: first.lastSchedule }
-        : await placeOf(tx, state, horizon, taken),
+        : ((await placeOf(tx, state, horizon, taken)) ?? behindAll),
   };
 }
 
-/** The last of so many rows, and of what ties with it. */
-async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place> {
+/** The last of so many rows, and of what ties with it; null where there are none. */
+export async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
   const [place] = await tx<Place[]>`
     select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows
     order by due_at desc, schedule_id desc limit 1`;
-  if (place === undefined) throw new Error(`Shard ${state.shard} has no rows where it had some.`);
-  return place;
+  return place ?? null;
 }
 
 /** How many jobs the rows without rules of their own become: of intervals and one-offs as arithmetic tells, of the others as they unfolded. */
-function jobsOf(looks: readonly Look[], unfolded: readonly UnfoldedRow[]): number {
-  const shared = looks.filter(({ cadenceId }) => cadenceId !== null);
-  const jobs = looks.reduce((sum, look) => sum + (look.cadenceId === null ? look.jobs : 0), 0);
-  return shared.reduce((sum, { rows }, index) => sum + rows * instantsIn(unfolded[index]), jobs);
+function jobsOf(looks: readonly Look[], shared: ReadonlyMap<Look, UnfoldedRow>): number {
+  return looks.reduce(
+    (sum, look) => sum + (look.cadenceId === null ? look.jobs : look.rows * instantsIn(shared.get(look))),
+    0,
+  );
 }
 
 function governedRows(tx: Tx, state: ShardState, horizon: Date, size: number): PromiseLike<GovernedRow[]> {
@@ -143,27 +144,62 @@ function governedRows(tx: Tx, state: ShardState, horizon: Date, size: number): P
     ) placed where governed order by place`;
 }
 
-function unfoldShared(look: Look, { now }: ShardState, horizon: Date): UnfoldedRow[] {
-  const { cadenceId, planned, plannedDue } = look;
-  if (cadenceId === null || planned === null || plannedDue === null) return [];
+/** Each distinct cadence once. One that fails is set aside with its rows, and the others go on. */
+function unfoldEach(
+  looks: readonly Look[],
+  state: ShardState,
+  horizon: Date,
+  tooLong: TooLong,
+): { shared: Map<Look, UnfoldedRow>; failed: FailedCadence[] } {
+  const shared = new Map<Look, UnfoldedRow>();
+  const failed: FailedCadence[] = [];
+  for (const look of looks) {
+    const { cadenceId, planned, plannedDue } = look;
+    if (cadenceId === null || planned === null || plannedDue === null) continue;
+    try {
+      shared.set(look, unfoldShared(look, { cadenceId, planned, plannedDue }, state, horizon));
+    } catch (error) {
+      failed.push({ cadenceId, error });
+    }
+    tooLong.check();
+  }
+  // Also what of the same cadence did unfold, from another occurrence: all its rows are set aside.
+  const bad = new Set(failed.map(({ cadenceId }) => cadenceId));
+  for (const look of shared.keys())
+    if (look.cadenceId !== null && bad.has(look.cadenceId)) shared.delete(look);
+  return { shared, failed };
+}
+
+export interface FailedCadence {
+  cadenceId: number;
+  error: unknown;
+}
+
+function unfoldShared(
+  look: Look,
+  { cadenceId, planned, plannedDue }: { cadenceId: number; planned: Date; plannedDue: Date },
+  { now }: ShardState,
+  horizon: Date,
+): UnfoldedRow {
+  const cadence = sharedCadence(look);
+  const reason = unreadableReason(cadence);
+  if (reason !== null) throw new Error(reason);
   const lagMs = plannedDue.getTime() - planned.getTime();
   const timetable = {
-    cadence: sharedCadence(look),
+    cadence,
     lagMs,
     slotMs: null,
     catchUp: plainCatchUp,
     firesLeft: null,
   };
   const moment = momentOf(timetable, { now: now.getTime(), bound: horizon.getTime(), missedAfterMs });
-  return [
-    {
-      ...unfold(timetable, planned.getTime(), moment),
-      key: { cadenceId },
-      planned,
-      plannedDue,
-      limited: false,
-    },
-  ];
+  return {
+    ...unfold(timetable, planned.getTime(), moment),
+    key: { cadenceId },
+    planned,
+    plannedDue,
+    limited: false,
+  };
 }
 
 function instantsIn(row: UnfoldedRow | undefined): number {

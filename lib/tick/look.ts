@@ -20,6 +20,7 @@ export interface Before {
 
 /** What there is to do after it. */
 export type After = Record<
+  | "plans"
   | "backlog"
   | "parcels"
   | "holds"
@@ -59,7 +60,8 @@ export async function lookBefore(sql: Sql, { notify, canary }: TickSettings): Pr
 export async function lookAfter(sql: Sql, { retentionDays, zoneData }: TickSettings): Promise<After> {
   const [found] = await sql<After[]>`
     with clock as materialized (select carillon.clock() as now)
-    select ${comes(sql, sql`select min(turn_at) from carillon.backlog`)} as backlog,
+    select ${comes(sql, sql`select min(next_at) from carillon.quarantine where consumer = 'plan'`)} as plans,
+      ${comes(sql, sql`select min(turn_at) from carillon.backlog`)} as backlog,
       ${parcels(sql)} as parcels,
       ${comes(sql, sql`select min(until) from carillon.holds`)} as holds,
       exists (select from carillon.wanted_holds) as "wantedHolds",

@@ -2,13 +2,19 @@ import type { Timing } from "../clock.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
 import { sqlState } from "../db/sql-state.ts";
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { errorText } from "../log/error-text.ts";
 import { type Fired, fire } from "../plan/fire.ts";
-import { fireRelease } from "../plan/release.ts";
+import { fireReleases } from "../plan/release.ts";
 import { greatestSchedule, horizonMs, readShard, type ShardState } from "../plan/shard.ts";
-import { beyondWatermark, lookAhead, type Place } from "./look-ahead.ts";
+import { type TooLong, tooLongAfter } from "../plan/too-long.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import type { SetAside } from "../quarantine/quarantine.ts";
+import { beyondWatermark, lookAhead, type Place, placeOf } from "./look-ahead.ts";
+import { setAllAside, setRowsAside } from "./rows-aside.ts";
 
 export interface Batch extends Fired {
+  /** What of it could not be planned, and is in quarantine. */
+  setAside: SetAside[];
   /** True when the shard is planned up to the horizon. */
   done: boolean;
   shard: number;
@@ -29,8 +35,17 @@ export async function fireShardBatch(
   try {
     return await fireTimed(sql, shard, timing, { batchMax, someExist: false });
   } catch (error) {
-    if (sqlState(error) !== "unique_violation") throw error;
+    if (!(error instanceof BatchFailed) || sqlState(error.cause) !== "unique_violation") throw error;
     return fireTimed(sql, shard, timing, { batchMax, someExist: true });
+  }
+}
+
+/** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
+export class BatchFailed extends Error {
+  override readonly name = "BatchFailed";
+
+  constructor(cause: unknown) {
+    super(`A batch of a shard failed: ${errorText(cause)}`, { cause });
   }
 }
 
@@ -40,8 +55,15 @@ export async function fireShardBatch(
  */
 async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWish): Promise<Batch> {
   let readAt = timing.now();
-  const batch = await fireOnce(sql, shard, wish, () => {
+  let isRead = false;
+  const onRead = () => {
     readAt = timing.now();
+    isRead = true;
+    return tooLongAfter(timing, readAt, wish.batchMax);
+  };
+  const batch = await fireOnce(sql, shard, wish, onRead).catch((error: unknown) => {
+    // Before it was read, others had the shard locked or the database did not answer: no row is at fault.
+    throw isRead && mayBeOfARow(error) ? new BatchFailed(error) : error;
   });
   const sinceMs = timing.now() - readAt;
   return {
@@ -65,30 +87,24 @@ function fireOnce(
   shard: number,
   { batchMax, someExist }: BatchWish,
   /** Called as soon as the clock has been read with the shard. */
-  onRead: () => void,
+  onRead: () => TooLong,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
-    onRead();
-    // Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over.
-    const horizon = new Date(Math.min(state.now.getTime() + horizonMs, state.nearUntil.getTime() - 1));
+    const tooLong = onRead();
+    const horizon = horizonOf(state);
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
-    const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true };
+    const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true, setAside: [] };
     if (isReached(state, horizon)) return nothing;
-    const { rows, unfolded, releases, somePassed, done, last } = await lookAhead(
-      tx,
-      state,
-      horizon,
-      batchMax,
-    );
+    const look = await lookAhead(tx, state, horizon, { batchMax, tooLong });
+    const { rows, unfolded, releases, somePassed, done, last } = look;
     // Most shards of a small installation have nothing due in most minutes, and planning the statement below is what then costs.
     if (rows === 0) {
       await raiseWatermark(tx, shard, last, horizon);
       return nothing;
     }
-    const released: OutgoingParcel[] = [];
-    for (const schedule of releases)
-      released.push(...(await fireRelease(tx, state, schedule, schedule.version)).parcels);
+    const aside = await setRowsAside(tx, state, look);
+    const released = await fireReleases(tx, state, releases);
     const [, fired] = await Promise.all([
       // What is due now is mostly newer than the planner's statistics: it expects one row, and would go through all instants for each.
       tx`select set_config('enable_nestloop', 'off', true)`.execute(),
@@ -108,12 +124,35 @@ function fireOnce(
     ]);
     return {
       ...fired,
-      parcels: [...fired.parcels, ...released.map((parcel) => ({ ...parcel, rated: null }))],
+      parcels: [...fired.parcels, ...released.parcels.map((parcel) => ({ ...parcel, rated: null }))],
       shard,
       aheadMs,
       done,
+      setAside: aside,
     };
   });
+}
+
+/**
+ * The first row of a shard beyond its watermark, and what ties with it, when no batch of it can be written: it is set aside, and the watermark
+ * passes it.
+ */
+export function passFirstRow(sql: Sql, shard: number, error: unknown): Promise<SetAside[]> {
+  return sql.begin(async (tx) => {
+    const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
+    const horizon = horizonOf(state);
+    if (isReached(state, horizon)) return [];
+    const last = await placeOf(tx, state, horizon, 1);
+    if (last === null) return [];
+    const aside = await setAllAside(tx, state, last, error);
+    await raiseWatermark(tx, shard, last, horizon);
+    return aside;
+  });
+}
+
+/** Never past the near plan: what is due beyond it may still wait in the far table, and the watermark would pass it over. */
+function horizonOf({ now, nearUntil }: ShardState): Date {
+  return new Date(Math.min(now.getTime() + horizonMs, nearUntil.getTime() - 1));
 }
 
 /** The watermark is a pair: a batch may have ended between two schedules that are due at the horizon itself. */

@@ -33,6 +33,8 @@ export function occurrencesOf(cadence: Cadence, from: number, upTo: number): num
     }
     case "calendared":
       throw new Error("Calendars have an oracle of their own.");
+    case "unreadable":
+      return [];
   }
 }
 

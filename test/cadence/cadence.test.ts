@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cadence, countWithin, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
+import { type Cadence, nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
+import { countWithin } from "../../lib/cadence/count-within.ts";
 
 describe("a cadence that comes once", () => {
   const once: Cadence = { kind: "once", at: 1_000 };

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
@@ -10,26 +13,59 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const held = 250;
+const caller = { name: "ann" };
 
-test("the end of a hold of many is spread over several batches", async () => {
-  for (let each = 0; each < held; each++) await world.put(`each:${each}`, { when: "* * * * *" });
+/** Schedules of one shard, held together for two minutes; it is then three minutes later. */
+async function heldTogether(count: number, when: string): Promise<Date> {
+  const deps = { sql: world.sql, queue: world.queue };
+  const body = parseScheduleBody({ when, target: { queue: "demo" }, group: "held" });
+  const keys = Array.from({ length: count }, (_, each) => `each:${each}`);
+  for (let at = 0; at < count; at += 1_000)
+    await applyOperations(
+      deps,
+      keys.slice(at, at + 1_000).map((key) => ({ kind: "put", key, caller, body })),
+    );
   await world.sql`update carillon.schedules set shard = 3`;
   await world.sql`update carillon.plan set shard = 3`;
   const until = new Date(world.clock.now().getTime() + 2 * minute);
-  for (let each = 0; each < held; each++) await world.pause(`each:${each}`, { until });
+  const paused = await pauseLabel(deps, { label: { scope: "group", name: "held" }, caller, until });
+  expect(paused).toMatchObject({ done: count });
   await world.clock.advance(3 * minute);
-  const left = async () => {
-    const [row] = await world.sql<{ left: number }[]>`
-      select count(*)::int as left from carillon.plan where shard = 3 and governed and due_at <= ${until}
-        and (due_at, schedule_id) > (select watermark_at, watermark_schedule from carillon.shards where id = 3)`;
-    return row?.left;
-  };
-  expect(await left()).toBe(held);
+  return until;
+}
+
+async function left(until: Date): Promise<number> {
+  const [row] = await world.sql<{ left: number }[]>`
+    select count(*)::int as left from carillon.plan where shard = 3 and governed and due_at <= ${until}
+      and (due_at, schedule_id) > (select watermark_at, watermark_schedule from carillon.shards where id = 3)`;
+  return row?.left ?? 0;
+}
+
+test("the end of a hold of many is spread over several batches", async () => {
+  const count = 2_600;
+  const until = await heldTogether(count, "* * * * *");
+  expect(await left(until)).toBe(count);
   const first = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock));
   expect(first.done).toBe(false);
-  expect(await left()).toBe(held - 201);
+  const rest = await left(until);
+  expect(rest).toBeGreaterThan(0);
+  expect(rest).toBeLessThan(count);
   const second = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock));
   expect(second.done).toBe(true);
-  expect(await left()).toBe(0);
+  expect(await left(until)).toBe(0);
+});
+
+test("each schedule of a hold that ends gets its own parcel, and each occurrence one job", async () => {
+  await heldTogether(20, "* * * * *");
+  const { parcels } = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock));
+  const released = await world.sql`
+    select p.held_schedule, array_agg(distinct k) as schedules, count(*)::int as jobs
+    from carillon.parcels p cross join lateral unnest(p.schedule_ids) k where p.held_schedule is not null group by 1`;
+  expect(released).toHaveLength(20);
+  for (const { held_schedule: held, schedules, jobs } of released)
+    expect({ schedules, jobs }).toEqual({ schedules: [held], jobs: 2 });
+  expect(parcels.length).toBeGreaterThanOrEqual(20);
+  const [doubled] = await world.sql`
+    select from carillon.jobs group by schedule_id, occurrence, kind, n having count(*) > 1`;
+  expect(doubled).toBeUndefined();
 });

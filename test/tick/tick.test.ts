@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
-import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
@@ -128,14 +127,6 @@ describe("batches", () => {
     await world.clock.advance(4 * minute);
     await world.tick({ batchMax: 1 });
     expect(await world.jobs()).toMatchObject([{ occurrence: at("10:05:00"), version: 3 }]);
-  });
-
-  test("are small after hours without a tick: each row may have thousands of missed occurrences, and edits of the shard wait", async () => {
-    await dueOnce(world, "k", 600, { target: { queue: "demo" } }, at("10:04:00"));
-    await world.sql`update carillon.schedules set shard = 0`;
-    await world.sql`update carillon.plan set shard = 0`;
-    await world.clock.advance(2 * hour);
-    expect(await world.tick()).toMatchObject({ jobs: 600, batches: 2 });
   });
 
   test("plan what has a job already without making it twice, and do not fail by it", async () => {

@@ -1,0 +1,59 @@
+import { type Cadence, nextAfter } from "./cadence.ts";
+import { clockRule } from "./clock-rule.ts";
+import { compiledCron } from "./cron.ts";
+import { zoneNamed } from "./zone-spans.ts";
+import { countInZone } from "./zoned-search.ts";
+
+const COUNT_MAX = 10_000;
+
+export interface Counted {
+  count: number;
+  /** Whether there are more than the most that is counted. */
+  more: boolean;
+}
+
+/**
+ * How many occurrences lie in `(after, upTo]`: exact up to `max`. Intervals and crons are counted by arithmetic, since a tick counts what
+ * thousands of schedules have missed while it has their shard locked. What a calendar skips counts too. Unions, calendar intervals and calendars
+ * that move are walked through, one occurrence after the other.
+ */
+export function countWithin(cadence: Cadence, after: number, upTo: number, max: number = COUNT_MAX): Counted {
+  switch (cadence.kind) {
+    case "interval": {
+      const { everyMs, firstAt } = cadence;
+      const upToIncluded = (instant: number) => Math.max(0, Math.floor((instant - firstAt) / everyMs) + 1);
+      return atMost(Math.max(0, upToIncluded(upTo) - upToIncluded(after)), max);
+    }
+    case "cron": {
+      const cron = compiledCron(cadence.expression);
+      const rule = clockRule(cron.fixedTime, cadence.dst);
+      return atMost(countInZone(cron, rule, zoneNamed(cadence.timezone), { after, upTo, max }), max);
+    }
+    case "window": {
+      const { of, startsAt, endsAt } = cadence;
+      const from = startsAt === null ? after : Math.max(after, startsAt - 1);
+      return countWithin(of, from, endsAt === null ? upTo : Math.min(upTo, endsAt - 1), max);
+    }
+    case "calendared":
+      return cadence.on === "skip"
+        ? countWithin(cadence.of, after, upTo, max)
+        : walked(cadence, after, upTo, max);
+    default:
+      return walked(cadence, after, upTo, max);
+  }
+}
+
+function atMost(all: number, max: number): Counted {
+  return { count: Math.min(all, max), more: all > max };
+}
+
+function walked(cadence: Cadence, after: number, upTo: number, max: number): Counted {
+  let count = 0;
+  let next = nextAfter(cadence, after);
+  while (next !== null && next <= upTo) {
+    if (count === max) return { count, more: true };
+    count += 1;
+    next = nextAfter(cadence, next);
+  }
+  return { count, more: false };
+}

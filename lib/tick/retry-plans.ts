@@ -1,0 +1,108 @@
+import { unreadableReason } from "../cadence/cadence.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { asideOf, owedOf } from "../plan/aside.ts";
+import { momentOf } from "../plan/instants.ts";
+import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
+import { fireRelease } from "../plan/release.ts";
+import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
+import { inHalves } from "../quarantine/in-halves.ts";
+import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
+import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { Run } from "./run.ts";
+
+/** During one transaction claims and edits of its shard wait. */
+const together = 100;
+
+/**
+ * Plans again what waits in quarantine and whose time has come, from the occurrence that was passed over: the catch-up policy decides
+ * what of it still runs, as after a time without ticks. Edits of a schedule do the same, whichever comes first.
+ */
+export async function retryPlans(run: Run): Promise<void> {
+  for (;;) {
+    const due = await duePlans(run.sql);
+    for (const [shard, ids] of due) {
+      if (run.timeIsUp()) return;
+      await retryShard(run, shard, ids);
+    }
+    if (due.size === 0) return;
+  }
+}
+
+/** Entries of schedules that are gone have no shard: they are let go. Each page leaves the list, let go or put off. */
+async function duePlans(sql: Sql): Promise<ReadonlyMap<number, string[]>> {
+  const due = await sql<{ item: string; shard: number | null }[]>`
+    select q.item, s.shard from (
+      select item, schedule_id, next_at from carillon.quarantine
+      where consumer = 'plan' and next_at <= (select carillon.clock()) order by next_at limit ${together * 10}) q
+    left join carillon.schedules s on s.id = q.schedule_id and s.deleted_at is null order by q.next_at`;
+  const gone = due.flatMap(({ item, shard }) => (shard === null ? [item] : []));
+  await letGo(sql, "plan", gone);
+  const standing = due.filter(({ shard }) => shard !== null);
+  const byShard = Map.groupBy(standing, ({ shard }) => shard ?? 0);
+  return new Map([...byShard].map(([shard, rows]) => [shard, rows.map(({ item }) => item)]));
+}
+
+async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<void> {
+  const { sql, queue, log } = run;
+  for (let at = 0; at < ids.length; at += together) {
+    const { failed } = await inHalves(
+      ids.slice(at, at + together),
+      async (part) => {
+        const { parcels, stillFailing } = await sql.begin((tx) => retryTogether(tx, shard, part));
+        logSetAside(log, "plan", stillFailing);
+        await handOver(sql, queue, parcels);
+      },
+      run.timeIsUp,
+    );
+    const entries = failed.map(({ item, error }) => ({ item, scheduleId: item, error }));
+    logSetAside(log, "plan", await setAside(sql, "plan", entries));
+  }
+}
+
+async function retryTogether(tx: Tx, shard: number, ids: readonly string[]) {
+  const [, , schedules, state] = await Promise.all([
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard),
+    lockSchedules(tx, ids),
+    readShard(tx, shard),
+  ]);
+  const parcels: OutgoingParcel[] = [];
+  const failing: Failed[] = [];
+  for (const schedule of schedules) {
+    const reason = waitsStill(schedule);
+    if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));
+    else failing.push({ item: schedule.id, scheduleId: schedule.id, error: new Error(reason) });
+  }
+  const waiting = new Set(failing.map(({ item }) => item));
+  await letGo(
+    tx,
+    "plan",
+    ids.filter((id) => !waiting.has(id)),
+  );
+  return { parcels, stillFailing: await setAside(tx, "plan", failing) };
+}
+
+function waitsStill(schedule: StoredSchedule): string | null {
+  const aside = asideOf(schedule);
+  if (aside === null) return null;
+  const { heldSince, cadence } = schedule;
+  return (
+    unreadableReason(cadence) ??
+    (heldSince === null || aside.heldSince !== null ? null : "The schedule is held.")
+  );
+}
+
+async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {
+  // Null where an edit has planned a version of its own since.
+  const owed = owedOf(schedule);
+  if (owed === null) return [];
+  if (owed.held !== null)
+    return (await fireRelease(tx, state, { ...schedule, ...owed.held }, schedule.version)).parcels;
+  const planned = plannedOf(schedule);
+  const now = state.now.getTime();
+  const { upTo: _, ...moment } = momentOf(planned.timetable, { now, bound: now, missedAfterMs });
+  return planFrom(tx, state, planned, owed.occurrence.getTime(), moment);
+}

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
+import { countWithin } from "../../lib/cadence/count-within.ts";
+
+const day = 86_400_000;
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  "Australia/Lord_Howe",
+  "Africa/Casablanca",
+  "Pacific/Apia",
+];
+const expressions = [
+  "* * * * *",
+  "*/7 * * * *",
+  "30 2 * * *",
+  "30 1 * * *",
+  "0,30 1-3 * * *",
+  "15 0,2 * * 0",
+  "*/20 30 2 * * *",
+  "0 0 31 * *",
+  "0 12 29 2 *",
+  "5 4 * * 1-5",
+  "0 0 1W * *",
+  "0 0 L * *",
+];
+
+function walked(cadence: Cadence, after: number, upTo: number, max: number) {
+  let count = 0;
+  for (let at = nextAfter(cadence, after); at !== null && at <= upTo; at = nextAfter(cadence, at)) {
+    if (count === max) return { count, more: true };
+    count += 1;
+  }
+  return { count, more: false };
+}
+
+test("A cron is counted as a walk through its occurrences counts it, over clock changes, from and to any instant", () => {
+  const dst = fc.record(
+    { gap: fc.constantFrom("next", "skip"), overlap: fc.constantFrom("first", "last", "both") },
+    { requiredKeys: [] },
+  );
+  const from = Date.UTC(2025, 0, 1);
+  fc.assert(
+    fc.property(
+      fc.record({
+        expression: fc.constantFrom(...expressions),
+        timezone: fc.constantFrom(...zones),
+        dst,
+        after: fc.integer({ min: from, max: from + 730 * day }),
+        length: fc.oneof(fc.integer({ min: 0, max: 3 * day }), fc.integer({ min: 0, max: 60 * day })),
+        max: fc.constantFrom(0, 1, 50, 3_000),
+      }),
+      ({ expression, timezone, dst: rule, after, length, max }) => {
+        const cadence: Cadence = { kind: "cron", expression, timezone, dst: rule };
+        expect(countWithin(cadence, after, after + length, max)).toEqual(
+          walked(cadence, after, after + length, max),
+        );
+      },
+    ),
+    { numRuns: 1_500 },
+  );
+});
+
+test("What a calendar skips is counted with the rest", () => {
+  const of: Cadence = { kind: "cron", expression: "0 9 * * *", timezone: "Europe/Berlin" };
+  const cadence: Cadence = {
+    kind: "calendared",
+    of,
+    timezone: "Europe/Berlin",
+    on: "skip",
+    rules: { dates: [], weekly: ["sat", "sun"] },
+  };
+  const after = Date.UTC(2026, 0, 1);
+  expect(countWithin(cadence, after, after + 30 * day)).toEqual({ count: 30, more: false });
+});
+
+test("A year of seconds is counted without a walk through them", () => {
+  const cadence: Cadence = { kind: "cron", expression: "* * * * * *", timezone: "Europe/Berlin" };
+  const after = Date.UTC(2026, 0, 1) - 1;
+  expect(countWithin(cadence, after, after + 365 * day, Number.MAX_SAFE_INTEGER)).toEqual({
+    count: 365 * 86_400,
+    more: false,
+  });
+});

@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { hour, minute } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+const unknownZone = "Mars/Olympus_Mons";
+
+/** All in one shard, whose rows are then worked together. */
+async function together(): Promise<void> {
+  await world.sql`update carillon.schedules set shard = 3`;
+  await world.sql`update carillon.plan set shard = 3`;
+  await world.sql`update carillon.plan_far set shard = 3`;
+}
+
+const inQuarantine = () =>
+  world.sql<{ key: string; reason: string; tries: number }[]>`
+    select s.key, q.reason, q.tries from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id
+    where q.consumer = 'plan' order by s.key`;
+
+const occurrencesOf = async (key: string) =>
+  (await world.jobs(key))
+    .filter(({ state }) => state !== "skipped")
+    .map(({ occurrence }) => occurrence.toISOString());
+
+const zoneOf = (from: string, to: string) =>
+  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
+
+/** The next ticks until the retries of the quarantine have come. */
+async function ticks(count: number): Promise<void> {
+  for (let each = 0; each < count; each++) {
+    await world.clock.advance(minute);
+    await world.tick();
+  }
+}
+
+test.each([
+  ["shares its plan rows", {}],
+  ["has rules of its own", { catchUp: { policy: "all" } }],
+])(
+  "A schedule in a zone that the runtime does not know (it %s) is set aside, and its neighbours fire",
+  async (_, rules) => {
+    await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo", ...rules });
+    await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin", ...rules });
+    await together();
+    await zoneOf("Asia/Tokyo", unknownZone);
+    await ticks(2);
+    expect(await occurrencesOf("good")).not.toEqual([]);
+    expect(await inQuarantine()).toMatchObject([
+      { key: "bad", reason: `Error: The time zone ${unknownZone} is not known to this runtime.` },
+    ]);
+    expect(world.log.lines.filter(({ event }) => event === "quarantine.set-aside")).not.toEqual([]);
+  },
+);
+
+test.each([
+  ["plain", {}],
+  ["with rules of its own", { catchUp: { policy: "all" } }],
+])("A schedule (%s) that can be read again goes on by itself, each occurrence once", async (_, rules) => {
+  await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...rules });
+  await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", ...rules });
+  await together();
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(4);
+  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  await ticks(30);
+  expect(await inQuarantine()).toEqual([]);
+  const good = await occurrencesOf("good");
+  expect(await occurrencesOf("bad")).toEqual(good);
+  expect(good.length).toBeGreaterThan(5);
+});
+
+test("A schedule that cannot be read is listed, paused, resumed and deleted like any other, and is not over", async () => {
+  await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo", deleteOnEnd: true });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(3);
+  expect((await world.pause("bad")).schedule).toMatchObject({ state: "paused", nextAt: null });
+  await ticks(3);
+  expect((await world.resume("bad")).schedule).toMatchObject({ state: "active", nextAt: null });
+  await ticks(70);
+  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
+  await world.remove("bad");
+  await ticks(70);
+  expect(await inQuarantine()).toEqual([]);
+});
+
+test("A schedule that was paused and resumed while it could not be read goes on when it can", async () => {
+  await world.put("bad", { when: "*/10 * * * *", timezone: "Asia/Tokyo" });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await world.pause("bad");
+  await ticks(3);
+  await world.resume("bad");
+  await ticks(3);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  const from = world.clock.now();
+  await ticks(90);
+  expect(await inQuarantine()).toEqual([]);
+  const made = (await occurrencesOf("bad")).filter((at) => at > from.toISOString());
+  expect(made.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(made).size).toBe(made.length);
+});
+
+test("An edit that gives a schedule a zone that is known takes it out of quarantine and plans it", async () => {
+  await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(6);
+  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
+  await world.patch("bad", { timezone: "Europe/Berlin" });
+  expect(await inQuarantine()).toEqual([]);
+  await ticks(6);
+  expect(await occurrencesOf("bad")).not.toEqual([]);
+});
+
+test.each([
+  [
+    "an expression that does not read",
+    `update carillon.cadences set expression = 'no cron at all' where timezone = 'Asia/Tokyo'`,
+  ],
+  [
+    "a rule for clock changes that does not read",
+    `update carillon.cadences set dst = 'gap never' where timezone = 'Asia/Tokyo'`,
+  ],
+  [
+    "stored rules that do not read",
+    `update carillon.schedule_versions set body = body || '{"spread": "a while"}' where body ->> 'timezone' = 'Asia/Tokyo'`,
+  ],
+])("A schedule with %s stops no other of its shard", async (_, spoil) => {
+  await world.put("bad", { when: "* * * * *", timezone: "Asia/Tokyo", catchUp: { policy: "all" } });
+  await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin", catchUp: { policy: "all" } });
+  await together();
+  await world.sql.unsafe(spoil);
+  await ticks(3);
+  expect(await occurrencesOf("good")).not.toEqual([]);
+});
+
+test("Rows of schedules that are gone or edited stop nothing, and are not set aside", async () => {
+  await world.put("gone", { when: "* * * * *", timezone: "Asia/Tokyo" });
+  await world.put("good", { when: "* * * * *", timezone: "Europe/Berlin" });
+  await together();
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await world.remove("gone");
+  await ticks(3);
+  expect(await occurrencesOf("good")).not.toEqual([]);
+  expect(await inQuarantine()).toEqual([]);
+});
+
+test("A row that cannot be written is set aside alone, and goes on once it can", async () => {
+  for (let each = 0; each < 40; each++) await world.put(`each:${each}`, { when: "*/2 * * * *" });
+  await together();
+  const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'each:17'`;
+  await world.sql.unsafe(`
+    create function carillon.test_refuse() returns trigger language plpgsql as
+      $$ begin if new.schedule_id = ${bad?.id} then raise exception 'a secret'; end if; return new; end $$;
+    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+  await ticks(2);
+  expect(await inQuarantine()).toMatchObject([{ key: "each:17" }]);
+  for (let each = 0; each < 40; each++)
+    if (each !== 17) expect(await occurrencesOf(`each:${each}`), `each:${each}`).not.toEqual([]);
+  expect(JSON.stringify(world.log.lines)).not.toContain("a secret");
+  await world.sql`drop trigger test_refuse on carillon.jobs`;
+  await ticks(30);
+  expect(await inQuarantine()).toEqual([]);
+  expect(await occurrencesOf("each:17")).toEqual(await occurrencesOf("each:18"));
+});
+
+test("The end of a hold that cannot be written is set aside, and lets go what it held once it can", async () => {
+  const until = new Date(world.clock.now().getTime() + hour);
+  for (const key of ["bad", "good"]) {
+    await world.put(key, { when: "*/10 * * * *", catchUp: { policy: "all" } });
+    await world.pause(key, { until });
+  }
+  await together();
+  const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'bad'`;
+  await world.sql.unsafe(`
+    create function carillon.test_refuse() returns trigger language plpgsql as
+      $$ begin if new.schedule_id = ${bad?.id} then raise exception 'no' using errcode = '22003'; end if; return new; end $$;
+    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+  await ticks(61);
+  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
+  expect(await occurrencesOf("good")).not.toEqual([]);
+  await world.sql`drop trigger test_refuse on carillon.jobs`;
+  await ticks(70);
+  expect(await inQuarantine()).toEqual([]);
+  expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+});
