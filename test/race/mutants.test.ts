@@ -116,7 +116,9 @@ const scenes: Scene[] = [
       await world.sweep();
       const other = Promise.withResolvers<void>();
       const taking = world.work(other.promise);
-      await expect.poll(() => world.side`select from carillon.parcels where fence = 3`).toHaveLength(1);
+      await expect
+        .poll(() => world.side`select from carillon.parcels where lease_until is not null`)
+        .toHaveLength(1);
       target.resolve();
       await slow;
       other.resolve();
@@ -172,11 +174,14 @@ const scenes: Scene[] = [
       await world.clock.advance(10 * second);
       const target = Promise.withResolvers<void>();
       const first = world.work(target.promise);
-      await expect.poll(() => world.side`select from carillon.parcels where fence = 1`).toHaveLength(1);
+      const given = (after: number) =>
+        world.side<{ fence: number }[]>`
+          select fence from carillon.parcels where lease_until is not null and fence <> ${after}`;
+      await expect.poll(() => given(0)).toHaveLength(1);
+      const [{ fence = 0 } = {}] = await given(0);
       await world.clock.advance(6 * second);
       const other = world.work(target.promise);
-      const claims = () => world.side`select from carillon.parcels where fence = 2`;
-      await (mutated ? expect.poll(claims).toHaveLength(1) : other);
+      await (mutated ? expect.poll(() => given(fence)).toHaveLength(1) : other);
       await world.clock.advance(second);
       target.resolve();
       await Promise.all([first, other]);

@@ -242,8 +242,9 @@ test("a claim of several parcels does not wait for the disk, and their settle do
     });
   const claim = (tx: Tx) => tx`select from carillon.claim_parcels(${ids}::bigint[], ${minute})`;
   expect(await afterIn(claim)).toEqual([{ synchronous_commit: "off" }]);
-  const settle = (tx: Tx) =>
-    tx`select from carillon.settle_parcels(${ids}::bigint[], ${[1, 1]}::int[], '{}')`;
+  const settle = (tx: Tx) => tx`
+    select from carillon.settle_parcels(${ids}::bigint[], array(
+      select p.fence from unnest(${ids}::bigint[]) with ordinality i (id, n) join carillon.parcels p on p.id = i.id order by i.n), '{}')`;
   expect(await afterIn(settle)).toEqual([{ synchronous_commit: "on" }]);
   expect(await left()).toEqual([]);
 });
