@@ -10,7 +10,7 @@ import { purge } from "../retention/purge.ts";
 import { admitBacklog } from "./admit-backlog.ts";
 import { applyInboxFirst, finishInbox } from "./apply-inbox.ts";
 import { clearEndedHolds } from "./clear-ended-holds.ts";
-import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
+import { attachDays, bringNear, type ShardToBringNear, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
@@ -25,8 +25,14 @@ import { rollUp } from "./roll-up.ts";
 import type { Run } from "./run.ts";
 import { tellEvents } from "./tell-events.ts";
 
-/** What firing needs. Returns whether the days that it may need are there. */
-export async function prepare(run: Run): Promise<boolean> {
+/** Which days are there: those from yesterday on, and all back to the oldest watermark. */
+export interface DaysThere {
+  now: boolean;
+  past: boolean;
+}
+
+/** What firing needs. */
+export async function prepare(run: Run): Promise<DaysThere> {
   const there = await lookBefore(run.sql, run.settings).catch((error: unknown) => {
     run.note(error);
     return { near: true, setting: true, canaries: true, inbox: true, countedEmpty: true };
@@ -34,12 +40,23 @@ export async function prepare(run: Run): Promise<boolean> {
   // Before anything is planned by them.
   if (there.countedEmpty) await run.sql`select carillon.forget_queue_sizes()`.catch(run.note);
   // The line between near and far may only rise to days that are attached.
-  const attached = (await days(run, () => attachDays(run.sql)).catch(run.note)) === true;
-  if (attached && there.near) await bringNearWhere(run, ({ urgent }) => urgent).catch(run.note);
+  const attached = await attach(run);
+  if (there.near) await bringNearWhere(run, attached, ({ urgent }) => urgent).catch(run.note);
   if (there.setting) await keepSetting(run.sql, run.settings.notify).catch(run.note);
   if (there.canaries) await keepCanaries(run, run.settings.canary).catch(run.note);
   if (there.inbox) await applyInboxFirst(run).catch(run.note);
   return attached;
+}
+
+async function attach(run: Run): Promise<DaysThere> {
+  const there = { now: false, past: false };
+  const onNow = () => {
+    there.now = true;
+  };
+  await days(run, async () => {
+    there.past = await attachDays(run.sql, run.timeIsUp, onNow);
+  }).catch(run.note);
+  return there;
 }
 
 interface Part {
@@ -51,7 +68,7 @@ interface Part {
 }
 
 /** What can wait until what is due now has become jobs. */
-export async function finish(run: Run, attached: boolean): Promise<void> {
+export async function finish(run: Run, attached: DaysThere): Promise<void> {
   const there = await lookAfter(run.sql, run.settings).catch((error: unknown) => {
     run.note(error);
     return null;
@@ -64,7 +81,7 @@ export async function finish(run: Run, attached: boolean): Promise<void> {
   }
 }
 
-function partsOf(run: Run, attached: boolean): Part[] {
+function partsOf(run: Run, attached: DaysThere): Part[] {
   const { sql, settings, timeIsUp } = run;
   return [
     { of: "plans", act: () => retryPlans(run), stirs: true },
@@ -73,7 +90,7 @@ function partsOf(run: Run, attached: boolean): Part[] {
     { of: "holds", act: () => clearEndedHolds(run, run), stirs: true },
     { of: "wantedHolds", act: () => applyWantedHolds(run, run), stirs: true },
     { of: "inbox", act: () => finishInbox(run), stirs: true },
-    { of: "near", act: async () => attached && bringNearWhere(run, () => true) },
+    { of: "near", act: () => bringNearWhere(run, attached, () => true) },
     { of: "pastDays", act: () => days(run, () => dropPast(run)) },
     { act: () => purgePast(run) },
     { of: "ended", act: () => deleteEnded(sql, run), stirs: true },
@@ -91,11 +108,18 @@ function partsOf(run: Run, attached: boolean): Part[] {
 }
 
 /** Firing comes first: only a line that would stop it is raised before. */
-async function bringNearWhere(run: Run, wanted: (shard: { urgent: boolean }) => boolean): Promise<void> {
-  const behind = (await shardsToBringNear(run.sql)).filter(wanted).map(({ shard }) => shard);
-  if (behind.length === 0) return;
-  const raised = await raiseIdleLines(run.sql, behind);
-  for (const shard of behind) if (!raised.has(shard)) await bringAllNear(run, shard).catch(run.note);
+async function bringNearWhere(
+  run: Run,
+  attached: DaysThere,
+  wanted: (shard: ShardToBringNear) => boolean,
+): Promise<void> {
+  if (!attached.now) return;
+  const shards = (await shardsToBringNear(run.sql))
+    .filter((shard) => wanted(shard) && (attached.past || !shard.behind))
+    .map(({ shard }) => shard);
+  if (shards.length === 0) return;
+  const raised = await raiseIdleLines(run.sql, shards);
+  for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard).catch(run.note);
 }
 
 async function bringAllNear({ sql, timeIsUp }: Run, shard: number): Promise<void> {
@@ -114,15 +138,13 @@ async function purgePast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
-async function days({ log }: Run, act: () => Promise<void>): Promise<boolean> {
+async function days({ log }: Run, act: () => Promise<void>): Promise<void> {
   try {
     await act();
-    return true;
   } catch (error) {
     const state = sqlState(error);
     if (state !== "lock_timeout" && state !== "deadlock") throw error;
     log.warn("tick.days-kept", { error: state });
-    return false;
   }
 }
 

@@ -34,11 +34,11 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
   // What is there once, and not by shard, is share 0's: done by each it would be done many times for nothing.
   const keepsHouse = settings.share.share === 0;
-  const attached = keepsHouse && (await prepare(run));
+  const attached = keepsHouse ? await prepare(run) : null;
   await fireShards(run);
   await makePulses(run).catch(run.note);
   await sendSpread(run).catch(run.note);
-  if (keepsHouse) await finish(run, attached);
+  if (attached !== null) await finish(run, attached);
   if (failures.length > 0)
     throw new AggregateError(
       failures,

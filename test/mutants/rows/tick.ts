@@ -112,9 +112,16 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the near line is raised only to days that are attached",
     file: house,
-    text: "if (attached && there.near) await bringNearWhere(run, ({ urgent }) => urgent)",
-    replacement: "if (there.near) await bringNearWhere(run, ({ urgent }) => urgent)",
+    text: "  if (!attached.now) return;\n",
+    replacement: "",
     tests: ["test/tick/near-line.test.ts"],
+  },
+  {
+    name: "the near line of a shard that is behind is raised only when the days of the past are there",
+    file: house,
+    text: "wanted(shard) && (attached.past || !shard.behind)",
+    replacement: "wanted(shard)",
+    tests: ["test/tick/days-in-steps.test.ts"],
   },
   {
     name: "an idle shard is passed only to its near line",
