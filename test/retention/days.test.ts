@@ -125,8 +125,76 @@ describe("a day of jobs", () => {
     const [second] = await witness();
     expect(second).not.toEqual(first);
     await world.sql`delete from carillon.parcels`;
+    await settleAll();
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
     expect(await drop()).toContain(monday);
     expect(await witness()).toEqual([]);
+  });
+});
+
+async function settleAll(): Promise<void> {
+  await world.sql`
+    update carillon.jobs set state = 'cancelled', reason = 'command', parcel_id = null, finished_at = carillon.clock() where state = 'waiting'`;
+}
+
+describe("a day of jobs that is past the retention is kept", () => {
+  test("while any shard may still write to it, also where another tick has that shard", async () => {
+    await mondayAnd(4);
+    await world.sql`update carillon.shards set watermark_at = ${at(day - minute)} where id = 9`;
+    expect(await drop()).not.toContain(monday);
+    await world.sql`update carillon.shards set watermark_at = ${at(2 * day)} where id = 9`;
+    expect(await drop()).toContain(monday);
+  });
+
+  test("while one of its jobs waits, whatever has become of its parcel", async () => {
+    await world.put("lost", { when: "in 1m" });
+    await world.tick();
+    await world.sql`delete from carillon.parcels`;
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+    expect(await drop()).not.toContain(monday);
+    expect(await drop()).not.toContain(monday);
+    await settleAll();
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+    expect(await drop()).toContain(monday);
+  });
+});
+
+describe("all jobs of a day that may go are looked at", () => {
+  const settled = async () => {
+    const rows = await world.sql<
+      { day: string }[]
+    >`select d::text as day from carillon.settled_days('2 days') d`;
+    return rows.map((row) => row.day);
+  };
+  const looks = () => world.sql<{ day: string; look: string }[]>`
+    select day::text, xmin::text as look from carillon.looked_days order by 1`;
+
+  test("once, of one day in each call", async () => {
+    await mondayAnd(4);
+    expect(await settled()).toEqual(["2026-03-01"]);
+    expect(await settled()).toEqual(["2026-03-01", "2026-03-02"]);
+    const before = await looks();
+    await settled();
+    expect((await looks()).slice(0, 2)).toEqual(before);
+    await drop();
+    expect(await looks()).toEqual([]);
+  });
+
+  test("again when the day has been written to since", async () => {
+    await mondayAnd(4);
+    for (let call = 0; call < 3; call++) await settled();
+    const before = await looks();
+    await world.sql`update carillon.jobs set error = 'looked at' where occurrence = ${at(minute)}`;
+    expect(await settled()).not.toContain("2026-03-02");
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+    expect(await settled()).toContain("2026-03-02");
+    const after = await looks();
+    expect(after[0]).toEqual(before[0]);
+    expect(after[1]).not.toEqual(before[1]);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const days = "migrations/0037-retention.sql";
+const settled = "migrations/0045-settled-days.sql";
 const archive = "lib/archive/archived-day.ts";
 
 const daysTest = "test/retention/days.test.ts";
@@ -13,17 +14,45 @@ const takenOverTest = "test/archive/taken-over.test.ts";
 export const retentionRows: readonly Mutant[] = [
   {
     name: "settled_days: a day of which a parcel waits is kept",
-    file: days,
+    file: settled,
     text: "    if v_parcel is null then\n",
     replacement: "    if true then\n",
     tests: [daysTest],
   },
   {
     name: "settled_days: a day counts from when it was last written to",
-    file: days,
+    file: settled,
     text: "    continue when exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last);\n",
     replacement: "",
     tests: [archiveTest],
+  },
+  {
+    name: "settled_days: a day that a shard has not left behind is kept",
+    file: settled,
+    text: " or v_day >= v_planned;",
+    replacement: ";",
+    tests: [daysTest],
+  },
+  {
+    name: "settled_days: a day of which a job waits is kept",
+    file: settled,
+    text: "continue when v_waits;",
+    replacement: "",
+    tests: [daysTest],
+  },
+  {
+    name: "settled_days: a call looks at the jobs of one day",
+    file: settled,
+    text: "      v_may_look := false;\n",
+    replacement: "",
+    tests: [daysTest],
+  },
+  {
+    name: "day_waits: a look is void when the day has been written to since",
+    file: settled,
+    text: "s.day = p_day and s.on_day >= v_found.looked_on",
+    replacement: "false",
+    tests: [daysTest],
   },
   {
     name: "is_archived: not where the day was written to since",
