@@ -53,6 +53,14 @@ export const targetLock = 6;
 export const inboxLock = 7;
 export const migrationLock = 8;
 
+/**
+ * For the parts of a batch that has failed, of which about twenty are tried: should one row of it be locked for long, each attempt waits so
+ * long for it, and others for the locks that the attempt has.
+ */
+export function waitBriefly(tx: Tx): PromiseLike<unknown> {
+  return tx`set local lock_timeout = '500ms'`.execute();
+}
+
 /** Whoever applies commands of the inbox does so alone: those of one key stay in their order. */
 export function lockInbox(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();

@@ -1,15 +1,17 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryEach, tryInHalves } from "../quarantine/try-rows.ts";
 import { endLease } from "./end-lease.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, notifyByDefault } from "./settle.ts";
+import { sweepLanes } from "./sweep-lanes.ts";
 
-interface DueParcel {
-  id: string;
+interface DueParcel extends Tried {
   lease: "none" | "ended" | "live";
 }
 
-/** So many parcels are looked at in one transaction; the tick repeats it while there is more. */
+/** So many parcels are looked at together; the tick repeats it while there is more. */
 export const sweepMax = 1_000;
 
 export interface Swept {
@@ -23,14 +25,21 @@ export interface Swept {
  * - Unclaimed ones are offered again, each later than the time before (1, 2, 4 … 32 minutes): a backlog is not multiplied.
  * - A parcel whose lease ended is taken from its worker (`end_lease`).
  * - What waits in a lane or at a target is offered when its turn has come, should whoever knew of it have died before it said so.
+ * A parcel, lane or target that fails is set aside, and keeps no other from its turn.
  */
-export async function sweep(sql: Sql, log: Log, notify: Notify = notifyByDefault): Promise<Swept> {
-  const travelling = await sweepTravelling(sql);
-  const ended = await endLeases(sql, log, travelling.ended, notify);
-  const lanes = await sweepLanes(sql);
+export async function sweep(
+  sql: Sql,
+  log: Log,
+  notify: Notify = notifyByDefault,
+  timeIsUp: () => boolean = () => false,
+): Promise<Swept> {
+  const due = await dueParcels(sql);
+  const offered = await offerTravelling({ sql, log }, due, timeIsUp);
+  const ended = await endLeases({ sql, log }, due, notify, timeIsUp);
+  const lanes = await sweepLanes({ sql, log }, sweepMax, timeIsUp);
   return {
-    looked: Math.max(travelling.looked, lanes.looked),
-    outgoing: [...travelling.outgoing, ...ended, ...lanes.outgoing, ...(await sweepTurns(sql))],
+    looked: Math.max(due.length, lanes.looked),
+    outgoing: [...offered, ...ended, ...lanes.outgoing, ...(await sweepTurns({ sql, log }, timeIsUp))],
   };
 }
 
@@ -52,57 +61,94 @@ export async function watchedLeases(sql: Sql): Promise<OutgoingParcel[]> {
     order by offer_at limit ${sweepMax}`;
 }
 
-function sweepTravelling(sql: Sql): Promise<Swept & { ended: string[] }> {
-  return sql.begin(async (tx) => {
-    // The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is.
-    const due = await tx<DueParcel[]>`
-      select id, case when lease_until is null then 'none' when lease_until < carillon.clock() then 'ended' else 'live' end as lease
-      from carillon.parcels where offer_at <= (select carillon.clock()) and lane is null
-      order by offer_at limit ${sweepMax} for update skip locked`;
-    const ids = (wanted: DueParcel["lease"]) =>
-      due.filter(({ lease }) => lease === wanted).map(({ id }) => id);
-    await keepUntilLeaseEnds(tx, ids("live"));
-    return { looked: due.length, ended: ids("ended"), outgoing: await offerAgain(tx, ids("none")) };
-  });
+interface Deps {
+  sql: Sql;
+  log: Log;
+}
+
+/** Those that nobody has locked. The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is. */
+function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
+  const id = sql`p.id`;
+  return sql<DueParcel[]>`
+    select p.id as item, ${leaseOf(sql)} as lease, ${isAside(sql, "offer", id)} or ${isAside(sql, "lease", id)} as aside
+    from carillon.parcels p
+    where p.offer_at <= (select carillon.clock()) and p.lane is null
+      and not ${waitsAside(sql, "offer", id)} and not ${waitsAside(sql, "lease", id)}
+    order by p.offer_at limit ${sweepMax} for update of p skip locked`;
+}
+
+const leaseOf = (tx: Tx) => tx`
+  case when p.lease_until is null then 'none' when p.lease_until < carillon.clock() then 'ended' else 'live' end`;
+
+async function offerTravelling(
+  { sql, log }: Deps,
+  due: readonly DueParcel[],
+  timeIsUp: () => boolean,
+): Promise<OutgoingParcel[]> {
+  const outgoing: OutgoingParcel[] = [];
+  await tryInHalves(
+    { sql, log, consumer: "offer" },
+    due.filter(({ lease }) => lease !== "ended"),
+    async (part) => {
+      outgoing.push(...(await sql.begin((tx) => offerSome(tx, part))));
+    },
+    timeIsUp,
+  );
+  return outgoing;
+}
+
+/** Somebody may have offered or claimed them since they were listed. */
+async function offerSome(tx: Tx, part: readonly DueParcel[]): Promise<OutgoingParcel[]> {
+  const still = await tx<{ id: string; lease: DueParcel["lease"] }[]>`
+    select p.id, ${leaseOf(tx)} as lease from carillon.parcels p
+    where p.id = any(${part.map(({ item }) => item)}::bigint[]) and p.offer_at <= (select carillon.clock()) and p.lane is null
+    order by p.offer_at for update skip locked`;
+  const ids = (wanted: DueParcel["lease"]) =>
+    still.filter(({ lease }) => lease === wanted).map(({ id }) => id);
+  await keepUntilLeaseEnds(tx, ids("live"));
+  return offerAgain(tx, ids("none"));
 }
 
 /** Each in a transaction of its own: what ends one worker's lease keeps no other's. */
 async function endLeases(
-  sql: Sql,
-  log: Log,
-  ids: readonly string[],
+  { sql, log }: Deps,
+  due: readonly DueParcel[],
   notify: Notify,
+  timeIsUp: () => boolean,
 ): Promise<OutgoingParcel[]> {
   const outgoing: OutgoingParcel[] = [];
-  for (const id of ids) {
-    const ended = await endLease(sql, id, notify);
-    outgoing.push(...ended.outgoing);
-    if (ended.held) log.warn("parcel.lease-ended", { parcel: id });
-  }
+  await tryEach(
+    { sql, log, consumer: "lease" },
+    due.filter(({ lease }) => lease === "ended"),
+    async ({ item }) => {
+      const ended = await endLease(sql, item, notify);
+      outgoing.push(...ended.outgoing);
+      if (ended.held) log.warn("parcel.lease-ended", { parcel: item });
+    },
+    timeIsUp,
+  );
   return outgoing;
 }
 
-/** Without a lock on what waits: the lanes are locked first, and in one go. */
-async function sweepLanes(sql: Sql): Promise<Swept> {
-  const rows = await sql<({ looked: number } & (OutgoingParcel | { id: null; queue: null }))[]>`
-    select looked, id, queue, 0::float8 as "waitMs" from carillon.sweep_lanes(${sweepMax})`;
-  return {
-    looked: rows[0]?.looked ?? 0,
-    outgoing: rows.flatMap(({ looked: _looked, ...parcel }) => (parcel.id === null ? [] : [parcel])),
-  };
-}
-
 /** One target after the other: nobody has several of them locked. */
-async function sweepTurns(sql: Sql): Promise<OutgoingParcel[]> {
-  const targets = await sql<{ target: number }[]>`select target from carillon.waiting_targets() target`;
+async function sweepTurns({ sql, log }: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
+  const target = sql`target`;
+  const targets = await sql<Tried[]>`
+    select target::text as item, ${isAside(sql, "turn", target)} as aside
+    from carillon.waiting_targets() target where not ${waitsAside(sql, "turn", target)}`;
   const outgoing: OutgoingParcel[] = [];
-  for (const { target } of targets) {
-    outgoing.push(
-      ...(await sql<OutgoingParcel[]>`
-        select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-        from carillon.next_turns(${target}) order by ready_at, id`),
-    );
-  }
+  await tryEach(
+    { sql, log, consumer: "turn" },
+    targets,
+    async ({ item }) => {
+      outgoing.push(
+        ...(await sql<OutgoingParcel[]>`
+          select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+          from carillon.next_turns(${item}) order by ready_at, id`),
+      );
+    },
+    timeIsUp,
+  );
   return outgoing;
 }
 

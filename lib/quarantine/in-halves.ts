@@ -10,9 +10,22 @@ const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "too_many_connections",
 ]);
 
+/** What all rows of a batch need has failed, such as the lock of their shard: none of them is at fault. */
+export class OfNoRow extends Error {
+  override readonly name = "OfNoRow";
+  override readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    super("What all rows of a batch need has failed.");
+    this.cause = cause;
+  }
+}
+
 /** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
 export function mayBeOfARow(error: unknown): boolean {
-  return !(error instanceof ConnectionLost) && !ofTheDatabase.has(sqlState(error));
+  return (
+    !(error instanceof ConnectionLost || error instanceof OfNoRow) && !ofTheDatabase.has(sqlState(error))
+  );
 }
 
 export interface Halved<Item> {

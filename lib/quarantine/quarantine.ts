@@ -13,7 +13,9 @@ export const consumers = [
   "ended-hold",
   "follower",
   "inbox",
+  "lane",
   "lease",
+  "offer",
   "plan",
   "shared-hold",
   "turn",
@@ -92,6 +94,10 @@ export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQue
   exists (
     select from carillon.quarantine q
     where q.consumer = ${consumer} and q.item = (${item})::text and q.next_at > (select carillon.clock()))`;
+
+/** True of a row that is in quarantine, also where its next try has come: once it has succeeded it is to be let go. */
+export const isAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
+  exists (select from carillon.quarantine q where q.consumer = ${consumer} and q.item = (${item})::text)`;
 
 /** Entries of which no consumer has tried the row for a day after it was to: the row is gone. Returns how many were dropped. */
 export async function dropForgotten(sql: Sql, most: number): Promise<number> {

@@ -157,7 +157,7 @@ async function admitOwed({ sql, queue, settings, timeIsUp }: Run): Promise<void>
 async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<void> {
   await handOver(sql, queue, await watchedLeases(sql));
   for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
-    const swept = await sweep(sql, log, settings.notify);
+    const swept = await sweep(sql, log, settings.notify, timeIsUp);
     await handOver(sql, queue, swept.outgoing);
     looked = swept.looked;
   }

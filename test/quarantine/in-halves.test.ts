@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
-import { inHalves } from "../../lib/quarantine/in-halves.ts";
+import { inHalves, OfNoRow } from "../../lib/quarantine/in-halves.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const always = () => false;
@@ -49,6 +49,7 @@ test("One bad item of a thousand costs some twenty attempts", async () => {
 
 test.each([
   ["a connection that is lost", new ConnectionLost("gone")],
+  ["what all of them need", new OfNoRow(new Error("locked"))],
   ["a database that shuts down", Object.assign(new Error("stopping"), { code: "57P01" })],
 ])("No item is blamed for %s", async (_, error) => {
   const { act, asked } = acting([3], error);

@@ -109,7 +109,7 @@ export const laneRows: readonly Mutant[] = [
   {
     name: "sweep: what waits at a target",
     file: "lib/parcel/sweep.ts",
-    text: ", ...(await sweepTurns(sql))],",
+    text: ", ...(await sweepTurns({ sql, log }, timeIsUp))],",
     replacement: "],",
     tests: [turns],
   },

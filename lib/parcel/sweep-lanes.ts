@@ -1,0 +1,84 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
+import type { Log } from "../log/log.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryInHalves } from "../quarantine/try-rows.ts";
+import type { OutgoingParcel } from "./parcel-queue.ts";
+import type { Swept } from "./sweep.ts";
+
+interface Deps {
+  sql: Sql;
+  log: Log;
+}
+
+/** Without a lock on what waits: the lanes are locked first, and in one go. Where that fails, lane by lane. */
+export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
+  try {
+    return await sweepTogether(deps.sql, most);
+  } catch (error) {
+    if (!mayBeOfARow(error)) throw error;
+    return sweepApart(deps, most, timeIsUp);
+  }
+}
+
+async function sweepTogether(sql: Sql, most: number): Promise<Swept> {
+  const rows = await sql<({ looked: number } & (OutgoingParcel | { id: null; queue: null }))[]>`
+    select looked, id, queue, 0::float8 as "waitMs" from carillon.sweep_lanes(${most})`;
+  return {
+    looked: rows[0]?.looked ?? 0,
+    outgoing: rows.flatMap(({ looked: _looked, ...parcel }) => (parcel.id === null ? [] : [parcel])),
+  };
+}
+
+interface DueLane extends Tried {
+  parcels: string[];
+  /** Whose lane it is, where it is a schedule's own. */
+  schedules: string[];
+}
+
+/** All of them: what they are swept together with would fail again. */
+async function sweepApart({ sql, log }: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
+  const outgoing: OutgoingParcel[] = [];
+  while (!timeIsUp()) {
+    const lanes = await dueLanes(sql, most);
+    if (lanes.length === 0) break;
+    await tryInHalves(
+      { sql, log, consumer: "lane" },
+      lanes,
+      async (part) => {
+        outgoing.push(...(await sql.begin((tx) => sweepSome(tx, part))));
+      },
+      timeIsUp,
+    );
+  }
+  return { looked: 0, outgoing };
+}
+
+function dueLanes(sql: Sql, most: number): PromiseLike<DueLane[]> {
+  const lane = sql`p.lane`;
+  return sql<DueLane[]>`
+    select due.lane as item, bool_or(due.aside) as aside, array_agg(due.id) as parcels,
+      coalesce(array_agg(distinct due.schedule_id) filter (where due.lane like 'schedule/%'), '{}') as schedules
+    from (
+      select p.id, p.lane, p.schedule_ids[1] as schedule_id, ${isAside(sql, "lane", lane)} as aside
+      from carillon.parcels p
+      where p.lane is not null and p.offer_at <= (select carillon.clock()) and not ${waitsAside(sql, "lane", lane)}
+      order by p.offer_at limit ${most}) due
+    group by due.lane`;
+}
+
+/** As carillon.sweep_lanes does it. */
+async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingParcel[]> {
+  const names = lanes.map(({ item }) => item);
+  const ofGroups = lanes.filter(({ schedules }) => schedules.length === 0).map(({ item }) => item);
+  await waitBriefly(tx);
+  await tx`
+    select carillon.lock_lanes(${lanes.flatMap(({ schedules }) => schedules)}::bigint[], ${ofGroups}::text[])`;
+  const free = await tx<OutgoingParcel[]>`
+    select id, queue, 0::float8 as "waitMs" from carillon.hand_over_lanes(${names}::text[])`;
+  await tx`
+    update carillon.parcels set offers = least(offers + 1, 100), offer_at = carillon.clock() + interval '1 minute' * power(2, least(offers, 5))
+    where id = any(${lanes.flatMap(({ parcels }) => parcels)}::bigint[]) and lane is not null`;
+  return free;
+}

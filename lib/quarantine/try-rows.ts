@@ -1,0 +1,73 @@
+import type { Sql } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
+import { inHalves, mayBeOfARow } from "./in-halves.ts";
+import { type Consumer, type Detail, type Failed, letGo, logSetAside, setAside } from "./quarantine.ts";
+
+/** A row of a list from which rows that wait aside are left out. */
+export interface Tried {
+  item: string;
+  scheduleId?: string | null;
+  detail?: Detail;
+  /** It was in quarantine when it was listed: its next try has come. */
+  aside: boolean;
+}
+
+interface Quarantine {
+  sql: Sql;
+  log: Log;
+  consumer: Consumer;
+}
+
+/**
+ * Acts on each row in turn. A row that fails is set aside at once, so that a tick that is killed has it on record, and the rows behind it
+ * go on. Returns how many succeeded.
+ */
+export async function tryEach<Row extends Tried>(
+  quarantine: Quarantine,
+  rows: readonly Row[],
+  act: (row: Row) => Promise<unknown>,
+  timeIsUp: () => boolean,
+): Promise<number> {
+  let done = 0;
+  for (const row of rows) {
+    if (timeIsUp()) break;
+    try {
+      await act(row);
+    } catch (error) {
+      if (!mayBeOfARow(error)) throw error;
+      await putAside(quarantine, [failedOf(row, error)]);
+      continue;
+    }
+    done += 1;
+    await letGo(quarantine.sql, quarantine.consumer, asideOf([row]));
+  }
+  return done;
+}
+
+/** Acts on the rows together, and in halves where that fails: `inHalves`. Rows that fail alone are set aside. Returns how many succeeded. */
+export async function tryInHalves<Row extends Tried>(
+  quarantine: Quarantine,
+  rows: readonly Row[],
+  act: (rows: readonly Row[]) => Promise<void>,
+  timeIsUp: () => boolean,
+): Promise<number> {
+  const { failed, left } = await inHalves(rows, act, timeIsUp);
+  await putAside(
+    quarantine,
+    failed.map(({ item, error }) => failedOf(item, error)),
+  );
+  const untouched = new Set([...failed.map(({ item }) => item), ...left]);
+  const done = rows.filter((row) => !untouched.has(row));
+  await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
+  return done.length;
+}
+
+async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {
+  logSetAside(log, consumer, await setAside(sql, consumer, failed));
+}
+
+function failedOf({ item, scheduleId = null, detail }: Tried, error: unknown): Failed {
+  return detail === undefined ? { item, error, scheduleId } : { item, error, scheduleId, detail };
+}
+
+const asideOf = (rows: readonly Tried[]) => rows.filter(({ aside }) => aside).map(({ item }) => item);
