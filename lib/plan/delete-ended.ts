@@ -1,7 +1,11 @@
 import { previousRunBefore } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import type { Log } from "../log/log.ts";
+import { OfNoRow } from "../quarantine/in-halves.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryInHalves } from "../quarantine/try-rows.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import { lockRows, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
@@ -15,52 +19,95 @@ const lookedMax = 250;
 /** Of so many each look takes those that are longest due, of all shards. */
 const dueMax = 4_000;
 
-interface Look {
+interface Ended extends Tried {
   shard: number;
-  ids: string[];
+}
+
+interface EndedDeps {
+  sql: Sql;
+  log: Log;
 }
 
 /**
  * Deletes the schedules with `deleteOnEnd` that have ended. One is looked at when it is new or edited, and from then on whenever it may
  * have ended: when its next occurrence has come. One whose last job is dead stays, so that somebody can look at it and have it tried again.
- * Returns how many were deleted.
+ * A schedule at which the look fails is set aside. Returns how many were deleted.
  */
 export async function deleteEnded(
-  sql: Sql,
+  deps: EndedDeps,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<number> {
   let deleted = 0;
-  // Until the next tick a shard is left whose look has failed: its schedules would be listed first again.
+  const tell = (more: number) => {
+    deleted += more;
+  };
+  // Until the next tick a shard is left whose locks are not to be had: its schedules would be listed first again.
   const left = new Set<number>();
   while (!timeIsUp()) {
-    const looks = await dueLooks(sql, [...left]);
-    for (const look of looks) {
-      if (timeIsUp()) return deleted;
+    const due = await dueLooks(deps.sql, [...left]);
+    if (due.length === 0) break;
+    for (const [shard, ofShard] of Map.groupBy(due, (ended) => ended.shard)) {
+      if (timeIsUp()) break;
       try {
-        deleted += await sql.begin((tx) => lookAtShard(tx, look));
+        await lookAtSome(deps, shard, ofShard.slice(0, lookedMax), { timeIsUp, tell });
       } catch (error) {
-        note(error);
-        left.add(look.shard);
+        if (!(error instanceof OfNoRow)) throw error;
+        note(error.cause);
+        left.add(shard);
       }
     }
-    if (looks.length === 0) return deleted;
   }
   return deleted;
 }
 
-function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Look[]> {
-  return sql<Look[]>`
-    select shard, (array_agg(id order by id))[1:${lookedMax}] as ids from (
-      select id, shard from carillon.schedules where end_look_at <= (select carillon.clock()) and shard <> all (${[...left]}::smallint[])
-      order by end_look_at limit ${dueMax}) due
-    group by shard order by shard`;
+function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Ended[]> {
+  const id = sql`s.id`;
+  return sql<Ended[]>`
+    select * from (
+      select s.id as item, s.id as "scheduleId", s.shard, ${isAside(sql, "ended", id)} as aside from carillon.schedules s
+      where s.end_look_at <= (select carillon.clock()) and s.shard <> all (${[...left]}::smallint[]) and not ${waitsAside(sql, "ended", id)}
+      order by s.end_look_at limit ${dueMax}) due
+    order by shard, item`;
+}
+
+async function lookAtSome(
+  { sql, log }: EndedDeps,
+  shard: number,
+  looked: readonly Ended[],
+  bounds: { timeIsUp: () => boolean; tell: (deleted: number) => void },
+): Promise<void> {
+  await tryInHalves(
+    { sql, log, consumer: "ended" },
+    looked,
+    async (part) => {
+      const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < looked.length };
+      let isLocked = false;
+      const noteLocked = () => {
+        isLocked = true;
+      };
+      try {
+        bounds.tell(await sql.begin((tx) => lookAtShard(tx, look, noteLocked)));
+      } catch (error) {
+        throw isLocked ? error : new OfNoRow(error);
+      }
+    },
+    bounds.timeIsUp,
+  );
+}
+
+interface Look {
+  shard: number;
+  ids: readonly string[];
+  /** It is a part of those that have failed together. */
+  briefly: boolean;
 }
 
 /** Under the gate nothing of these schedules starts and nobody edits them. */
-async function lookAtShard(tx: Tx, { shard, ids }: Look): Promise<number> {
-  const [, , , once, state] = await Promise.all([
+async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: () => void): Promise<number> {
+  const [, , , , once, state] = await Promise.all([
+    briefly ? waitBriefly(tx) : null,
     lockPlanShared(tx, shard),
-    closeGate(tx, shard),
+    closeGate(tx, shard).then(noteLocked),
     lockRows(tx, ids),
     settledOnce(tx, ids),
     readShard(tx, shard),

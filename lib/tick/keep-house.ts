@@ -93,7 +93,7 @@ function partsOf(run: Run, attached: DaysThere): Part[] {
     { of: "near", act: () => bringNearWhere(run, attached, () => true) },
     { of: "pastDays", act: () => days(run, () => dropPast(run)) },
     { act: () => purgePast(run) },
-    { of: "ended", act: () => deleteEnded(sql, run), stirs: true },
+    { of: "ended", act: () => deleteEnded(run, run), stirs: true },
     { of: "events", act: () => tellAll(run) },
     { of: "sharedHolds", act: () => finishSharedHolds(run, run), stirs: true },
     { of: "handlers", act: () => followHandlers(run, run), stirs: true },

@@ -27,7 +27,7 @@ async function look(): Promise<number> {
   const note = (error: unknown) => {
     throw error;
   };
-  return deleteEnded(world.sql, { timeIsUp: () => false, note });
+  return deleteEnded(world, { timeIsUp: () => false, note });
 }
 
 test("an ended schedule stays while its group still runs a job of its earlier cadence in another shard's parcel", async () => {

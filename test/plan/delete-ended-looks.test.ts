@@ -28,7 +28,7 @@ async function look(): Promise<number> {
   const note = (error: unknown) => {
     throw error;
   };
-  return deleteEnded(world.sql, { timeIsUp: () => false, note });
+  return deleteEnded(world, { timeIsUp: () => false, note });
 }
 
 test("a schedule whose only job is cancelled stays until its time, so that the job can be tried again", async () => {

@@ -12,7 +12,14 @@ afterEach(() => world.stop());
 
 const exists = async (key: string) => (await readSchedule(world.sql, key)) !== null;
 
-test("a schedule at which a look fails keeps those of its own shard, and no others", async () => {
+const run = {
+  timeIsUp: () => false,
+  note: (error: unknown) => {
+    throw error;
+  },
+};
+
+test("a schedule whose zone nobody knows any more keeps no other from being deleted, and is set aside", async () => {
   await world.put("odd", { when: "0 9 * * *", deleteOnEnd: true });
   await world.put("beside", { when: "in 30s", deleteOnEnd: true });
   await world.put("elsewhere", { when: "in 30s", deleteOnEnd: true });
@@ -25,11 +32,11 @@ test("a schedule at which a look fails keeps those of its own shard, and no othe
   // A zone that those have heard of whose runtime is newer.
   await world.sql`update carillon.cadences set timezone = 'America/Nowhere' where expression = '0 9 * * *'`;
   await world.sql`update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute'`;
-  const noted: unknown[] = [];
-  const run = { timeIsUp: () => false, note: (error: unknown) => void noted.push(error) };
-  expect(await deleteEnded(world.sql, run)).toBe(1);
-  expect(noted).toMatchObject([{ name: "RangeError" }]);
-  expect(await exists("elsewhere")).toBe(false);
+  expect(await deleteEnded(world, run)).toBe(2);
+  for (const key of ["beside", "elsewhere"]) expect(await exists(key)).toBe(false);
+  const aside = await world.sql`
+    select s.key, q.reason from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id`;
+  expect(aside).toEqual([{ key: "odd", reason: expect.stringMatching(/^RangeError: /) }]);
 });
 
 test("whose hold has ended takes it along", async () => {
@@ -39,13 +46,7 @@ test("whose hold has ended takes it along", async () => {
   await world.clock.advance(10 * minute);
   await world.work();
   await world.sql`update carillon.schedules set end_look_at = carillon.clock() - interval '1 minute'`;
-  const run = {
-    timeIsUp: () => false,
-    note: (error: unknown) => {
-      throw error;
-    },
-  };
   expect(await world.sql`select from carillon.holds`).toHaveLength(1);
-  expect(await deleteEnded(world.sql, run)).toBe(1);
+  expect(await deleteEnded(world, run)).toBe(1);
   expect(await world.sql`select from carillon.holds`).toHaveLength(0);
 });

@@ -136,7 +136,7 @@ describe("a schedule with deleteOnEnd", () => {
     await world.sql.begin(async (tx) => {
       const running = fireOnce(tx, { key: "again", caller: { name: "ann" } });
       await running;
-      looked.push(deleteEnded(world.sql, whole));
+      looked.push(deleteEnded(world, whole));
       await until("it waits for the schedule", async () => (await waitingLocks(world.sql)) === 1);
     });
     expect(await Promise.all(looked)).toEqual([0]);
@@ -156,7 +156,7 @@ describe("a schedule with deleteOnEnd", () => {
     const looked: Promise<number>[] = [];
     await world.sql.begin(async (tx) => {
       await tx`select pg_advisory_xact_lock(${gate}::int, 3)`;
-      looked.push(deleteEnded(world.sql, whole));
+      looked.push(deleteEnded(world, whole));
       await until("it waits for the gate", async () => (await waitingLocks(world.sql, gate)) === 1);
       const [{ id = "0" } = {}] = await tx<{ id: string }[]>`
         update carillon.schedules set end_look_at = null, version = 2, spec_version = 2 where key = 'a' returning id`;
@@ -177,7 +177,7 @@ describe("a schedule with deleteOnEnd", () => {
       (await world.sql`select id as "scheduleId" from carillon.schedules`)[0] ?? {};
     const id = jobId({ scheduleId, occurrence: at(90 * second), kind: "cadence", n: 0 });
     await cancelJob({ sql: world.sql, queue: world.queue }, { id, caller: { name: "ann" } });
-    expect(await deleteEnded(world.sql, whole)).toBe(0);
+    expect(await deleteEnded(world, whole)).toBe(0);
     await minutes(3);
     expect(await exists("early")).toBe(false);
   });
@@ -197,7 +197,7 @@ describe("a schedule with deleteOnEnd", () => {
       select 'more-' || i, f.shard, f.queue, f.target_kind, f.target_id, f.created_at, f.created_by, f.updated_at, f.updated_by
       from (select * from carillon.schedules order by id limit 1) f, generate_series(1, 10000) i`;
     const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    const { index, scanned } = await touched(own, () => deleteEnded(own, whole));
+    const { index, scanned } = await touched(own, () => deleteEnded({ sql: own, log: world.log }, whole));
     await own.end();
     expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
     // At most ten entries a schedule: the index keeps the row's older versions while any transaction of the server is older. A walk through the table reads 10,031.

@@ -44,8 +44,8 @@ export const holdRows: readonly Mutant[] = [
   {
     name: "ended schedules: the gate",
     file: ended,
-    text: "closeGate(tx, shard),",
-    replacement: "Promise.resolve(),",
+    text: "closeGate(tx, shard).then(noteLocked),",
+    replacement: "Promise.resolve().then(noteLocked),",
     tests: ["test/plan/delete-ended.test.ts"],
   },
   {
