@@ -20,15 +20,14 @@ interface Quarantine {
 
 /**
  * Acts on each row in turn. A row that fails is set aside at once, so that a tick that is killed has it on record, and the rows behind it
- * go on. Returns how many succeeded.
+ * go on.
  */
 export async function tryEach<Row extends Tried>(
   quarantine: Quarantine,
   rows: readonly Row[],
   act: (row: Row) => Promise<unknown>,
   timeIsUp: () => boolean,
-): Promise<number> {
-  let done = 0;
+): Promise<void> {
   for (const row of rows) {
     if (timeIsUp()) break;
     try {
@@ -38,19 +37,17 @@ export async function tryEach<Row extends Tried>(
       await putAside(quarantine, [failedOf(row, error)]);
       continue;
     }
-    done += 1;
     await letGo(quarantine.sql, quarantine.consumer, asideOf([row]));
   }
-  return done;
 }
 
-/** Acts on the rows together, and in halves where that fails: `inHalves`. Rows that fail alone are set aside. Returns how many succeeded. */
+/** Acts on the rows together, and in halves where that fails: `inHalves`. Rows that fail alone are set aside. */
 export async function tryInHalves<Row extends Tried>(
   quarantine: Quarantine,
   rows: readonly Row[],
   act: (rows: readonly Row[]) => Promise<void>,
   timeIsUp: () => boolean,
-): Promise<number> {
+): Promise<void> {
   const { failed, left } = await inHalves(rows, act, timeIsUp);
   await putAside(
     quarantine,
@@ -59,7 +56,6 @@ export async function tryInHalves<Row extends Tried>(
   const untouched = new Set([...failed.map(({ item }) => item), ...left]);
   const done = rows.filter((row) => !untouched.has(row));
   await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
-  return done.length;
 }
 
 async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {

@@ -1,9 +1,12 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { lockForEdit } from "../plan/edit.ts";
 import { attemptsMax, type EditDeps, mayPass } from "../plan/edit-transaction.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryEach } from "../quarantine/try-rows.ts";
 import { targetName } from "../schedule/target-name.ts";
 
 const pageMax = 500;
@@ -22,59 +25,64 @@ interface Following {
   note: (error: unknown) => void;
 }
 
-interface Follower {
-  id: string;
+interface Follower extends Tried {
   shard: number;
 }
 
+type FollowDeps = EditDeps & { log: Log };
+
 /**
  * Where a handler that took jobs of a group one by one takes them together now, or the other way round, its schedules' lanes follow, one
- * schedule after the other. Nearly always there is no such handler. It may be killed anywhere: who has followed is found no more.
+ * schedule after the other; one that fails is set aside. Nearly always there is no such handler. It may be killed anywhere: who has followed
+ * is found no more.
  */
-export async function followHandlers(deps: EditDeps, run: Following): Promise<void> {
+export async function followHandlers(deps: FollowDeps, run: Following): Promise<void> {
   const regrouped = await deps.sql<Regrouped[]>`
     select id, name, regrouped_at as "regroupedAt", regrouped_at + ${settledAfter}::interval < carillon.clock() as "isSettled"
     from carillon.targets where regrouped_at is not null order by id`;
   for (const handler of regrouped) {
     if (run.timeIsUp()) return;
-    await followOne(deps, handler, run).catch(run.note);
+    await followOne(deps, handler, run.timeIsUp).catch(run.note);
   }
 }
 
-async function followOne(deps: EditDeps, handler: Regrouped, { timeIsUp, note }: Following): Promise<void> {
-  let failed = false;
+async function followOne(deps: FollowDeps, handler: Regrouped, timeIsUp: () => boolean): Promise<void> {
+  const { sql, log } = deps;
   for (let after = "0"; ; ) {
-    const page = await followersBehind(deps.sql, handler, after);
-    for (const follower of page) {
-      if (timeIsUp()) return;
-      await follow(deps, follower).catch((error: unknown) => {
-        note(error);
-        failed = true;
-      });
-    }
+    const page = await followersBehind(sql, handler, after);
+    const quarantine = { sql, log, consumer: "follower" as const };
+    await tryEach(quarantine, page, (follower) => follow(deps, follower), timeIsUp);
+    if (timeIsUp()) return;
     const last = page.at(-1);
     if (last === undefined) break;
-    after = last.id;
+    after = last.item;
   }
-  if (!handler.isSettled || failed) return;
-  await deps.sql`
-    update carillon.targets set regrouped_at = null where id = ${handler.id} and regrouped_at = ${handler.regroupedAt}`;
+  if (!handler.isSettled) return;
+  // Also a schedule that waits aside is to follow.
+  await sql`
+    update carillon.targets set regrouped_at = null
+    where id = ${handler.id} and regrouped_at = ${handler.regroupedAt} and not exists (select ${behind(sql, handler)})`;
 }
 
 /** Those whose lane is not what the handler's trait makes of it. */
-function followersBehind(sql: Sql, { id, name }: Regrouped, after: string): PromiseLike<Follower[]> {
+const behind = (tx: Tx, { id, name }: Regrouped) => tx`
+  from carillon.schedules s
+  join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
+  where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null
+    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce((v.body ->> 'serial')::boolean, false))`;
+
+function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<Follower[]> {
+  const id = sql`s.id`;
   return sql<Follower[]>`
-    select s.id, s.shard from carillon.schedules s
-    join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
-    where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null and s.id > ${after}
-      and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce((v.body ->> 'serial')::boolean, false))
+    select s.id as item, s.id as "scheduleId", s.shard, ${isAside(sql, "follower", id)} as aside
+    ${behind(sql, handler)} and s.id > ${after} and not ${waitsAside(sql, "follower", id)}
     order by s.id limit ${pageMax}`;
 }
 
-async function follow({ sql, queue }: EditDeps, follower: Follower): Promise<void> {
+async function follow({ sql, queue }: EditDeps, { item, shard }: Follower): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const parcels = await sql.begin((tx) => followOnce(tx, follower));
+      const parcels = await sql.begin((tx) => followOnce(tx, { id: item, shard }));
       return handOver(sql, queue, parcels);
     } catch (error) {
       if (!mayPass(error) || attempt === attemptsMax) throw error;
@@ -83,7 +91,7 @@ async function follow({ sql, queue }: EditDeps, follower: Follower): Promise<voi
 }
 
 /** Under the locks of an edit, though its version stays: nobody asked for anything else. */
-async function followOnce(tx: Tx, follower: Follower): Promise<OutgoingParcel[]> {
+async function followOnce(tx: Tx, follower: { id: string; shard: number }): Promise<OutgoingParcel[]> {
   const context = await lockForEdit(tx, follower);
   if (context === null) return [];
   const { current, state } = context;

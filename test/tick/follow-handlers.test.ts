@@ -80,7 +80,7 @@ test("a tick that is out of time leaves the rest to the next", async () => {
   await define(true);
   let looks = 0;
   const bounds = { timeIsUp: () => ++looks > 2, note: (error: unknown) => Promise.reject(error) };
-  await followHandlers({ sql: world.sql, queue: world.queue }, bounds);
+  await followHandlers(world, bounds);
   expect((await lanes()).filter((lane) => lane === null)).toHaveLength(2);
   await world.clock.advance(3 * minute);
   await world.tick();

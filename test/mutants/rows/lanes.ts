@@ -116,7 +116,7 @@ export const laneRows: readonly Mutant[] = [
   {
     name: "sweep: a lease that goes on is looked at when it ends",
     file: "lib/parcel/sweep.ts",
-    text: '    await keepUntilLeaseEnds(tx, ids("live"));\n',
+    text: '  await keepUntilLeaseEnds(tx, ids("live"));\n',
     replacement: "",
     tests: ["test/parcel/sweep-looks.test.ts"],
   },

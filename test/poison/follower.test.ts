@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+import { mend, poison, quarantined, raised } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const behind = async () =>
+  (
+    await world.sql<{ key: string }[]>`
+      select key from carillon.schedules where lane is null order by key`
+  ).map(({ key }) => key);
+
+const regrouped = async () =>
+  (await world.sql`select from carillon.targets where regrouped_at is not null`).length;
+
+test("A schedule that cannot follow its handler keeps no other from it, is in quarantine, and follows once mended", async () => {
+  for (const key of ["a", "b", "c"])
+    await world.put(key, { when: "in 300d", target: { handler: "digest" }, group: "person:1" });
+  await defineGroups(world.sql, [{ name: "digest", grouped: true }]);
+  await poison(world.sql, "schedules", "old.key = 'a'");
+  await world.clock.advance(3 * minute);
+  await world.tick();
+  expect(await behind()).toEqual(["a"]);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "follower", reason: raised, tries: 1 }]);
+  await world.clock.advance(minute / 2);
+  await world.tick();
+  // Else the schedule that waits aside would never follow.
+  expect(await regrouped()).toBe(1);
+
+  await mend(world.sql, "schedules");
+  await world.clock.advance(minute);
+  await world.tick();
+  expect(await behind()).toEqual([]);
+  expect(await quarantined(world)).toEqual([]);
+  expect(await regrouped()).toBe(0);
+});
