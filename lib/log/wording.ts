@@ -29,7 +29,6 @@ export const wording = {
   "job.failed": "job {job} failed at attempt {attempt} and will be tried again: {error}",
   "lifecycle.given-up":
     "{events} events were not told: bus {bus} has not taken them for a day, and they are dropped",
-  "lifecycle.hold-failed": "schedule {schedule} could not be held now, and will be by a later tick: {error}",
   "lifecycle.held": "schedule {key} is held by Carillon: {reason}",
   "lifecycle.holds-left": "schedules that are to be held wait for the tick: {error}",
   "lifecycle.left": "events stay in the outbox for the tick: {error}",

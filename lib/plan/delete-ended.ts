@@ -3,7 +3,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
-import { OfNoRow } from "../quarantine/in-halves.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type Tried, tryInHalves } from "../quarantine/try-rows.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
@@ -81,15 +81,9 @@ async function lookAtSome(
     looked,
     async (part) => {
       const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < looked.length };
-      let isLocked = false;
-      const noteLocked = () => {
-        isLocked = true;
-      };
-      try {
-        bounds.tell(await sql.begin((tx) => lookAtShard(tx, look, noteLocked)));
-      } catch (error) {
-        throw isLocked ? error : new OfNoRow(error);
-      }
+      bounds.tell(
+        await blameOnceLocked((noteLocked) => sql.begin((tx) => lookAtShard(tx, look, noteLocked))),
+      );
     },
     bounds.timeIsUp,
   );

@@ -23,7 +23,7 @@ export async function clearEndedHold(
   if (heldSince === null || heldUntil === null || heldUntil > state.now) return current;
   if (!isPulse(current))
     await notePassedUnderHold(tx, current, state, { since: heldSince, until: heldUntil });
-  await removeEndedHolds(tx, current.id, state.now);
+  await removeEndedHolds(tx, [current.id], state.now);
   await noteResumed(tx, current, heldUntil);
   return { ...current, heldSince: null, heldUntil: null };
 }

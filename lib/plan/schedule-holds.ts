@@ -1,15 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../refusal.ts";
-import {
-  carillonsOwn,
-  type Hold,
-  holdsAfter,
-  holdsOfOne,
-  isSameHold,
-  ownHold,
-  removeEndedHolds,
-} from "../schedule/holds.ts";
-import { lockForEdit } from "./edit.ts";
+import { carillonsOwn, type Hold, holdsAfter, holdsOfOne, isSameHold, ownHold } from "../schedule/holds.ts";
 import { type EditDeps, type EditDone, type EditSteps, type EditWish, edit } from "./edit-transaction.ts";
 
 export interface PauseWish extends EditWish {
@@ -78,19 +69,4 @@ export function resumeSteps(wish: Pick<ResumeWish, "caller" | "owner">): EditSte
       };
     },
   };
-}
-
-/**
- * Takes ended holds off a schedule; other holds may stay on it. Where the ticks have not come up to the end yet, the locking of
- * the schedule makes what they owe.
- */
-export async function clearEndedHoldOf(deps: EditDeps, found: { id: string; shard: number }): Promise<void> {
-  await deps.sql.begin(async (tx) => {
-    const context = await lockForEdit(tx, found);
-    if (context === null) return;
-    const { current, state } = context;
-    // Where the ticks lag behind its end, the hold stands until they have come up to it.
-    if (current.heldUntil !== null && current.heldUntil <= state.now) return;
-    await removeEndedHolds(tx, found.id, state.now);
-  });
 }

@@ -1,6 +1,7 @@
-import type { Tx } from "../db/connect.ts";
-import { errorText } from "../log/error-text.ts";
+import type { Sql, Tx } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryEach } from "../quarantine/try-rows.ts";
 import { Refusal } from "../refusal.ts";
 import { carillonsOwn, type Hold, holdsAfter, holdsOfOne, isSameHold } from "../schedule/holds.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
@@ -8,7 +9,7 @@ import type { EditContext } from "./edit.ts";
 import { type Decision, type EditDeps, edit } from "./edit-transaction.ts";
 
 /** What settles have found: a schedule whose jobs do not get through, and is to be held for that. */
-interface WantedHold {
+interface WantedHold extends Tried {
   scheduleId: string;
   ids: string[];
   /** The newest version whose jobs it was. */
@@ -16,41 +17,44 @@ interface WantedHold {
   reason: string;
 }
 
-const wantedMax = 100;
+const pageMax = 100;
+
+type WantedDeps = EditDeps & { log: Log };
 
 export interface WantedBounds {
   timeIsUp?: () => boolean;
-  /** Told of each that failed, which the log says too. */
-  note?: (error: unknown) => void;
   only?: readonly string[] | null;
 }
 
 /**
  * Holds the schedules of which settles want it, in Carillon's own name: each an edit, with its version and its line in the audit. A
- * schedule that was edited since for something else, was deleted or is held so already stays as it is. What fails is left for the next
- * look. With `only`, those schedules alone.
+ * schedule that was edited since for something else, was deleted or is held so already stays as it is. One that fails is set aside. With
+ * `only`, those schedules alone.
  */
 export async function applyWantedHolds(
-  deps: EditDeps & { log: Log },
-  { timeIsUp = () => false, note = () => {}, only = null }: WantedBounds,
+  deps: WantedDeps,
+  { timeIsUp = () => false, only = null }: WantedBounds,
 ): Promise<void> {
-  for (const wanted of await wantedHolds(deps.sql, only)) {
-    if (timeIsUp()) return;
-    await applyOne(deps, wanted).catch((error: unknown) => {
-      deps.log.warn("lifecycle.hold-failed", { schedule: wanted.scheduleId, error: errorText(error) });
-      note(error);
-    });
+  const quarantine = { sql: deps.sql, log: deps.log, consumer: "wanted-hold" as const };
+  for (let page = await wantedHolds(deps.sql, only); page.length > 0; ) {
+    await tryEach(quarantine, page, (wanted) => applyOne(deps, wanted), timeIsUp);
+    if (page.length < pageMax || timeIsUp()) return;
+    page = await wantedHolds(deps.sql, only);
   }
 }
 
-function wantedHolds(sql: Tx, only: readonly string[] | null): PromiseLike<WantedHold[]> {
+/** Each goes by being applied or is set aside: the next page begins with others. */
+function wantedHolds(sql: Sql, only: readonly string[] | null): PromiseLike<WantedHold[]> {
+  const id = sql`w.schedule_id`;
   return sql<WantedHold[]>`
-    select schedule_id as "scheduleId", array_agg(id) as ids, max(version) as version, (array_agg(reason order by version desc, id))[1] as reason
-    from carillon.wanted_holds ${only === null ? sql`` : sql`where schedule_id = any(${[...only]}::bigint[])`}
-    group by schedule_id order by min(id) limit ${wantedMax}`;
+    select w.schedule_id as item, w.schedule_id as "scheduleId", array_agg(w.id) as ids, max(w.version) as version,
+      (array_agg(w.reason order by w.version desc, w.id))[1] as reason, ${isAside(sql, "wanted-hold", id)} as aside
+    from carillon.wanted_holds w
+    where not ${waitsAside(sql, "wanted-hold", id)} ${only === null ? sql`` : sql`and w.schedule_id = any(${[...only]}::bigint[])`}
+    group by w.schedule_id order by min(w.id) limit ${pageMax}`;
 }
 
-async function applyOne(deps: EditDeps & { log: Log }, wanted: WantedHold): Promise<void> {
+async function applyOne(deps: WantedDeps, wanted: WantedHold): Promise<void> {
   const found = await findScheduleById(deps.sql, wanted.scheduleId);
   if (found === null) return forget(deps.sql, wanted);
   try {

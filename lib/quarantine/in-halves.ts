@@ -21,6 +21,19 @@ export class OfNoRow extends Error {
   }
 }
 
+/** What fails before `work` says that it has the locks which all rows of its batch need is the fault of none of them. */
+export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promise<T>): Promise<T> {
+  let isLocked = false;
+  const noteLocked = () => {
+    isLocked = true;
+  };
+  try {
+    return await work(noteLocked);
+  } catch (error) {
+    throw isLocked ? error : new OfNoRow(error);
+  }
+}
+
 /** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
 export function mayBeOfARow(error: unknown): boolean {
   return (

@@ -1,4 +1,6 @@
 import type { Tx } from "../db/connect.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import type { Tried } from "../quarantine/try-rows.ts";
 
 /** What a hold was set on: the schedule itself, or a group or tag it belongs to. */
 export type HoldScope = "schedule" | "group" | "tag";
@@ -157,18 +159,33 @@ export async function removeHolds(tx: Tx, scheduleIds: readonly string[]): Promi
   await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[])`;
 }
 
-export async function removeEndedHolds(tx: Tx, scheduleId: string, now: Date): Promise<void> {
-  await tx`delete from carillon.holds where schedule_id = ${scheduleId} and until <= ${now}`;
+export async function removeEndedHolds(tx: Tx, scheduleIds: readonly string[], now: Date): Promise<void> {
+  await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[]) and until <= ${now}`;
+}
+
+export interface EndedHold extends Tried {
+  shard: number;
 }
 
 /**
- * Schedules with holds whose end has come, the oldest first. The clock is asked once, in a query of its own, so that an index
- * can be asked for the answer.
+ * Schedules with holds whose end has come, the oldest first, but for those that are left out. The clock is asked once, in a query of its
+ * own, so that an index can be asked for the answer.
  */
-export function schedulesWithEndedHolds(tx: Tx, limit: number): PromiseLike<{ id: string; shard: number }[]> {
-  return tx<{ id: string; shard: number }[]>`
-    select distinct s.id, s.shard from (
-      select schedule_id from carillon.holds where until <= (select carillon.clock()) order by until limit ${limit}) h
-    cross join lateral (
-      select id, shard from carillon.schedules where id = h.schedule_id and coalesce(deleted_at, 'infinity') = 'infinity' offset 0) s`;
+export function schedulesWithEndedHolds(
+  tx: Tx,
+  {
+    limit,
+    without = [],
+    notOf = [],
+  }: { limit: number; without?: readonly string[]; notOf?: readonly number[] },
+): PromiseLike<EndedHold[]> {
+  const id = tx`h.schedule_id`;
+  return tx<EndedHold[]>`
+    select distinct id as item, id as "scheduleId", shard, aside from (
+      select s.id, s.shard, ${isAside(tx, "ended-hold", id)} as aside
+      from carillon.holds h cross join lateral (
+        select id, shard from carillon.schedules where id = h.schedule_id and coalesce(deleted_at, 'infinity') = 'infinity' offset 0) s
+      where h.until <= (select carillon.clock()) and s.shard <> all (${[...notOf]}::smallint[]) and s.id <> all (${[...without]}::bigint[])
+        and not ${waitsAside(tx, "ended-hold", id)}
+      order by h.until limit ${limit}) ended`;
 }

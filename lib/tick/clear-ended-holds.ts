@@ -1,16 +1,92 @@
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import { clearEndedHoldOf } from "../plan/schedule-holds.ts";
-import { schedulesWithEndedHolds } from "../schedule/holds.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import type { Log } from "../log/log.ts";
+import { afterEndedHold } from "../plan/edit.ts";
+import { readShard } from "../plan/shard.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
+import { tryInHalves } from "../quarantine/try-rows.ts";
+import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";
+import { lockSchedules } from "../schedule/stored-schedule.ts";
 
-const clearedMax = 500;
+const pageMax = 500;
+/** Claims of a shard wait while holds are taken off so many schedules of it. */
+const togetherMax = 25;
 
-/** Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. */
-export async function clearEndedHolds(
-  { sql, queue }: EditDeps,
-  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
-): Promise<void> {
-  for (const schedule of await schedulesWithEndedHolds(sql, clearedMax)) {
-    if (timeIsUp()) return;
-    await clearEndedHoldOf({ sql, queue }, schedule).catch(note);
+interface Clearing {
+  sql: Sql;
+  log: Log;
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
+
+/**
+ * Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. A schedule that fails is set
+ * aside. A schedule that lags behind the end of its hold, and a shard whose locks are not to be had, is left until the next tick.
+ */
+export async function clearEndedHolds(run: Clearing): Promise<void> {
+  const lagging = new Set<string>();
+  const locked = new Set<number>();
+  while (!run.timeIsUp()) {
+    const without = { without: [...lagging], notOf: [...locked] };
+    const page = await schedulesWithEndedHolds(run.sql, { limit: pageMax, ...without });
+    if (page.length === 0) return;
+    for (const [shard, ofShard] of Map.groupBy(page, (ended) => ended.shard)) {
+      for (let from = 0; from < ofShard.length && !run.timeIsUp(); from += togetherMax) {
+        const lags = await clearSome(run, shard, ofShard.slice(from, from + togetherMax));
+        for (const id of lags ?? []) lagging.add(id);
+        if (lags !== null) continue;
+        locked.add(shard);
+        break;
+      }
+    }
   }
+}
+
+/** The schedules that lag; null where the locks of the shard are not to be had. */
+async function clearSome(
+  { sql, log, timeIsUp, note }: Clearing,
+  shard: number,
+  some: readonly EndedHold[],
+): Promise<string[] | null> {
+  const lagging: string[] = [];
+  const clear = async (part: readonly EndedHold[]) => {
+    const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < some.length };
+    lagging.push(
+      ...(await blameOnceLocked((noteLocked) => sql.begin((tx) => clearInShard(tx, look, noteLocked)))),
+    );
+  };
+  try {
+    await tryInHalves({ sql, log, consumer: "ended-hold" }, some, clear, timeIsUp);
+  } catch (error) {
+    if (!(error instanceof OfNoRow)) throw error;
+    note(error.cause);
+    return null;
+  }
+  return lagging;
+}
+
+/**
+ * Other holds may stay on the schedules. Where the ticks have not come up to the end of a hold, it stands until they have made what it
+ * lets go: the ids of these schedules.
+ */
+async function clearInShard(
+  tx: Tx,
+  { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
+  noteLocked: () => void,
+): Promise<string[]> {
+  const [, , , schedules, state] = await Promise.all([
+    briefly ? waitBriefly(tx) : null,
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard).then(noteLocked),
+    lockSchedules(tx, ids),
+    readShard(tx, shard),
+  ]);
+  const cleared: string[] = [];
+  const lagging: string[] = [];
+  for (const schedule of schedules) {
+    const { id, heldUntil } = await afterEndedHold(tx, schedule, state);
+    (heldUntil === null || heldUntil > state.now ? cleared : lagging).push(id);
+  }
+  await removeEndedHolds(tx, cleared, state.now);
+  return lagging;
 }

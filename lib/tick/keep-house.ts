@@ -87,7 +87,7 @@ function partsOf(run: Run, attached: DaysThere): Part[] {
     { of: "plans", act: () => retryPlans(run), stirs: true },
     { of: "backlog", act: () => admitOwed(run), stirs: true },
     { of: "parcels", act: () => sweepAll(run), stirs: true },
-    { of: "holds", act: () => clearEndedHolds(run, run), stirs: true },
+    { of: "holds", act: () => clearEndedHolds(run), stirs: true },
     { of: "wantedHolds", act: () => applyWantedHolds(run, run), stirs: true },
     { of: "inbox", act: () => finishInbox(run), stirs: true },
     { of: "near", act: () => bringNearWhere(run, attached, () => true) },

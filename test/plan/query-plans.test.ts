@@ -165,7 +165,7 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   test("a sweep looks at the parcels that are to be offered, not at those that travel", async () => {
     const of = await touched(sql, () => sweep(sql, world.log));
     expectProbesOnly(of, 1_000);
-    expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, 500)), 100);
+    expectProbesOnly(await touched(sql, async () => schedulesWithEndedHolds(sql, { limit: 500 })), 100);
   });
 
   test("an edit and the reads of the API probe", async () => {

@@ -7,7 +7,6 @@ const label = "lib/plan/cancel-label.ts";
 const cancelJobs = "lib/plan/cancel-jobs.ts";
 const enqueue = "lib/plan/enqueue-job.ts";
 const once = "lib/plan/settled-once.ts";
-const wanted = "lib/plan/wanted-holds.ts";
 
 /** What is cancelled, tried again, replaced or ended on purpose. */
 export const control: readonly Mutant[] = [
@@ -168,10 +167,10 @@ export const control: readonly Mutant[] = [
     tests: ["test/plan/delete-ended-looks.test.ts"],
   },
   {
-    name: "a wanted hold: one that fails keeps no other from its turn",
-    file: wanted,
-    text: "      note(error);\n",
-    replacement: "      throw error;\n",
+    name: "a row that fails keeps no other from its turn",
+    file: "lib/quarantine/try-rows.ts",
+    text: "      await putAside(quarantine, [failedOf(row, error)]);\n      continue;",
+    replacement: "      throw error;",
     tests: ["test/lifecycle/wanted-holds-fail.test.ts"],
   },
 ];
