@@ -32,6 +32,7 @@ const IN_FLIGHT_SHARE_MAX = 0.8;
 /** How jobs fare, as the functions measure it themselves. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
+  whatIsSetAside(props);
   whatIsLost(props);
   whatStartsLate(props);
   whatIsHeldUp(props);
@@ -71,6 +72,17 @@ function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     description:
       "Occurrences from before are let in slowly, and for two hours there was always one that waited: what is owed does not get less, or is very much.",
     article: "Jobs owed",
+  });
+}
+
+/** A row that fails once and succeeds a minute later asks nothing of an engineer. */
+function whatIsSetAside({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  alarms.whenAbove(tick, "RowsSetAside", 0, {
+    metric: metrics.ofTick("Quarantined", { statistic: "Minimum", period: FIVE_MINUTES }),
+    periods: 3,
+    description:
+      "For a quarter of an hour, a part of Carillon has failed on rows. Each is set aside and tried again, and the rows beside it go on.",
+    article: "Rows set aside",
   });
 }
 

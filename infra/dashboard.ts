@@ -83,7 +83,10 @@ export class Dashboard extends Construct {
     return [
       graph("Jobs by how they went", [...sums("Succeeded"), ...sums("Failed"), ...sums("Dead")]),
       graph("How late jobs start (ms)", lateness),
-      graph("Jobs that wait", this.highestOfTick("DueJobs", "Backlog", "DeadStanding", "OpenParcels")),
+      graph(
+        "Jobs that wait",
+        this.highestOfTick("DueJobs", "Backlog", "DeadStanding", "Quarantined", "OpenParcels"),
+      ),
     ];
   }
 

@@ -17,6 +17,8 @@ export type ListName =
   | "tokens"
   | "audit"
   | "inbox-errors"
+  | "quarantine"
+  | "quarantine-retries"
   | "dead-commands";
 
 export function writeCursor(list: ListName, after: string): string {

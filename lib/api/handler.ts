@@ -24,6 +24,7 @@ import { openApiRoute } from "./openapi.ts";
 import type { Operations } from "./operations.ts";
 import { conditionalRoutes } from "./preconditions.ts";
 import { problemAnswer } from "./problem-answer.ts";
+import { quarantineRoutes } from "./quarantine-routes.ts";
 import { readRequest } from "./request.ts";
 import type { Route } from "./route.ts";
 import { makeRouter, notAllowed } from "./router.ts";
@@ -87,6 +88,7 @@ export function apiRoutes(
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),
+    ...quarantineRoutes(operations),
   ];
   const routes = conditionalRoutes(all, { requireIfMatch });
   return [...routes, openApiRoute(routes)];

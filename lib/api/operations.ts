@@ -79,6 +79,13 @@ import {
 } from "../plan/shared-holds.ts";
 import { type VersionRead, versionsOf } from "../plan/versions.ts";
 import { readZoneData, type ZoneDataRead, type ZoneMoveRead, zoneMovesOf } from "../plan/zone-data-moves.ts";
+import {
+  type EntryPlace,
+  listEntries,
+  type QuarantineEntry,
+  type QuarantineSearch,
+  retryEntries,
+} from "../quarantine/entries.ts";
 import { Refusal } from "../refusal.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { Caller } from "../schedule/caller.ts";
@@ -179,6 +186,9 @@ export interface Operations {
   listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
   readInboxError(id: string): Promise<RefusedCommand | null>;
   commands: CommandOperations;
+  /** A page may be short of its limit and still have a `next`. */
+  listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
+  retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
   readStats(): Promise<Stats>;
   readForecast(minutes: number): Promise<Forecast>;
   /** Throws where the database does not answer. */
@@ -264,6 +274,8 @@ export function makeOperations(deps: OperationDeps): Operations {
     listInboxErrors: (search) => listRefused(sql, search),
     readInboxError: (id) => readOneRefused(sql, id),
     commands: commandOperations({ ...deps, acceptance: accept }),
+    listQuarantine: (search) => listEntries(sql, search),
+    retryQuarantine: (search) => retryEntries(sql, search),
     readStats: () => readStats(sql),
     readForecast: (minutes) => readForecast(sql, minutes),
     health: async () => {

@@ -3,7 +3,13 @@ import { type ListName, readCursor, writeCursor } from "./cursor.ts";
 
 type SearchName = Extract<
   ListName,
-  "schedule-search" | "job-search" | "retries" | "cancels" | "group-cancels"
+  | "schedule-search"
+  | "job-search"
+  | "retries"
+  | "cancels"
+  | "group-cancels"
+  | "quarantine"
+  | "quarantine-retries"
 >;
 
 /**

@@ -56,7 +56,8 @@ export function statsRoutes(operations: Operations): Route[] {
 }
 
 function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<typeof statsAnswer> {
-  const { now, waiting, due, held, running, retrying, oldestDueAt, parcels, backlog, dead } = standing;
+  const { now, waiting, due, held, running, retrying, oldestDueAt, parcels, backlog, dead, quarantined } =
+    standing;
   return {
     asOf: now.toISOString(),
     schedules,
@@ -66,6 +67,7 @@ function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<t
         ? null
         : { readyAt: oldestDueAt.toISOString(), lateMs: now.getTime() - oldestDueAt.getTime() },
     parcels,
+    quarantine: { ...quarantined, oldestAt: quarantined.oldestAt?.toISOString() ?? null },
     plan: {
       to: standing.plannedTo.toISOString(),
       lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),

@@ -60,6 +60,13 @@ export const statsAnswer = z.strictObject({
     .nullable()
     .describe("The job that may start and has waited longest for it."),
   parcels: amount,
+  quarantine: z
+    .strictObject({
+      count: number,
+      more: z.boolean(),
+      oldestAt: instant.nullable().describe("Since when the oldest row that was counted is set aside."),
+    })
+    .describe("Rows that a part of Carillon failed on and tries again; `GET /v1/quarantine` lists them."),
   plan: z.strictObject({
     to: instant.describe("Up to here every shard's plan has become jobs."),
     lagMs: number,
@@ -126,6 +133,7 @@ export const statsExample: z.input<typeof statsAnswer> = {
   },
   oldestDue: { readyAt: "2026-12-01T09:00:12.000Z", lateMs: 345 },
   parcels: { count: 96, more: false },
+  quarantine: { count: 0, more: false, oldestAt: null },
   plan: { to: "2026-12-01T09:03:01.000Z", lagMs: 0, lastTickAt: "2026-12-01T09:00:02.120Z" },
   lastHour: exampleCounts,
   lastDay: { ...exampleCounts, from: "2026-11-30T09:00:00.000Z" },

@@ -6,6 +6,7 @@ import { editCommands } from "./edit-commands.ts";
 import { groupCommands } from "./group-command.ts";
 import { importCommand } from "./import-command.ts";
 import { jobCommands } from "./job-commands.ts";
+import { quarantineCommand } from "./quarantine-command.ts";
 import { queueCommands } from "./queue-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
@@ -29,5 +30,6 @@ export const commandTable: readonly Command[] = [
   ...auditCommands,
   ...tailCommands,
   ...queueCommands,
+  quarantineCommand,
   ...tokenCommands,
 ];

@@ -2,6 +2,7 @@ import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, listOptions, yesOption } from "./common-options.ts";
 import { eachOf } from "./each.ts";
 import { UsageFault } from "./fault.ts";
+import { inParts } from "./in-parts.ts";
 import { instantFrom } from "./input.ts";
 import {
   filterText,
@@ -70,21 +71,6 @@ const job = command({
   run: async ({ words, client, out, signal }) =>
     showJob(out, await client.jobs.get(words[0] ?? "", { signal })),
 });
-
-/** A call does so many; with the cursor that it answers the next one goes on. */
-async function inParts(
-  { out }: Pick<Call<never>, "out">,
-  total: { done: number },
-  act: (cursor: string | undefined) => Promise<{ done: number; cursor?: string | undefined }>,
-): Promise<void> {
-  for (let cursor: string | undefined; ; ) {
-    const part = await act(cursor);
-    total.done += part.done;
-    cursor = part.cursor;
-    if (cursor === undefined) return;
-    out.note(`${total.done} so far`);
-  }
-}
 
 const retry = command({
   name: "retry",

@@ -22,7 +22,7 @@ function showStats(out: Output, stats: Stats): void {
     out.json(stats);
     return;
   }
-  const { schedules, jobs, oldestDue, plan } = stats;
+  const { schedules, jobs, oldestDue, plan, quarantine } = stats;
   const number = (value: number) => grouped.format(value);
   const amount = ({ count, more }: Stats["parcels"]) => `${number(count)}${more ? " or more" : ""}`;
   const late = oldestDue === null ? "none" : `${measuredText(oldestDue.lateMs)} late`;
@@ -37,6 +37,7 @@ function showStats(out: Output, stats: Stats): void {
     ["oldest due", oldestDue !== null && oldestDue.lateMs > 60_000 ? out.paint(late, "red") : late],
     ["backlog", amount(jobs.backlog)],
     ["dead", jobs.dead.count === 0 ? "0" : out.paint(amount(jobs.dead), "red")],
+    ...asideFacts(out, quarantine),
     [
       "planned to",
       `${out.times.wall(plan.to)}${plan.lagMs > 0 ? `, ${measuredText(plan.lagMs)} behind` : ""}`,
@@ -67,6 +68,13 @@ function showStats(out: Output, stats: Stats): void {
     out,
     periods.map(([name, { pulses }]) => ({ name, ...pulses })),
   );
+}
+
+/** Nothing where nothing is set aside, as it nearly always is. */
+function asideFacts(out: Output, { count, more, oldestAt }: Stats["quarantine"]): [string, string][] {
+  if (count === 0 || oldestAt === null) return [];
+  const text = `${grouped.format(count)}${more ? " or more" : ""}, the oldest since ${out.times.wall(oldestAt)}`;
+  return [["set aside", out.paint(text, "red")]];
 }
 
 type Pulses = Stats["lastDay"]["pulses"] & { name: string };

@@ -9,6 +9,7 @@ import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
 import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
+import { Quarantine } from "./quarantine.ts";
 import { Schedules } from "./schedules.ts";
 import type { Forecast, Stats } from "./stats.ts";
 import { Tokens } from "./tokens.ts";
@@ -50,6 +51,7 @@ export class Carillon {
   readonly tokens: Tokens;
   readonly commands: Commands;
   readonly inbox: Inbox;
+  readonly quarantine: Quarantine;
   readonly #send: Send;
 
   constructor(options: CarillonOptions) {
@@ -87,6 +89,7 @@ export class Carillon {
     this.tokens = new Tokens(send);
     this.commands = new Commands(send);
     this.inbox = new Inbox(send);
+    this.quarantine = new Quarantine(send);
   }
 
   /** Any request of the API: what this version of the client has no method for, and bodies that come as JSON from elsewhere. */

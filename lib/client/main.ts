@@ -38,6 +38,7 @@ export {
   isRateLimited,
   type ProblemDocument,
 } from "./problem.ts";
+export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export type {
   CatchUp,
   Edited,

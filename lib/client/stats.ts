@@ -47,6 +47,8 @@ export interface Stats {
   /** The job that may start and has waited longest for it. */
   oldestDue: { readyAt: InstantText; lateMs: number } | null;
   parcels: Amount;
+  /** Rows that a part of Carillon failed on and tries again. */
+  quarantine: Amount & { oldestAt: InstantText | null };
   /** Up to where every shard's plan has become jobs. */
   plan: { to: InstantText; lagMs: number; lastTickAt: InstantText | null };
   lastHour: Counts;

@@ -12,6 +12,7 @@ export const metricUnits = {
   OpenParcels: "Count",
   Backlog: "Count",
   DeadStanding: "Count",
+  Quarantined: "Count",
   PlanLagMs: "Milliseconds",
   OldestTransactionMs: "Milliseconds",
   // Where days go into an archive.

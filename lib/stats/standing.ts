@@ -6,6 +6,11 @@ export interface Amount {
   more: boolean;
 }
 
+/** Rows that are set aside, and since when the oldest row that was counted is. */
+export interface Quarantined extends Amount {
+  oldestAt: Date | null;
+}
+
 /** What stands at this moment, read from tables that hold open work alone. */
 export interface Standing {
   now: Date;
@@ -23,6 +28,7 @@ export interface Standing {
   oldestDueAt: Date | null;
   backlog: Amount;
   dead: Amount;
+  quarantined: Quarantined;
   /** Up to here the slowest shard's plan has become jobs. */
   plannedTo: Date;
   rolledUpAt: Date | null;
@@ -30,6 +36,9 @@ export interface Standing {
 
 /** So many rows of a table of open work are looked at: usually all, and bounded where a lot has piled up. */
 const lookedAtMax = 100_000;
+
+/** The most rows that are set aside and counted. */
+const quarantinedMax = 10_000;
 
 /** Up to so many jobs each is looked up; of more, what their parcels list is told, and how many were tried is estimated. */
 export const lookedUpMax = 10_000;
@@ -89,20 +98,33 @@ export const waitingJobs = (sql: Tx) => sql`
 
 async function readRest(
   sql: Tx,
-): Promise<Pick<Standing, "now" | "backlog" | "dead" | "plannedTo" | "rolledUpAt">> {
+): Promise<Pick<Standing, "now" | "backlog" | "dead" | "quarantined" | "plannedTo" | "rolledUpAt">> {
   const [row] = await sql<
-    { now: Date; owing: number; rows: number; dead: number; plannedTo: Date; rolledUpAt: Date | null }[]
+    (Pick<Standing, "now" | "plannedTo" | "rolledUpAt"> &
+      Pick<Quarantined, "oldestAt"> & {
+        owing: number;
+        rows: number;
+        dead: number;
+        aside: number;
+      })[]
   >`
     select carillon.clock() as now,
       (select min(watermark_at) from carillon.shards) as "plannedTo",
       (select rolled_up_at from carillon.schedule_counts) as "rolledUpAt",
       (select count(*)::int from (select from carillon.dead_jobs limit ${lookedAtMax + 1}::int) d) as dead,
-      b.owing, b.rows
+      b.owing, b.rows, q.aside, q."oldestAt"
     from (select coalesce(sum(owing), 0)::float8 as owing, count(*)::int as rows
-      from (select owing from carillon.backlog limit ${lookedAtMax + 1}::int) b) b`;
+      from (select owing from carillon.backlog limit ${lookedAtMax + 1}::int) b) b
+    cross join (select count(*)::int as aside, min(first_at) as "oldestAt"
+      from (select first_at from carillon.quarantine limit ${quarantinedMax + 1}::int) q) q`;
   if (row === undefined) throw new Error("An aggregate without a row.");
-  const { owing, rows, dead, ...rest } = row;
-  return { ...rest, backlog: { count: owing, more: rows > lookedAtMax }, dead: amount(dead) };
+  const { owing, rows, dead, aside, oldestAt, ...rest } = row;
+  return {
+    ...rest,
+    backlog: { count: owing, more: rows > lookedAtMax },
+    dead: amount(dead),
+    quarantined: { ...amount(aside, quarantinedMax), oldestAt },
+  };
 }
 
 /** A parcel without kinds is as the tick made it: none of its jobs has been tried. */
@@ -126,6 +148,6 @@ async function readRetrying(sql: Tx): Promise<number> {
   return Math.round((row.tried * row.listed) / row.looked);
 }
 
-function amount(looked: number): Amount {
-  return { count: Math.min(looked, lookedAtMax), more: looked > lookedAtMax };
+function amount(looked: number, most = lookedAtMax): Amount {
+  return { count: Math.min(looked, most), more: looked > most };
 }

@@ -34,7 +34,7 @@ export async function measureTick(
           PulseSecondsPassed: rolledUp.pulseSecondsPassed,
         };
   try {
-    const { now, due, oldestDueAt, parcels, backlog, dead, plannedTo } = await readStanding(sql);
+    const { now, due, oldestDueAt, parcels, backlog, dead, quarantined, plannedTo } = await readStanding(sql);
     const openMs = await oldestTransactionMs(sql);
     if (openMs === null) log.warn("tick.transactions-hidden");
     const lag = archive === null ? {} : { ArchiveLagMs: await archiveLagMs(sql, archive.retentionDays) };
@@ -46,6 +46,7 @@ export async function measureTick(
       OpenParcels: parcels.count,
       Backlog: backlog.count,
       DeadStanding: dead.count,
+      Quarantined: quarantined.count,
       ...(openMs === null ? {} : { OldestTransactionMs: openMs }),
       PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
       ...lag,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeCursor } from "../../lib/api/cursor.ts";
 import { bodyBytesMax } from "../../lib/api/json-body.ts";
 import type { Route } from "../../lib/api/route.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { findOperation, routes } from "./contract.ts";
 import type { SendParts } from "./own-api.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
@@ -271,6 +272,9 @@ describe("each other status that is documented comes up", () => {
   test("in what tells of the whole", async () => {
     await answers("GET", "/v1/stats", 200);
     await answers("GET", "/v1/forecast", 200);
+    await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
+    await answers("GET", "/v1/quarantine", 200);
+    await answers("POST", "/v1/quarantine:retry", 202, { body: { filter: { consumer: "ended" } } });
     await answers("GET", "/v1/audit", 200);
   });
 

@@ -80,6 +80,8 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     applyInbox: async () => operation("applyInbox")(undefined),
     listInboxErrors: operation("listInboxErrors"),
     readInboxError: async () => null,
+    listQuarantine: operation("listQuarantine"),
+    retryQuarantine: operation("retryQuarantine"),
     commands: {
       list: operation("listDeadCommands"),
       read: operation("readDeadCommand"),

@@ -60,6 +60,9 @@ async function team(prefix: string): Promise<Team> {
   const [inboxError] = await api.sql<{ id: string }[]>`
     insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
     select count(*) + 1, carillon.clock(), carillon.clock(), 'shop', ${`${prefix}a`}, '{}', 'No.', '[]' from carillon.inbox_refusals returning id`;
+  await api.sql`
+    insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
+    select 'ended', ${prefix}, id, 'no', carillon.clock(), carillon.clock(), 1, carillon.clock() + interval '1 day' from carillon.schedules where key = ${`${prefix}a`}`;
   return {
     prefix,
     secret,
@@ -88,6 +91,7 @@ async function standing(prefix: string) {
       (select json_agg(h) from carillon.shared_holds h where h.prefix = ${prefix}) as shared,
       (select json_agg(json_build_array(t.id, t.hash, t.name)) from carillon.tokens t where t.prefix = ${prefix}) as tokens,
       (select json_agg(c order by c.id) from carillon.dead_commands c where starts_with(c.key, ${prefix})) as commands,
+      (select json_agg(q) from carillon.quarantine q where q.item = ${prefix}) as quarantine,
       (select json_agg(a.id order by a.id) from carillon.audit a where starts_with(a.subject, ${prefix})) as audit`;
   return row;
 }
@@ -247,6 +251,15 @@ const cases: Record<string, RouteCase> = {
     is: "missing",
     attempts: () => [theirs.inboxError, "999999"].map((id) => ({ path: `/v1/inbox/errors/${id}` })),
   },
+  "GET /v1/quarantine": shows(
+    "/v1/quarantine",
+    ["/v1/quarantine", { query: "prefix=theirs:" }],
+    ["/v1/quarantine", { query: "item=theirs" }],
+  ),
+  "POST /v1/quarantine:retry": shows("/v1/quarantine:retry", [
+    "/v1/quarantine:retry",
+    { body: { filter: { item: "theirs:" } } },
+  ]),
 };
 
 /** What a caller has named himself may come back; what he has not, may not. */

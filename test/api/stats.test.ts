@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forecastAnswer, statsAnswer } from "../../lib/api/stats-shape.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
@@ -16,6 +17,7 @@ beforeAll(async () => {
   for (const key of ["one", "two", "three"]) await api.send("PUT", `/v1/schedules/${key}`, { body });
   await api.send("POST", "/v1/schedules/two/pause");
   await api.send("POST", "/v1/schedules/three/fire");
+  await setAside(api.sql, "ended", [{ item: "7", error: new Error("no") }]);
 });
 
 afterAll(() => api.stop());
@@ -31,6 +33,7 @@ describe("GET /v1/stats", () => {
       jobs: { waiting: 1, due: 1, running: 0, dead: { count: 0, more: false } },
       lastHour: { fired: 1, succeeded: 0, lateness: { jobs: 0, p99Ms: null } },
       plan: { lagMs: 0 },
+      quarantine: { count: 1, more: false, oldestAt: monday },
     });
     expect(stats.oldestDue).toMatchObject({ readyAt: monday, lateMs: minute });
     expect(stats.plan.lastTickAt).toBe(monday);

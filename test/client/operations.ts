@@ -177,5 +177,14 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
   getDeadCommand: { call: (c) => c.commands.get("1"), answer: "DeadCommand" },
   retryDeadCommand: { call: (c) => c.commands.retry("1"), answer: "RetriedCommand" },
+  listQuarantine: {
+    call: (c) => page(c.quarantine.list({ consumer: "ended", item: "1", key: "k", prefix: "k", ...listed })),
+    answer: "Page<QuarantineEntry>",
+  },
+  retryQuarantine: {
+    call: (c) => c.quarantine.retry({ consumer: "ended", item: "1", key: "k", prefix: "k" }, { cursor: "c" }),
+    answer: "QuarantineRetried",
+    body: "{ filter?: QuarantineFilter }",
+  },
   deleteDeadCommand: { call: (c) => c.commands.delete("1") },
 };

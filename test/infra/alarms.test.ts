@@ -58,6 +58,19 @@ test("only more dead jobs raise an alarm, not those that stand", () => {
   });
 });
 
+test("rows raise an alarm that a part of Carillon has failed on for a quarter of an hour", () => {
+  stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Namespace: "Carillon",
+    MetricName: "Quarantined",
+    Dimensions: ofTick,
+    Statistic: "Minimum",
+    Period: 300,
+    EvaluationPeriods: 3,
+    Threshold: 0,
+    ComparisonOperator: "GreaterThanThreshold",
+  });
+});
+
 test("pulses that are given up or passed over raise one each, by what the tick adds up in five minutes", () => {
   for (const MetricName of ["PulsesLost", "PulseSecondsPassed"]) {
     stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {

@@ -26,7 +26,7 @@ describe("alarms", () => {
   test("every alarm says what it means, and notifies the topic that is set, also when it is over", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
-    expect(alarms).toHaveLength(26);
+    expect(alarms).toHaveLength(27);
     for (const [, { Properties }] of alarms) {
       expect(Properties["AlarmActions"]).toEqual([topic]);
       expect(Properties["OKActions"]).toEqual([topic]);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
 import { due, dueOnce, ids, lease } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -68,6 +69,19 @@ test("occurrences that are owed and not let in count as backlog", async () => {
     select id, shard, 'cadence', version, o, o, 'infinity', carillon.clock()
     from carillon.schedules, (values (array[${at(-2 * hour)}, ${at(-hour)}]::timestamptz[]), (array[${at(-minute)}]::timestamptz[])) b (o)`;
   expect((await standing()).backlog).toEqual({ count: 3, more: false });
+});
+
+test("rows that are set aside count up to ten thousand, with the instant since when the oldest is", async () => {
+  expect((await standing()).quarantined).toEqual({ count: 0, more: false, oldestAt: null });
+  await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  await world.clock.advance(minute);
+  await setAside(world.sql, "ended", [{ item: "8", error: new Error("no") }]);
+  await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  expect((await standing()).quarantined).toEqual({ count: 2, more: false, oldestAt: at(0) });
+  await world.sql`
+    insert into carillon.quarantine (consumer, item, reason, first_at, last_at, tries, next_at)
+    select 'lease', n, 'no', carillon.clock(), carillon.clock(), 1, carillon.clock() from generate_series(1, 10000) n`;
+  expect((await standing()).quarantined).toMatchObject({ count: 10_000, more: true });
 });
 
 test("a running parcel does not count as due where there are more jobs than are looked up", async () => {

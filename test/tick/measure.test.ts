@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { idle } from "../../infra/cost/idle-month.ts";
 import type { Measured } from "../../lib/log/metrics.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { measureTick } from "../../lib/tick/measure.ts";
 import { type BeatWorld, beatWorld } from "../pulse/beat-world.ts";
@@ -27,6 +28,12 @@ async function measuredTick(): Promise<Measured> {
 
 test("a tick always tells as many metrics as an idle month is priced with", async () => {
   expect(Object.keys(await measuredTick())).toHaveLength(idle.tickMetrics);
+});
+
+test("a tick tells how many rows are set aside", async () => {
+  expect(await measuredTick()).toMatchObject({ Quarantined: 0 });
+  await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  expect(await measuredTick()).toMatchObject({ Quarantined: 1 });
 });
 
 test("pulses that are given up are told by the next tick, once, and not while they are tried again", async () => {

@@ -7,6 +7,7 @@ const owner = "lib/api/hold-owner.ts";
 
 const reachTest = "test/api/reach.test.ts";
 const ownTest = "test/api/own-reach.test.ts";
+const quarantineTest = "test/api/quarantine.test.ts";
 const searchTest = "test/api/search.test.ts";
 
 /** A token neither reads nor changes keys that it does not reach, nor learns of them. */
@@ -257,5 +258,26 @@ export const reachRows: readonly Mutant[] = [
     text: '        refusePrefixed(token, "Applying the inbox");\n',
     replacement: "",
     tests: [reachTest],
+  },
+  {
+    name: "reach: what is set aside is listed under the prefix alone",
+    file: "lib/api/quarantine-routes.ts",
+    text: "const filter = { ...asked, ...within };",
+    replacement: "const filter = asked;",
+    tests: [quarantineTest],
+  },
+  {
+    name: "reach: what is set aside is tried again under the prefix alone",
+    file: "lib/api/quarantine-routes.ts",
+    text: "const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };",
+    replacement: "const filter = asked;",
+    tests: [quarantineTest],
+  },
+  {
+    name: "reach: what is set aside of no schedule is no team's",
+    file: "lib/quarantine/entries.ts",
+    text: "coalesce(starts_with(s.key, ${prefix}::text), false)",
+    replacement: "coalesce(starts_with(s.key, ${prefix}::text), true)",
+    tests: [quarantineTest],
   },
 ];

@@ -1,0 +1,90 @@
+import type { Tx } from "../db/connect.ts";
+
+/** A row that is set aside, as callers see it. */
+export interface QuarantineEntry {
+  consumer: string;
+  item: string;
+  scheduleId: string | null;
+  /** Of the schedule that waits because of it, where there is one and it is still kept. */
+  key: string | null;
+  reason: string;
+  firstAt: Date;
+  lastAt: Date;
+  tries: number;
+  nextAt: Date;
+}
+
+export interface QuarantineFilter {
+  consumer?: string | undefined;
+  item?: string | undefined;
+  key?: string | undefined;
+  /** Of keys; without one, also entries that belong to no schedule. */
+  prefix?: string | undefined;
+}
+
+/** Where a list of entries ended. */
+export type EntryPlace = Pick<QuarantineEntry, "consumer" | "item">;
+
+export interface QuarantineSearch {
+  filter: QuarantineFilter;
+  after?: EntryPlace | undefined;
+  limit: number;
+}
+
+/** The most entries that a search looks at before it answers with what it found and where to go on. */
+const lookedMax = 5_000;
+
+/** By consumer and item; there may be fewer than `limit` and still a `next`. */
+export async function listEntries(
+  tx: Tx,
+  { filter, after, limit }: QuarantineSearch,
+): Promise<{ items: QuarantineEntry[]; next?: EntryPlace }> {
+  const { consumer, item, key, prefix = null } = filter;
+  const looks = prefix === null ? limit + 1 : lookedMax;
+  const looked = await tx<(QuarantineEntry & { fits: boolean })[]>`
+    select q.consumer, q.item, q.schedule_id as "scheduleId", s.key, q.reason, q.first_at as "firstAt", q.last_at as "lastAt", q.tries,
+      q.next_at as "nextAt", ${prefix}::text is null or coalesce(starts_with(s.key, ${prefix}::text), false) as fits
+    from (
+      select * from carillon.quarantine
+      where true ${after === undefined ? tx`` : tx`and (consumer, item) > (${after.consumer}, ${after.item})`}
+        ${consumer === undefined ? tx`` : tx`and consumer = ${consumer}`}
+        ${item === undefined ? tx`` : tx`and item = ${item}`}
+        ${key === undefined ? tx`` : tx`and schedule_id = any(${schedulesOf(tx, key)})`}
+      order by consumer, item limit ${looks}) q
+    left join lateral (select key from carillon.schedules where id = q.schedule_id offset 0) s on true
+    order by q.consumer, q.item`;
+  const fitting = looked.filter(({ fits }) => fits).slice(0, limit);
+  const last = fitting.length === limit ? fitting.at(-1) : looked.at(-1);
+  const items = fitting.map(({ fits: _, ...entry }) => entry);
+  if (last === undefined || (looked.length < looks && last === looked.at(-1))) return { items };
+  return { items, next: { consumer: last.consumer, item: last.item } };
+}
+
+/** The most schedules that had the key before and are looked at. */
+const formerMax = 100;
+
+const schedulesOf = (tx: Tx, key: string) => tx`
+  array(
+    select id from carillon.schedules where key = ${key} and deleted_at is null
+    union all
+    (select id from carillon.schedules where key = ${key} and deleted_at is not null order by deleted_at desc limit ${formerMax}))`;
+
+/**
+ * Makes entries due, so that their consumers try them with the next tick. An entry that its consumer tries at this moment is left
+ * to it.
+ */
+export async function retryEntries(
+  tx: Tx,
+  search: QuarantineSearch,
+): Promise<{ done: number; next?: EntryPlace }> {
+  const { items, next } = await listEntries(tx, search);
+  const made = await tx`
+    update carillon.quarantine q set next_at = least(q.next_at, clock.now)
+    from (select carillon.clock() as now) clock, (
+      select consumer, item from carillon.quarantine
+      where (consumer, item) in (
+        select * from unnest(${items.map(({ consumer }) => consumer)}::text[], ${items.map(({ item }) => item)}::text[]))
+      for update skip locked) found
+    where q.consumer = found.consumer and q.item = found.item`;
+  return { done: made.count, ...(next === undefined ? {} : { next }) };
+}
