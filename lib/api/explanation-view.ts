@@ -21,6 +21,7 @@ const outcome: z.ZodType<Outcome> = z.enum([
   "backlog",
   "not-planned-yet",
   "planned",
+  "set-aside",
   "withdrawn",
   "moved",
   "not-an-occurrence",
@@ -76,6 +77,18 @@ export const explanationSchema = z
     late: z.strictObject({ byMs: z.number(), because: lateCause }).optional(),
     collapsedInto: instantText.optional(),
     behind: instantText.optional(),
+    setAside: z
+      .array(
+        z.strictObject({
+          consumer: z.string(),
+          reason: z.string(),
+          firstAt: instantText,
+          tries: z.int(),
+          nextAt: instantText,
+        }),
+      )
+      .optional()
+      .describe("Why a part of Carillon has the schedule set aside now."),
     heldBy: z.array(holdSchema).optional(),
     passedOver: z
       .strictObject({
@@ -102,7 +115,8 @@ export const explanationSchema = z
 export function explanationView(explanation: Explanation) {
   const { key, scheduleId, at, asked, wall, outcome, reason, sentence, occurrence, version, cadence, dueAt } =
     explanation;
-  const { note, job, beside, nearest, late, collapsedInto, behind, heldBy, passedOver } = explanation;
+  const { note, job, beside, nearest, late, collapsedInto, behind, setAside, heldBy, passedOver } =
+    explanation;
   const { backlog, calendar, movedTo, edit, recheck } = explanation;
   return {
     key,
@@ -123,6 +137,7 @@ export function explanationView(explanation: Explanation) {
     late,
     collapsedInto,
     behind,
+    setAside,
     heldBy,
     passedOver,
     backlog,

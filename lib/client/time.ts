@@ -1,5 +1,6 @@
 import type { JobSummary } from "./job.ts";
 import type { Instant, InstantText, Json } from "./json.ts";
+import type { QuarantineEntry } from "./quarantine.ts";
 import type { Hold, ScheduleBody, Spec } from "./schedule.ts";
 
 export interface Occurrence {
@@ -57,6 +58,7 @@ export type Outcome =
   | "backlog"
   | "not-planned-yet"
   | "planned"
+  | "set-aside"
   | "withdrawn"
   | "moved"
   | "not-an-occurrence"
@@ -97,6 +99,8 @@ export interface Explanation {
   };
   collapsedInto?: InstantText;
   behind?: InstantText;
+  /** Why a part of Carillon has the schedule set aside now. */
+  setAside?: Pick<QuarantineEntry, "consumer" | "reason" | "firstAt" | "tries" | "nextAt">[];
   heldBy?: (Omit<Hold, "until"> & { until: InstantText | null })[];
   passedOver?: {
     from: InstantText;

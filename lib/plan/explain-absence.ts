@@ -107,7 +107,7 @@ function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict 
   return null;
 }
 
-function explainPlan({ now, plannedUpTo, at }: Facts, due: number): Verdict {
+function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdict {
   if (due > now) {
     const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
     return {
@@ -122,6 +122,8 @@ function explainPlan({ now, plannedUpTo, at }: Facts, due: number): Verdict {
       sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
     };
   }
+  if (aside.some(({ consumer }) => consumer === "plan"))
+    return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };
   return {
     outcome: "unrecorded",
     sentence: `Was due at ${isoInstant(due)}, and nothing is recorded of it.`,

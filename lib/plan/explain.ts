@@ -4,9 +4,11 @@ import { wallText } from "../cadence/wall-text.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { explainAbsence } from "./explain-absence.ts";
+import { asideText } from "./explain-aside.ts";
 import {
   findSubject,
   jobsAround,
@@ -108,6 +110,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     passed,
     passedBefore,
     owedBefore: await owedBefore(tx, id, at),
+    aside: await whyAside(tx, id),
     holds: standing.holds,
     heldSince: heldSince?.getTime() ?? null,
     heldUntil: heldUntil?.getTime() ?? null,
@@ -134,11 +137,13 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
       : job === null
         ? explainAbsence(facts, version, nearest)
         : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
-  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}`;
+  const aside = (job ?? recheck)?.finishedAt == null ? facts.aside : [];
+  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}${asideText(aside)}`;
   const spoken = version ?? versions[0];
   return {
     ...verdict,
     sentence: `${verdict.sentence}${more}`,
+    ...(aside.length === 0 ? {} : { setAside: [...aside] }),
     key,
     at: new Date(at),
     wall: wallText(at, spoken?.body.timezone ?? "UTC"),

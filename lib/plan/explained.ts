@@ -1,5 +1,6 @@
 import type { Cadence } from "../cadence/cadence.ts";
 import type { JobRead } from "../job/read-job.ts";
+import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
@@ -62,6 +63,8 @@ export interface Facts {
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */
   owedBefore: number | null;
+  /** Why a part of Carillon has the schedule set aside now, the oldest first. */
+  aside: readonly WhyAside[];
   /** The holds that stand now. */
   holds: readonly Hold[];
   heldSince: number | null;
@@ -88,6 +91,7 @@ export type Outcome =
   | "backlog"
   | "not-planned-yet"
   | "planned"
+  | "set-aside"
   | "withdrawn"
   | "moved"
   | "not-an-occurrence"
@@ -122,6 +126,8 @@ export interface Verdict {
   movedTo?: Date | null;
   edit?: { version: number; change: ScheduleChange; by: string; at: Date };
   behind?: Date;
+  /** What of the schedule is set aside now; left out of a job that has ended. */
+  setAside?: WhyAside[];
   /** The job that asked for the first recheck, which one this is, and how many followed. */
   recheck?: { of: string; number: number; followed: number };
 }

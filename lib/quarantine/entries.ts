@@ -88,3 +88,16 @@ export async function retryEntries(
     where q.consumer = found.consumer and q.item = found.item`;
   return { done: made.count, ...(next === undefined ? {} : { next }) };
 }
+
+/** The most entries of a schedule that an explanation tells. */
+const ofOneMax = 3;
+
+/** What a schedule is set aside for. */
+export type WhyAside = Pick<QuarantineEntry, "consumer" | "reason" | "firstAt" | "tries" | "nextAt">;
+
+/** The oldest first. */
+export function whyAside(tx: Tx, scheduleId: string): PromiseLike<WhyAside[]> {
+  return tx<WhyAside[]>`
+    select consumer, reason, first_at as "firstAt", tries, next_at as "nextAt"
+    from carillon.quarantine where schedule_id = ${scheduleId} order by first_at, consumer, item limit ${ofOneMax}`;
+}

@@ -83,6 +83,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     passed: null,
     passedBefore: null,
     owedBefore: null,
+    aside: [],
     holds: [],
     heldSince: null,
     heldUntil: null,
@@ -365,4 +366,44 @@ test("an error of pages is shown by its beginning", () => {
   const told = tell({ job: succeeded(occurrence, { state: "dead", attempt: 1, error: "x".repeat(5_000) }) });
   expect(told.sentence.length).toBeLessThan(600);
   expect(told).toMatchObject({ outcome: "dead" });
+});
+
+describe("a schedule that is set aside", () => {
+  const entry = (consumer: string) => ({
+    consumer,
+    reason: "TypeError: x is not a function",
+    firstAt: at("10:09:00"),
+    tries: 2,
+    nextAt: at(hour + 2 * minute),
+  });
+  const why =
+    "The schedule is set aside since 2026-03-02T10:09:00Z, because `plan` failed on it 2 times (TypeError: x is not a function): it is tried again at 2026-03-02T11:02:00Z.";
+
+  test("by its plan has no job of what was due, and that is why", () => {
+    expect(tell({ aside: [entry("plan")] })).toMatchObject({
+      outcome: "set-aside",
+      setAside: [entry("plan")],
+      sentence: `Was due at 2026-03-02T10:10:00Z and has no job yet. ${why}`,
+    });
+  });
+
+  test("by another part is told beside what became of the occurrence", () => {
+    const told = tell({ aside: [entry("ended"), entry("follower")] });
+    expect(told).toMatchObject({ outcome: "unrecorded", setAside: [entry("ended"), entry("follower")] });
+    expect(told.sentence).toMatch(
+      /recorded of it\. The schedule .*`ended` failed .* The schedule .*`follower` failed/,
+    );
+  });
+
+  test("is told of what is to come", () => {
+    const told = tell({ now: at(0).getTime(), plannedUpTo: at(minute).getTime(), aside: [entry("plan")] });
+    expect(told).toMatchObject({ outcome: "planned", setAside: [entry("plan")] });
+    expect(told.sentence.endsWith(` ${why}`)).toBe(true);
+  });
+
+  test("is not told of a job that has ended before", () => {
+    const told = tell({ job: succeeded(occurrence), aside: [entry("plan")] });
+    expect(told.sentence).not.toContain("set aside");
+    expect(told).not.toHaveProperty("setAside");
+  });
 });
