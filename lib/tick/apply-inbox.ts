@@ -2,12 +2,6 @@ import type { Acceptance } from "../command/acceptance.ts";
 import { applyInbox, type InboxDeps } from "../inbox/apply-inbox.ts";
 import { dropOldRefused } from "../inbox/refusals.ts";
 
-/**
- * So much at most comes before what is due: what callers have put is fired by the same tick, and a flood of it does not make jobs late.
- * The rest comes after.
- */
-const beforeFiring = { most: 10_000, ms: 5_000 };
-
 export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
   /** Without one, the inbox is left to others. */
   acceptance?: Acceptance | undefined;
@@ -15,15 +9,7 @@ export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
   note: (error: unknown) => void;
 }
 
-export async function applyInboxFirst(phase: InboxPhase): Promise<void> {
-  const until = performance.now() + beforeFiring.ms;
-  await applySome(phase, {
-    most: beforeFiring.most,
-    timeIsUp: () => phase.timeIsUp() || performance.now() > until,
-  });
-}
-
-/** Whatever is there still, or again. */
+/** What callers have put, and the refusals that have been kept long enough. */
 export async function finishInbox(phase: InboxPhase): Promise<void> {
   await applySome(phase, { most: Number.POSITIVE_INFINITY, timeIsUp: phase.timeIsUp });
   await dropOldRefused(phase.sql, phase.timeIsUp);

@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
-import { horizonMs, readShard } from "../plan/shard.ts";
+import { readShard } from "../plan/shard.ts";
 
 /** Partitions exist for so many days ahead; the near plan reaches to the end of the last of them. */
 const daysAhead = 3;
@@ -95,18 +95,16 @@ export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): P
 export const nearLine = (tx: Tx, moment: postgres.PendingQuery<postgres.Row[]>) => tx`
   ((${moment} at time zone 'UTC')::date + ${daysAhead}::int)::timestamp at time zone 'UTC'`;
 
-/** `urgent` are those whose line would stop this very tick; of those that are `behind` the rows to be moved may be due on days of the past. */
+/** Of a shard that is `behind` the rows to be moved may be due on days of the past. */
 export interface ShardToBringNear {
   shard: number;
-  urgent: boolean;
   behind: boolean;
 }
 
 /** Shards whose line stands before where it should. */
 export async function shardsToBringNear(sql: Sql): Promise<ShardToBringNear[]> {
   return sql<ShardToBringNear[]>`
-    select id as shard, near_until <= carillon.clock() + ${horizonMs} * interval '1 millisecond' as urgent,
-      near_until < (carillon.clock() at time zone 'UTC')::date::timestamp at time zone 'UTC' as behind
+    select id as shard, near_until < (carillon.clock() at time zone 'UTC')::date::timestamp at time zone 'UTC' as behind
     from carillon.shards
     where near_until < ${nearLine(sql, sql`carillon.clock()`)} order by id`;
 }

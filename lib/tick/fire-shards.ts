@@ -6,20 +6,25 @@ import { makePulseParcels } from "./make-pulse-parcels.ts";
 import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
 import type { Run } from "./run.ts";
 import { BatchFailed, fireShardBatch, passFirstRow } from "./shard-batch.ts";
-import { inTurn, shardsOf } from "./share.ts";
+import { inTurn } from "./share.ts";
+
+/** What has to be done before a shard can be fired; it never fails. */
+export type MakeReady = (shard: number) => Promise<void>;
 
 /**
  * Lanes side by side, each taking shard after shard. Ticks are two minutes ahead of what is due: while nothing presses, one lane goes alone, and
  * leaves the database's other processors to those who claim and settle what is due now.
  */
-export async function fireShards(run: Run): Promise<void> {
+export async function fireShards(run: Run, own: readonly number[], ready?: MakeReady): Promise<void> {
   const sending = parcelSending(run);
-  const own = shardsOf(run.settings.share);
-  const idle = await passIdle(run, own);
+  const idle = ready === undefined ? await passIdle(run, own) : new Set();
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
   const lanes: Promise<void>[] = [];
   const lane = async () => {
-    for (const shard of shards) await fireShard(run, shard, sending, press).catch(run.note);
+    for (const shard of shards) {
+      await ready?.(shard);
+      await fireShard(run, shard, sending, press).catch(run.note);
+    }
   };
   const press = () => {
     while (lanes.length < run.settings.lanes) lanes.push(lane());
@@ -79,5 +84,6 @@ export async function makePulses(run: Run): Promise<void> {
 
 /** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
 export async function sendSpread({ sql, queue, rated }: Run): Promise<void> {
-  if (rated.length > 0) await handOver(sql, queue, await spreadParcels(sql, rated));
+  const made = rated.splice(0);
+  if (made.length > 0) await handOver(sql, queue, await spreadParcels(sql, made));
 }

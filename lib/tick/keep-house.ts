@@ -8,21 +8,23 @@ import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { dropDays } from "../retention/drop-days.ts";
 import { purge } from "../retention/purge.ts";
 import { admitBacklog } from "./admit-backlog.ts";
-import { applyInboxFirst, finishInbox } from "./apply-inbox.ts";
+import { finishInbox } from "./apply-inbox.ts";
 import { clearEndedHolds } from "./clear-ended-holds.ts";
-import { attachDays, bringNear, type ShardToBringNear, shardsToBringNear } from "./days.ts";
+import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
 import { forgetCommands } from "./forget-commands.ts";
 import { raiseIdleLines } from "./idle-shards.ts";
-import { type After, lookAfter, lookBefore } from "./look.ts";
+import { type Before, lookAfter, lookBefore, type Work } from "./look.ts";
 import { nameTargets } from "./name-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { retryPlans } from "./retry-plans.ts";
 import { rollUp } from "./roll-up.ts";
 import type { Run } from "./run.ts";
+import { shardsOf } from "./share.ts";
+import { type Part, takeTurns } from "./take-turns.ts";
 import { tellEvents } from "./tell-events.ts";
 
 /** Which days are there: those from yesterday on, and all back to the oldest watermark. */
@@ -31,24 +33,20 @@ export interface DaysThere {
   past: boolean;
 }
 
-/** What firing needs. */
-export async function prepare(run: Run): Promise<DaysThere> {
-  const there = await lookBefore(run.sql, run.settings).catch((error: unknown) => {
-    run.note(error);
-    return { near: true, setting: true, canaries: true, inbox: true, countedEmpty: true };
+/** What firing cannot do without: a look. Says which shards have to be made ready, nearly always none. */
+export async function prepare({ sql, settings, note }: Run): Promise<Pick<Before, "behind" | "past">> {
+  const there = await lookBefore(sql).catch((error: unknown) => {
+    note(error);
+    const own = shardsOf(settings.share);
+    return { behind: own, past: own, countedEmpty: true };
   });
   // Before anything is planned by them.
-  if (there.countedEmpty) await run.sql`select carillon.forget_queue_sizes()`.catch(run.note);
-  // The line between near and far may only rise to days that are attached.
-  const attached = await attach(run);
-  if (there.near) await bringNearWhere(run, attached, ({ urgent }) => urgent).catch(run.note);
-  if (there.setting) await keepSetting(run.sql, run.settings.notify).catch(run.note);
-  if (there.canaries) await keepCanaries(run, run.settings.canary).catch(run.note);
-  if (there.inbox) await applyInboxFirst(run).catch(run.note);
-  return attached;
+  if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
+  return there;
 }
 
-async function attach(run: Run): Promise<DaysThere> {
+/** Makes the days ready. Returns which are there. */
+export async function attach(run: Run): Promise<DaysThere> {
   const there = { now: false, past: false };
   const onNow = () => {
     there.now = true;
@@ -59,71 +57,68 @@ async function attach(run: Run): Promise<DaysThere> {
   return there;
 }
 
-interface Part {
-  /** Where there is none of it, the part is left out; always looked after without. */
-  of?: keyof After;
-  act: () => Promise<unknown>;
-  /** What it does may be work for parts after it, which the look did not see: then none of them is left out. */
-  stirs?: true;
-}
-
 /** What can wait until what is due now has become jobs. */
 export async function finish(run: Run, attached: DaysThere): Promise<void> {
-  const there = await lookAfter(run.sql, run.settings).catch((error: unknown) => {
-    run.note(error);
-    return null;
+  const found = await lookAfter(run.sql, run.settings).catch(run.note);
+  await takeTurns(partsOf(run, attached), {
+    ...run,
+    there: found?.there ?? null,
+    minute: found?.minute ?? 0,
+    now: run.queue.timing.now,
   });
-  let stirred = there === null;
-  for (const { of, act, stirs } of partsOf(run, attached)) {
-    if (of !== undefined && !stirred && there?.[of] === false) continue;
-    stirred ||= stirs === true;
-    await act().catch(run.note);
-  }
 }
 
-function partsOf(run: Run, attached: DaysThere): Part[] {
-  const { sql, settings, timeIsUp } = run;
+function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
+  const { settings } = whole;
+  const part = (of: Work | undefined, act: (run: Run) => Promise<unknown>, stirs?: "stirs"): Part<Work> => ({
+    ...(of === undefined ? {} : { of }),
+    ...(stirs === undefined ? {} : { stirs: true }),
+    act: (timeIsUp) => act({ ...whole, timeIsUp }),
+  });
   return [
-    { of: "plans", act: () => retryPlans(run), stirs: true },
-    { of: "backlog", act: () => admitOwed(run), stirs: true },
-    { of: "parcels", act: () => sweepAll(run), stirs: true },
-    { of: "holds", act: () => clearEndedHolds(run), stirs: true },
-    { of: "wantedHolds", act: () => applyWantedHolds(run, run), stirs: true },
-    { of: "inbox", act: () => finishInbox(run), stirs: true },
-    { of: "near", act: () => bringNearWhere(run, attached, () => true) },
-    { of: "pastDays", act: () => days(run, () => dropPast(run)) },
-    { act: () => purgePast(run) },
-    { of: "ended", act: () => deleteEnded(run, run), stirs: true },
-    { of: "events", act: () => tellAll(run) },
-    { of: "sharedHolds", act: () => finishSharedHolds(run, run), stirs: true },
-    { of: "handlers", act: () => followHandlers(run, run), stirs: true },
-    { of: "targets", act: () => nameTargets(sql, timeIsUp) },
-    { of: "commands", act: () => forgetCommands(sql, settings.retentionDays, timeIsUp) },
-    { of: "answers", act: () => forgetAnswers(sql, timeIsUp) },
-    { of: "calendars", act: () => replanCalendars(run, run), stirs: true },
-    { of: "zones", act: () => replanZones(run, settings.zoneData, run), stirs: true },
+    part("setting", ({ sql }) => keepSetting(sql, settings.notify)),
+    part("canaries", (run) => keepCanaries(run, settings.canary)),
+    // As early as can be: callers wait for it, and what is due by now is made by the command itself.
+    part("inbox", finishInbox, "stirs"),
+    part("plans", retryPlans, "stirs"),
+    part("backlog", admitOwed, "stirs"),
+    part("parcels", sweepAll, "stirs"),
+    part("holds", clearEndedHolds, "stirs"),
+    part("wantedHolds", (run) => applyWantedHolds(run, run), "stirs"),
+    part("near", (run) => bringLinesNear(run, attached)),
+    part("pastDays", (run) => days(run, () => dropPast(run))),
+    part(undefined, purgePast),
+    part("ended", (run) => deleteEnded(run, run), "stirs"),
+    part("events", tellAll),
+    part("sharedHolds", (run) => finishSharedHolds(run, run), "stirs"),
+    part("handlers", (run) => followHandlers(run, run), "stirs"),
+    part("targets", ({ sql, timeIsUp }) => nameTargets(sql, timeIsUp)),
+    part("commands", ({ sql, timeIsUp }) => forgetCommands(sql, settings.retentionDays, timeIsUp)),
+    part("answers", ({ sql, timeIsUp }) => forgetAnswers(sql, timeIsUp)),
+    part("calendars", (run) => replanCalendars(run, run), "stirs"),
+    part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),
     // Also where there is nothing to add: by it the counts say of when they are.
-    { act: () => rollUpTallies(run) },
+    part(undefined, rollUpTallies),
   ];
 }
 
-/** Firing comes first: only a line that would stop it is raised before. */
-async function bringNearWhere(
-  run: Run,
-  attached: DaysThere,
-  wanted: (shard: ShardToBringNear) => boolean,
-): Promise<void> {
+async function bringLinesNear(run: Run, attached: DaysThere): Promise<void> {
   if (!attached.now) return;
   const shards = (await shardsToBringNear(run.sql))
-    .filter((shard) => wanted(shard) && (attached.past || !shard.behind))
+    .filter(({ behind }) => attached.past || !behind)
     .map(({ shard }) => shard);
   if (shards.length === 0) return;
   const raised = await raiseIdleLines(run.sql, shards);
-  for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard).catch(run.note);
+  for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard);
 }
 
-async function bringAllNear({ sql, timeIsUp }: Run, shard: number): Promise<void> {
-  while (!timeIsUp() && (await bringNear(sql, shard)));
+/** Where that fails, the shard is fired up to its line. */
+export async function bringAllNear({ sql, timeIsUp, note }: Run, shard: number): Promise<void> {
+  try {
+    while (!timeIsUp() && (await bringNear(sql, shard)));
+  } catch (error) {
+    note(error);
+  }
 }
 
 async function dropPast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
@@ -169,5 +164,5 @@ async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
 }
 
 async function rollUpTallies({ sql, timeIsUp, total }: Run): Promise<void> {
-  total.rolledUp = await rollUp(sql, timeIsUp);
+  total.rolledUp = await rollUp(sql, timeIsUp, total.rolledUp);
 }

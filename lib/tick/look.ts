@@ -9,23 +9,25 @@ import { horizonMs } from "../plan/shard.ts";
 import { nearLine } from "./days.ts";
 import type { TickSettings } from "./run.ts";
 
-/** What there is to do before firing. */
+/** What firing has to know. */
 export interface Before {
-  near: boolean;
-  setting: boolean;
-  canaries: boolean;
-  inbox: boolean;
+  /** Shards that cannot be fired as they are: their line stands before the horizon, or days that firing writes into are not attached. */
+  behind: readonly number[];
+  /** Of those the ones whose line stands on a day of the past. */
+  past: readonly number[];
   countedEmpty: boolean;
 }
 
-/** What there is to do after it. */
-export type After = Record<
+/** What there may be to do after it. */
+export type Work =
+  | "setting"
+  | "canaries"
+  | "inbox"
   | "plans"
   | "backlog"
   | "parcels"
   | "holds"
   | "wantedHolds"
-  | "inbox"
   | "near"
   | "pastDays"
   | "ended"
@@ -36,31 +38,42 @@ export type After = Record<
   | "commands"
   | "answers"
   | "calendars"
-  | "zones",
-  boolean
->;
+  | "zones";
+
+export interface After {
+  there: Record<Work, boolean>;
+  /** Since 1970. */
+  minute: number;
+}
 
 /**
  * Most of what a tick looks after is not there in most minutes. All of it is asked for in one query, of steps into indexes; what it finds
  * is then looked at by its own part of the tick, which asks again and knows nothing of this one. So a question here may say yes for
  * nothing, and must never say no where there is something.
  */
-export async function lookBefore(sql: Sql, { notify, canary }: TickSettings): Promise<Before> {
+export async function lookBefore(sql: Sql): Promise<Before> {
   const [found] = await sql<Before[]>`
     with clock as materialized (select carillon.clock() as now)
-    select exists (select from carillon.shards where near_until <= ${now(sql)} + ${horizonMs} * interval '1 millisecond') as near,
-      exists (select from carillon.lifecycle where events <> ${[...notify]}::text[]) as setting,
-      ${canary !== null} or exists (
-        select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null) as canaries,
-      exists (select from carillon.inbox) as inbox,
+    select array(
+        select id from carillon.shards s
+        where near_until <= ${now(sql)} + ${horizonMs} * interval '1 millisecond' or ${daysMissing(sql)}) as behind,
+      array(
+        select id from carillon.shards where near_until < (${now(sql)} at time zone 'UTC')::date::timestamp at time zone 'UTC') as past,
       exists (select from carillon.queues_counted_empty()) as "countedEmpty"`;
   return answered(found);
 }
 
-export async function lookAfter(sql: Sql, { retentionDays, zoneData }: TickSettings): Promise<After> {
-  const [found] = await sql<After[]>`
+export async function lookAfter(
+  sql: Sql,
+  { retentionDays, zoneData, notify, canary }: TickSettings,
+): Promise<After> {
+  const [found] = await sql<(After["there"] & Pick<After, "minute">)[]>`
     with clock as materialized (select carillon.clock() as now)
-    select ${comes(sql, sql`select min(next_at) from carillon.quarantine where consumer = 'plan'`)} as plans,
+    select floor(extract(epoch from ${now(sql)}) / 60)::float8 as minute,
+      exists (select from carillon.lifecycle where events <> ${[...notify]}::text[]) as setting,
+      ${canary !== null} or exists (
+        select from carillon.schedules where key = any(${Object.values(canaryKeys)}::text[]) and deleted_at is null) as canaries,
+      ${comes(sql, sql`select min(next_at) from carillon.quarantine where consumer = 'plan'`)} as plans,
       ${comes(sql, sql`select min(turn_at) from carillon.backlog`)} as backlog,
       ${parcels(sql)} as parcels,
       ${comes(sql, sql`select min(until) from carillon.holds`)} as holds,
@@ -80,7 +93,8 @@ export async function lookAfter(sql: Sql, { retentionDays, zoneData }: TickSetti
       ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
       exists (select from carillon.calendars where replan_after is not null) as calendars,
       ${zones(sql, zoneData)} as zones`;
-  return answered(found);
+  const { minute, ...there } = answered(found);
+  return { there, minute };
 }
 
 function answered<Found>(found: Found | undefined): Found {
@@ -104,6 +118,14 @@ const parcels = (tx: Tx) => tx`
       and offer_at > ${now(tx)} and offer_at <= ${now(tx)} + ${watchedMs} * interval '1 millisecond')
     or ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is not null`)}
     or exists (select from carillon.parcels where turn = 'waits')`;
+
+/** From a day before the watermark, since what is due may be of an occurrence before it, up to the horizon. */
+const daysMissing = (tx: Tx) => tx`
+  exists (
+    select from generate_series((least(s.watermark_at, ${now(tx)}) at time zone 'UTC')::date - 1,
+      ((${now(tx)} + ${horizonMs} * interval '1 millisecond') at time zone 'UTC')::date, interval '1 day') day
+    where to_regclass('carillon.jobs_' || to_char(day, 'YYYYMMDD')) is null
+      or to_regclass('carillon.plan_' || to_char(day, 'YYYYMMDD')) is null)`;
 
 /** Days of jobs that are past the retention, whether or not they can go; days of the plan that all watermarks have left by a day. */
 const pastDays = (tx: Tx, retentionDays: number) => tx`

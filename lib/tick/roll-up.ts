@@ -20,9 +20,25 @@ const minutesKept = "2 days";
 /** Which seconds of pulses were passed over, for whoever asks why one did not come. */
 const passedKept = "30 days";
 
-/** Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. */
-export async function rollUp(sql: Sql, timeIsUp: () => boolean): Promise<RolledUp> {
-  const sum = { fired: 0, skipped: 0, missed: 0, cancelled: 0, pulsesLost: 0, pulseSecondsPassed: 0 };
+const nothing: RolledUp = {
+  fired: 0,
+  skipped: 0,
+  missed: 0,
+  cancelled: 0,
+  pulsesLost: 0,
+  pulseSecondsPassed: 0,
+};
+
+/**
+ * Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. Returns what
+ * they told, with what this tick has been told `before`.
+ */
+export async function rollUp(
+  sql: Sql,
+  timeIsUp: () => boolean,
+  before: RolledUp = nothing,
+): Promise<RolledUp> {
+  const sum = { ...before };
   for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
     const [row] = await sql<{ [Name in keyof RolledUp | "taken"]: number }[]>`
       select taken, fired::float8, skipped::float8, missed::float8, cancelled::float8, pulses_lost::float8 as "pulsesLost",

@@ -2,10 +2,10 @@ import { auditRetention, jobRetention } from "../config/function-limits.ts";
 import { errorText } from "../log/error-text.ts";
 import { notifyByDefault } from "../parcel/settle.ts";
 import { backlogDefaults } from "./admit-backlog.ts";
-import { fireShards, makePulses, sendSpread } from "./fire-shards.ts";
-import { finish, prepare } from "./keep-house.ts";
+import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire-shards.ts";
+import { attach, bringAllNear, finish, prepare } from "./keep-house.ts";
 import type { Run, TickDeps, Ticked, TickSettings } from "./run.ts";
-import { wholeTick } from "./share.ts";
+import { shardsOf, wholeTick } from "./share.ts";
 
 export const tickDefaults: TickSettings = {
   batchMax: 5_000,
@@ -33,16 +33,36 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const note = (error: unknown) => void failures.push(error);
   const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
   // What is there once, and not by shard, is share 0's: done by each it would be done many times for nothing.
-  const keepsHouse = settings.share.share === 0;
-  const attached = keepsHouse ? await prepare(run) : null;
-  await fireShards(run);
-  await makePulses(run).catch(run.note);
-  await sendSpread(run).catch(run.note);
-  if (attached !== null) await finish(run, attached);
+  if (settings.share.share === 0) await tickWithHouse(run);
+  else await fireAll(run, shardsOf(settings.share));
   if (failures.length > 0)
     throw new AggregateError(
       failures,
       `${failures.length} parts of the tick failed: ${failures.map(errorText).join("; ")}`,
     );
   return total;
+}
+
+/** Firing comes first: nothing else takes time before it, or costs it anything where it fails. */
+async function tickWithHouse(run: Run): Promise<void> {
+  const own = shardsOf(run.settings.share);
+  const { behind, past } = await prepare(run);
+  await fireAll(
+    run,
+    own.filter((shard) => !behind.includes(shard)),
+  );
+  const attached = await attach(run);
+  const late = own.filter((shard) => behind.includes(shard));
+  // The line between near and far may only rise to days that are attached.
+  const ready = async (shard: number) => {
+    if (attached.now && (attached.past || !past.includes(shard))) await bringAllNear(run, shard);
+  };
+  if (late.length > 0) await fireAll(run, late, ready);
+  await finish(run, attached);
+}
+
+async function fireAll(run: Run, shards: readonly number[], ready?: MakeReady): Promise<void> {
+  await fireShards(run, shards, ready);
+  await makePulses(run).catch(run.note);
+  await sendSpread(run).catch(run.note);
 }

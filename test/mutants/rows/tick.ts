@@ -4,7 +4,7 @@ const batch = "lib/tick/shard-batch.ts";
 const days = "lib/tick/days.ts";
 const idle = "lib/tick/idle-shards.ts";
 const ahead = "lib/tick/look-ahead.ts";
-const house = "lib/tick/keep-house.ts";
+const turns = "lib/tick/take-turns.ts";
 const tick = "lib/tick/tick.ts";
 
 /** Firing shards, raising watermarks, and bringing far rows near. */
@@ -111,16 +111,16 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "the near line is raised only to days that are attached",
-    file: house,
-    text: "  if (!attached.now) return;\n",
-    replacement: "",
+    file: tick,
+    text: "attached.now && (attached.past || !past.includes(shard))",
+    replacement: "true",
     tests: ["test/tick/near-line.test.ts"],
   },
   {
     name: "the near line of a shard that is behind is raised only when the days of the past are there",
-    file: house,
-    text: "wanted(shard) && (attached.past || !shard.behind)",
-    replacement: "wanted(shard)",
+    file: "lib/tick/keep-house.ts",
+    text: ".filter(({ behind }) => attached.past || !behind)",
+    replacement: "",
     tests: ["test/tick/days-in-steps.test.ts"],
   },
   {
@@ -181,10 +181,38 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "a part of the housekeeping that fails does not keep the later parts from theirs",
-    file: house,
-    text: "await act().catch(run.note);",
-    replacement: "await act();",
-    tests: ["test/tick/failing-parts.test.ts"],
+    file: turns,
+    text: "}).catch(note);",
+    replacement: "});",
+    tests: ["test/tick/take-turns.test.ts", "test/tick/failing-parts.test.ts"],
+  },
+  {
+    name: "a part of the housekeeping goes on for its slice and no longer",
+    file: turns,
+    text: "cut ||= now() > until;",
+    replacement: "cut ||= now() < 0;",
+    tests: ["test/tick/take-turns.test.ts"],
+  },
+  {
+    name: "another part of the housekeeping has the first turn each minute",
+    file: turns,
+    text: "parts[minute % parts.length]",
+    replacement: "parts[0 * minute]",
+    tests: ["test/tick/take-turns.test.ts"],
+  },
+  {
+    name: "a shard that is behind is made ready before it is fired",
+    file: tick,
+    text: "await fireAll(run, late, ready);",
+    replacement: "await fireAll(run, late);",
+    tests: ["test/tick/days.test.ts", "test/tick/near-line.test.ts"],
+  },
+  {
+    name: "a shard that is behind keeps none that is ready from firing",
+    file: tick,
+    text: "own.filter((shard) => !behind.includes(shard)),",
+    replacement: "[],",
+    tests: ["test/tick/fires-first.test.ts"],
   },
   {
     name: "a tick in which a part has failed fails at its end",
