@@ -7,11 +7,11 @@ import { pageQuery } from "./query.ts";
 export const targetFilter = z
   .string()
   .regex(
-    /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,300})?$/u,
+    /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,500})?$/u,
     "takes a kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`",
   )
   // As tools read it that do not know classes of characters.
-  .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,300})?$" })
+  .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,500})?$" })
   .describe("A kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`.");
 
 const filterQuery = {

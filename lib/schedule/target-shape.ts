@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { webhookTarget } from "./target-webhook-shape.ts";
 import { storableText } from "./text.ts";
+import { textRecord } from "./text-record.ts";
+
+/** Of the name, URL or ARN of a queue, bus or function. AWS has no longer ones, and an index of all targets takes a few thousand bytes. */
+export const placeLengthMax = 500;
 
 const printableAscii = /^[\x20-\x7e]+$/;
 
@@ -22,19 +26,18 @@ const queueForms = [
 
 const attributesMax = 10;
 
-const attributes = z
-  .record(
-    z
-      .string()
-      .max(256)
-      .regex(
-        /^(?!aws\.|amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/i,
-        "is not a name that SQS takes for an attribute",
-      ),
-    storableText({ max: 1_000 })
-      .regex(/^[^\p{Cc}\uFFFE\uFFFF]*$/u, "holds a character that SQS does not take")
-      .meta({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffe\\uffff]*$" }),
-  )
+const attributes = textRecord(
+  z
+    .string()
+    .max(256)
+    .regex(
+      /^(?!aws\.|amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/i,
+      "is not a name that SQS takes for an attribute",
+    ),
+  storableText({ max: 1_000 })
+    .regex(/^[^\p{Cc}\uFFFE\uFFFF]*$/u, "holds a character that SQS does not take")
+    .meta({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffe\\uffff]*$" }),
+)
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
   .meta({ maxProperties: attributesMax });
 
@@ -45,6 +48,7 @@ export const queueTarget = z
   .strictObject({
     queue: z
       .string()
+      .max(placeLengthMax)
       .refine(
         (queue) => queueForms.some((form) => form.test(queue)),
         "takes the name, URL or ARN of an SQS queue",
@@ -82,6 +86,7 @@ export const eventTarget = z.strictObject({
   event: z.strictObject({
     bus: z
       .string()
+      .max(placeLengthMax)
       .regex(
         /^([A-Za-z0-9._/-]{1,256}|arn:aws[a-z-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[A-Za-z0-9._/-]{1,256})$/,
         "takes the name or ARN of an event bus",
@@ -110,6 +115,7 @@ const functionForm =
 export const lambdaTarget = z.strictObject({
   lambda: z
     .string()
+    .max(placeLengthMax)
     .regex(functionForm, "takes the name or ARN of a Lambda function, with an alias or a version if wanted"),
   /** `async` hands the job to Lambda's own queue; `sync` waits for the function, whose error is then the attempt's. */
   invocation: z.enum(["async", "sync"]).default("async"),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isReservedHeader } from "../webhook/webhook-headers.ts";
 import { isKept } from "./target-credentials.ts";
 import { storableText } from "./text.ts";
+import { textRecord } from "./text-record.ts";
 
 const urlLengthMax = 2_048;
 const hostLengthMax = 253;
@@ -24,20 +25,19 @@ function urlFault(text: string): string | null {
   return hash === "" && !text.includes("#") ? null : "takes no `#`: what follows it is never sent";
 }
 
-const headers = z
-  .record(
-    z
-      .string()
-      .max(100)
-      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a name that a header can have")
-      .refine((name) => !isReservedHeader(name), "is a header that Carillon sets itself"),
-    z
-      .string()
-      .regex(
-        /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/,
-        "takes printable ASCII characters without blanks at the ends",
-      ),
-  )
+const headers = textRecord(
+  z
+    .string()
+    .max(100)
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a name that a header can have")
+    .refine((name) => !isReservedHeader(name), "is a header that Carillon sets itself"),
+  z
+    .string()
+    .regex(
+      /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/,
+      "takes printable ASCII characters without blanks at the ends",
+    ),
+)
   .refine((given) => Object.keys(given).length <= headersMax, `takes at most ${headersMax} headers`)
   .refine(
     (given) => Object.entries(given).flat().join("").length <= headerCharactersMax,
