@@ -1,6 +1,7 @@
 import { parseWhen } from "../cadence/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import type { Json } from "./json.ts";
+import { jsonForQueues } from "./json-for-queues.ts";
 import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { dayMs, minuteMs } from "./timing-shape.ts";
@@ -115,9 +116,8 @@ export function storedBytes(value: Json): number {
   return members.reduce((sum, bytes) => sum + bytes, 2 + 2 * Math.max(0, members.length - 1));
 }
 
-/** Two characters are escaped beside those of JSON: SQS takes no message with them. */
 function textBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text)) + 3 * (text.match(/[\uFFFE\uFFFF]/g)?.length ?? 0);
+  return Buffer.byteLength(jsonForQueues(text));
 }
 
 function numberBytes(value: number): number {

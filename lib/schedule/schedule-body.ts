@@ -2,6 +2,7 @@ import * as z from "zod";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import { Refusal } from "../refusal.ts";
 import { isJson, type Json, jsonFaults } from "./json.ts";
+import { jsonForQueues } from "./json-for-queues.ts";
 import { type Delivery, pulseSpread, refuseByDelivery, refusePayloadByDelivery } from "./pulse-shape.ts";
 import { type RetryPolicy, retryShape } from "./retry-shape.ts";
 import { keyShape, tagShape } from "./schedule-key.ts";
@@ -56,7 +57,7 @@ export interface ScheduleBody {
   paused?: boolean;
 }
 
-/** In UTF-8, as JSON: with its envelope it still fits into one message of SQS or EventBridge (256 KB). */
+/** In UTF-8, as the JSON that is sent: with its envelope and attributes it still fits into one message of SQS or EventBridge (256 KB). */
 export const payloadBytesMax = 240 * 1024;
 
 export const payloadShape = z
@@ -67,7 +68,7 @@ export const payloadShape = z
       for (const fault of jsonFaults(value)) context.addIssue({ code: "custom", ...fault });
       return z.NEVER;
     }
-    const bytes = Buffer.byteLength(JSON.stringify(value));
+    const bytes = Buffer.byteLength(jsonForQueues(value));
     if (bytes > payloadBytesMax) {
       context.addIssue({
         code: "custom",

@@ -24,7 +24,22 @@ const queueForms = [
   /^https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/,
 ];
 
-const attributesMax = 10;
+export const attributesMax = 10;
+/** Beside the largest payload and its envelope they still fit into one message. */
+export const attributeBytesMax = 12_000;
+
+/** As SQS counts them: names, types and values. */
+export function attributeBytes({
+  attributes = {},
+}: {
+  attributes?: Readonly<Record<string, string>> | undefined;
+}): number {
+  return Buffer.byteLength(
+    Object.entries(attributes)
+      .map(([name, value]) => `${name}String${value}`)
+      .join(""),
+  );
+}
 
 const attributes = textRecord(
   z
@@ -39,6 +54,12 @@ const attributes = textRecord(
     .meta({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffe\\uffff]*$" }),
 )
   .refine((value) => Object.keys(value).length <= attributesMax, `takes at most ${attributesMax} attributes`)
+  .superRefine((value, context) => {
+    const bytes = attributeBytes({ attributes: value });
+    if (bytes <= attributeBytesMax) return;
+    const message = `take at most ${attributeBytesMax} bytes together, names and types included, and have ${bytes}`;
+    context.addIssue({ code: "custom", message });
+  })
   .meta({ maxProperties: attributesMax });
 
 /** A message may become full before. */

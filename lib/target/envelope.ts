@@ -1,5 +1,6 @@
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
+import { jsonForQueues } from "../schedule/json-for-queues.ts";
 
 /**
  * What every target receives: a CloudEvents 1.0 envelope. `id` is the same for every attempt at the same occurrence: the
@@ -39,12 +40,3 @@ class InstantTexts {
 
 const due = new InstantTexts();
 const generated = new InstantTexts();
-
-const refused = /[\uFFFE\uFFFF]/;
-
-/** JSON leaves two characters as they are that SQS takes no message with. */
-export function jsonForQueues(value: unknown): string {
-  const json = JSON.stringify(value);
-  if (!refused.test(json)) return json;
-  return json.replaceAll("\uFFFE", "\\ufffe").replaceAll("\uFFFF", "\\uffff");
-}

@@ -5,7 +5,7 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { QueueTarget } from "../schedule/target-shape.ts";
+import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
 import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
 
@@ -85,13 +85,6 @@ function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promi
 
 function entry({ body, target, id, orderedBy }: QueueMessage, index: number): Entry {
   return { body, target, id, orderedBy, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
-}
-
-/** SQS counts them too: names, types and values. */
-function attributeBytes({ attributes }: QueueTarget): number {
-  if (attributes === undefined) return 0;
-  const texts = Object.entries(attributes).flatMap(([name, value]) => [name, "String", value]);
-  return Buffer.byteLength(texts.join(""));
 }
 
 async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): Promise<Sent[]> {

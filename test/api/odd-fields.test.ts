@@ -157,13 +157,17 @@ describe.each(Object.entries(operations))("beside a %s the others of a batch are
   test("where any of its objects has a member of an odd name, which is refused or kept", async () => {
     for (const place of objectsIn(operation)) {
       if (place.length === 0) continue;
-      for (const name of oddNames) {
-        const at = [...place, name];
-        const other = replaced(operation, at, "x");
-        const [result] = await expectAlone(operation, at, [other]);
-        if (result?.status !== 201 || !("put" in operation)) continue;
-        const { json } = await api.send("GET", "/v1/schedules/odd");
-        expect(valueAt(json, at.slice(1)), pathOf(at)).toBeDefined();
+      const others = oddNames.map((name, n) => {
+        const other = replaced(operation, [...place, name], "x");
+        return "put" in operation ? replaced(other, ["put", "key"], `odd:${n}`) : other;
+      });
+      const results = await expectAlone(operation, place, others);
+      for (const [n, { status }] of results.entries()) {
+        if (status !== 201) continue;
+        const { json } = await api.send("GET", `/v1/schedules/odd:${n}`);
+        const at = [...place.slice(1), oddNames[n] ?? ""];
+        expect(valueAt(json, at), pathOf(at)).toBeDefined();
+        await api.send("DELETE", `/v1/schedules/odd:${n}`);
       }
     }
   });

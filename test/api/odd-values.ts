@@ -41,9 +41,7 @@ const odd = [
 export function oddStrings(text: string): string[] {
   const words = [...text.matchAll(/[a-z0-9]+/gi)].map(({ index, 0: word }) => index + word.length);
   const stretched = words.flatMap((end) =>
-    [noise(3_000), ideographs(1_000), "\u0000", "\ud800"].map(
-      (more) => text.slice(0, end) + more + text.slice(end),
-    ),
+    [noise(3_000), ideographs(1_000)].map((more) => text.slice(0, end) + more + text.slice(end)),
   );
   return [...odd, ...stretched];
 }

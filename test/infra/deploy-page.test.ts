@@ -22,7 +22,7 @@ import { jsonDepthMax } from "../../lib/schedule/json.ts";
 import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
 import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";
 import { sharedHoldsMax } from "../../lib/schedule/shared-holds.ts";
-import { placeLengthMax } from "../../lib/schedule/target-shape.ts";
+import { attributeBytesMax, attributesMax, placeLengthMax } from "../../lib/schedule/target-shape.ts";
 import { whensMax } from "../../lib/schedule/timing-shape.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { secretsMax } from "../../lib/token/token-edits.ts";
@@ -39,7 +39,11 @@ const { slowConcurrency, fastConcurrency, ingestConcurrency, apiRequestBurst } =
 const limits: readonly (readonly [what: string, is: string])[] = [
   ["Characters of a key or the name of a group", count(keyLengthMax)],
   ["Characters of the name, URL or ARN of a queue, bus or function", count(placeLengthMax)],
-  ["Payload, as JSON", `${payloadBytesMax / 1024} KB, ${jsonDepthMax} levels deep`],
+  ["Payload, as the JSON that is sent", `${payloadBytesMax / 1024} KB, ${jsonDepthMax} levels deep`],
+  [
+    "Attributes of a queue's message; bytes of all, with names and types",
+    `${attributesMax}; ${count(attributeBytesMax)}`,
+  ],
   ["Expressions in one `when`", count(whensMax)],
   [
     "Body of a request",

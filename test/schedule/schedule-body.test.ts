@@ -116,6 +116,11 @@ describe("a schedule body", () => {
     ["a payload too deep", { ...least, payload: nested(33) }, [`payload${"[0]".repeat(32)}`]],
     ["a payload too large", { ...least, payload: "x".repeat(payloadBytesMax) }, ["payload"]],
     ["a payload too large in bytes", { ...least, payload: "é".repeat(payloadBytesMax / 2) }, ["payload"]],
+    [
+      "a payload too large as it is sent",
+      { ...least, payload: "\uffff".repeat(payloadBytesMax / 6) },
+      ["payload"],
+    ],
     ["a group with a slash", { ...least, group: "a/b" }, ["group"]],
     ["an empty tag", { ...least, tags: [""] }, ["tags[0]"]],
     ["a tag that is too long", { ...least, tags: ["x".repeat(101)] }, ["tags[0]"]],
@@ -172,6 +177,11 @@ describe("a schedule body", () => {
     expect(parseScheduleBody({ ...least, payload: "x".repeat(payloadBytesMax - 2) }).payload).toHaveLength(
       payloadBytesMax - 2,
     );
+  });
+
+  test("a payload is counted in the bytes that are sent, and the refusal says them", () => {
+    const { faults } = refusalOf({ ...least, payload: "\uffff".repeat(80_000) });
+    expect(faults).toEqual([{ path: "payload", message: "takes at most 245760 bytes as JSON, has 480002" }]);
   });
 
   test("an enormous number of faults is answered with the first hundred, their paths shortened", () => {

@@ -81,6 +81,13 @@ describe("a target", () => {
       { queue: "a", attributes: Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`n${n}`, "x"])) },
       ["attributes"],
     ],
+    [
+      {
+        queue: "a",
+        attributes: Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`n${n}`, "ü".repeat(1_000)])),
+      },
+      ["attributes"],
+    ],
     [{ handler: "Order" }, ["handler"]],
     [{ handler: "../secrets" }, ["handler"]],
     [{ event: 5 }, ["event"]],

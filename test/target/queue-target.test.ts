@@ -13,7 +13,11 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { functionsKeyId, localQueueArn } from "../../lib/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
+import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";
+import { attributeBytes, attributeBytesMax } from "../../lib/schedule/target-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
+import { envelope } from "../../lib/target/envelope.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, minute, second } from "../support/instants.ts";
@@ -139,6 +143,18 @@ test("large payloads go in requests of a quarter of a megabyte, their attributes
   expect(await target()(heavy)).toEqual(heavy.map(() => done));
   // Each has 20 KB in its body and 10 KB in its attributes: of these, eight fit into 250,000 bytes.
   expect(requests).toEqual([8, 2]);
+});
+
+test("the largest payload, key and attributes that are taken fit into one message together", async () => {
+  const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "y".repeat(1_000)]));
+  const largest = job("large", {
+    key: "鐘".repeat(keyLengthMax),
+    payload: "\uffff".repeat(Math.floor((payloadBytesMax - 2) / 6)),
+    attributes: { ...attributes, a9: "y".repeat(attributeBytesMax - attributeBytes({ attributes }) + 1_000) },
+  });
+  const bytes = Buffer.byteLength(envelope(largest, at(0))) + attributeBytes(largest.target);
+  expect(bytes).toBeLessThanOrEqual(256 * 1024);
+  expect(await target()([largest])).toEqual([done]);
 });
 
 test("attributes travel as text", async () => {
