@@ -23,7 +23,12 @@ const sharedHoldSchema = z
     progress: z
       .enum(["setting", "set", "releasing"])
       .describe("Members follow one after the other: until all have, it is being set or released."),
-    members: z.int().describe("Members that have followed so far."),
+    members: z
+      .int()
+      .nullable()
+      .describe(
+        "Members that have followed so far. Null where it binds more keys than the token reaches, which is told of it where it binds one of these.",
+      ),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });
 
@@ -62,7 +67,7 @@ export function labelDocs(
   return {
     get: {
       summary: `Read a ${scope}`,
-      description: `The holds that stand on it, its schedules, and their open jobs. 404 where there is neither a schedule nor a hold of it.`,
+      description: `The holds that stand on it, its schedules, and their open jobs. 404 where there is neither a schedule nor a hold of it among the keys that the token reaches.`,
       tag,
       answers: {
         200: {

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { pauseShape, resumeShape } from "../command/schedule-input.ts";
+import type { SharedHoldRead } from "../plan/read-label.ts";
 import type { SharedHoldDone } from "../plan/shared-holds.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
-import type { Label, SharedHold } from "../schedule/shared-holds.ts";
+import type { Label } from "../schedule/shared-holds.ts";
 import type { Answer } from "./answer.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { labelDocs } from "./group-docs.ts";
@@ -145,7 +146,16 @@ function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
   };
 }
 
-function sharedHoldView({ owner, prefix, reason, until, since, releasedAt, reached, members }: SharedHold) {
+function sharedHoldView({
+  owner,
+  prefix,
+  reason,
+  until,
+  since,
+  releasedAt,
+  reached,
+  members,
+}: SharedHoldRead) {
   const progress = releasedAt !== null ? "releasing" : reached !== null ? "setting" : "set";
   return { owner, prefix: prefix === "" ? null : prefix, reason, until, since, progress, members };
 }

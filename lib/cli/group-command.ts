@@ -24,12 +24,9 @@ const group = command({
 function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: Members): void {
   for (const { owner, reason, since, until, progress, members } of holds) {
     const end = until === null ? "" : `, until ${out.times.both(until)}`;
+    const of = members === null ? "" : `, ${members} schedules`;
     const why = reason === null ? "" : `: ${reason}`;
-    out.line(
-      printable(
-        `held by ${owner}, since ${out.times.both(since)}${end} (${progress}, ${members} schedules)${why}`,
-      ),
-    );
+    out.line(printable(`held by ${owner}, since ${out.times.both(since)}${end} (${progress}${of})${why}`));
   }
   out.table(scheduleColumns(out), schedules, "It has no schedules.");
   if (cursor !== undefined) out.note("There are more schedules: carillon ls --group.");

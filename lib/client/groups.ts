@@ -12,7 +12,8 @@ export interface SharedHold {
   /** It binds members whose keys begin with this; null for all. */
   prefix: string | null;
   progress: "set" | "setting" | "releasing";
-  members: number;
+  /** Those that have followed so far; null where it binds more keys than the token reaches. */
+  members: number | null;
 }
 
 export interface Members {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeCursor } from "../../lib/api/cursor.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 /** The edges of what a token with a prefix reaches; `reach.test.ts` goes through every route. */
@@ -57,6 +58,62 @@ test("a token that only writes holds nothing in Carillon's name, and releases wh
   expect((await api.send("POST", "/v1/schedules/held/pause", alone)).status).toBe(403);
   expect((await api.send("POST", "/v1/schedules/held/resume", alone)).status).toBe(200);
 });
+
+describe.each(["group", "tag"])(
+  "a hold of a %s that was set for more keys than the token reaches",
+  (scope) => {
+    const path = (name: string) => `/v1/${scope}s/${name}`;
+    const put = (key: string, name: string) =>
+      api.send("PUT", `/v1/schedules/${key}`, {
+        body: { ...body, ...(scope === "group" ? { group: name } : { tags: [name] }) },
+      });
+
+    test("is shown where it binds a schedule of the token's, and does not say how many others it binds", async () => {
+      for (const key of ["ours:1", "ours:2", "theirs:1"]) await put(`${key}:${scope}`, "shared");
+      await api.send("POST", `${path("shared")}/pause`, { body: { reason: "stocktaking" } });
+      const wider = { owner: "adminer", prefix: null, reason: "stocktaking", members: null };
+      const { json } = await asOurs("GET", path("shared"), { query: "limit=1" });
+      expect(json).toMatchObject({ holds: [wider], schedules: [{ key: `ours:1:${scope}` }] });
+      const { cursor } = json as { cursor: string };
+      const second = await asOurs("GET", path("shared"), { query: `limit=1&cursor=${cursor}` });
+      expect(second.json).toMatchObject({ holds: [wider], schedules: [{ key: `ours:2:${scope}` }] });
+      await asOurs("DELETE", `/v1/schedules/ours:2:${scope}`);
+      const emptyPage = await asOurs("GET", path("shared"), { query: `cursor=${cursor}` });
+      expect(emptyPage.json).toMatchObject({ holds: [wider], schedules: [] });
+      expect((await api.send("GET", path("shared"))).json).toMatchObject({
+        holds: [{ ...wider, members: 3 }],
+      });
+    });
+
+    test("is not there for a token of which no schedule is left under it", async () => {
+      await put(`ours:last:${scope}`, "left");
+      await put(`theirs:last:${scope}`, "left");
+      await api.send("POST", `${path("left")}/pause`);
+      expect((await asOurs("GET", path("left"))).json).toMatchObject({ holds: [{ members: null }] });
+      await asOurs("DELETE", `/v1/schedules/ours:last:${scope}`);
+      expect((await asOurs("GET", path("left"))).status).toBe(404);
+      const cursor = writeCursor("schedules", `ours:last:${scope}`);
+      expect((await asOurs("GET", path("left"), { query: `cursor=${cursor}` })).json).toMatchObject({
+        holds: [],
+      });
+      expect((await api.send("GET", path("left"))).json).toMatchObject({ holds: [{ members: 2 }] });
+    });
+
+    test("stands beside the token's own, which says how many it binds", async () => {
+      for (const key of ["ours:3", "theirs:3"]) await put(`${key}:${scope}`, "both");
+      await api.send("POST", `${path("both")}/pause`);
+      await asOurs("POST", `${path("both")}/pause`);
+      expect((await asOurs("GET", path("both"))).json).toMatchObject({
+        holds: [
+          { owner: "adminer", prefix: null, members: null },
+          { owner: "ours:admin", prefix: "ours:", members: 1 },
+        ],
+      });
+      await asOurs("DELETE", `/v1/schedules/ours:3:${scope}`);
+      expect((await asOurs("GET", path("both"))).json).toMatchObject({ holds: [{ owner: "ours:admin" }] });
+    });
+  },
+);
 
 test("a dead command whose key was not understood is shown to no token with a prefix", async () => {
   const [row] = await api.sql<{ id: string }[]>`
