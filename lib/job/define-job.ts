@@ -6,7 +6,7 @@ import type {
   InTransaction,
   JobContext,
 } from "./handler-context.ts";
-import { Again, type Done, done } from "./handler-results.ts";
+import type { Again, Done } from "./handler-results.ts";
 import {
   type HandlerSettings,
   type HandlerTraits,
@@ -15,6 +15,7 @@ import {
   recheckBounds,
 } from "./handler-traits.ts";
 import { type PayloadTaker, readPayload } from "./read-payload.ts";
+import { groupResults, singleResult } from "./read-results.ts";
 import { withSignal } from "./signal-when-read.ts";
 
 /** How one job of a run ended; an error is a failed attempt of it. */
@@ -93,8 +94,7 @@ export function defineJob<Payload>(definition: JobDefinition<Payload>): JobHandl
       const [job] = jobs;
       if (job === undefined || jobs.length > 1)
         throw new Error(`The handler ${name} takes one job at a time.`);
-      const result = await runOne(definition, job, context);
-      return [result === undefined ? done : resultOf(name, result)];
+      return [singleResult(name, await runOne(definition, job, context))];
     },
   };
 }
@@ -120,29 +120,4 @@ function runGroup<Payload>(
   if (definition.transaction === false) return definition.run(jobs, withSignal(context, { log, group }));
   const { sql, schedule } = inTransaction;
   return definition.run(jobs, withSignal(context, { log, sql, schedule, group }));
-}
-
-function resultOf(name: string, result: unknown): JobResult {
-  if (result === done) return done;
-  if (result instanceof Again) return result;
-  return new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);
-}
-
-// biome-ignore lint/suspicious/noConfusingVoidType: what a handler that just ends resolves to
-type GroupEnding = void | GroupResults;
-
-/**
- * Unproven means failed: a job that is not named in what the handler returned is not done, and neither is one of which it says something else than it may.
- */
-function groupResults(name: string, ids: readonly string[], results: GroupEnding): readonly JobResult[] {
-  if (results === undefined) return ids.map(() => done);
-  const byId = new Map<string, unknown>(results);
-  for (const id of byId.keys())
-    if (!ids.includes(id))
-      throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
-  return ids.map((id) => {
-    const result = byId.get(id);
-    if (result === undefined) return new Error(`The handler ${name} gave results, and none for this job.`);
-    return result instanceof Error ? result : resultOf(name, result);
-  });
 }

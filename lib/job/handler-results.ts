@@ -1,15 +1,25 @@
+import { FURTHEST_MS } from "../cadence/bounds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { textOf } from "../log/text-of.ts";
 
 /** An instant, or so long after now by the database's clock. */
 export type Wanted = { at: Date } | { afterMs: number };
 
+/** Known to every copy of this module: an app may bundle one of its own beside the worker's, and classes are told apart by their copy. */
+const mark = Symbol.for("carillon.result");
+
+type Marked = "done" | "again" | "retry" | "gave-up";
+
+function marked<Result extends object>(result: Result, as: Marked): Result {
+  return Object.defineProperty(result, mark, { value: as });
+}
+
 export interface Done {
   readonly kind: "done";
 }
 
 /** Nothing is left to do. Returning nothing says the same. */
-export const done: Done = { kind: "done" };
+export const done: Done = Object.freeze(marked({ kind: "done" } as const, "done"));
 
 /** Done for now: look again later. Made by `again`. */
 export class Again {
@@ -18,6 +28,7 @@ export class Again {
 
   constructor(wanted: Wanted) {
     this.wanted = wanted;
+    marked(this, "again");
   }
 }
 
@@ -30,6 +41,7 @@ export class RetryLater extends Error {
     super(message, causedBy(cause));
     this.wanted = wanted;
     this.stack = stackWithCause(this);
+    marked(this, "retry");
   }
 }
 
@@ -40,7 +52,41 @@ export class GaveUp extends Error {
   constructor(message: string, cause: unknown) {
     super(message, causedBy(cause));
     this.stack = stackWithCause(this);
+    marked(this, "gave-up");
   }
+}
+
+/** What a result says, in values that its handler does not have. */
+export type Said =
+  | { kind: "done" }
+  | { kind: "again"; wanted: Wanted }
+  | { kind: "retry"; wanted: Wanted }
+  | { kind: "gave-up" };
+
+/** Reads what a handler returned or threw, whichever copy of this module made it. Null for everything that none of them made. */
+export function saidBy(result: unknown): Said | null {
+  if (result === done) return { kind: "done" };
+  if (typeof result !== "object" || result === null) return null;
+  try {
+    const as: unknown = Reflect.get(result, mark);
+    if (as === "done" || as === "gave-up") return { kind: as };
+    if (as !== "again" && as !== "retry") return null;
+    const wanted = understoodWanted(Reflect.get(result, "wanted"));
+    return wanted === null ? null : { kind: as, wanted };
+  } catch {
+    // A proxy or an accessor of the handler's own.
+    return null;
+  }
+}
+
+/** The handler may have changed it since it was made. */
+function understoodWanted(given: unknown): Wanted | null {
+  if (typeof given !== "object" || given === null) return null;
+  const at: unknown = Reflect.get(given, "at");
+  if (at instanceof Date) return Number.isNaN(at.getTime()) ? null : { at: new Date(at) };
+  const afterMs: unknown = Reflect.get(given, "afterMs");
+  const isDuration = typeof afterMs === "number" && afterMs >= 0 && afterMs <= FURTHEST_MS;
+  return isDuration ? { afterMs } : null;
 }
 
 /** `return again("2h")` or `return again(date)`: this check is done, and the next is at that time. */
@@ -75,7 +121,7 @@ export function giveUp(message: string, { cause }: Pick<Why, "cause"> = {}): Gav
 function wanted(when: Date | string, asked: string): Wanted {
   if (when instanceof Date) {
     if (Number.isNaN(when.getTime())) throw new TypeError(`${asked}() was given an invalid date.`);
-    return { at: when };
+    return { at: new Date(when) };
   }
   const afterMs = durationMs(when);
   if (afterMs === null)

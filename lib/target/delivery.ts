@@ -62,8 +62,16 @@ export function failed(said: string, giveUp = false): Failure {
   return { kind: "failed", error: storable(said, errorLengthMax), giveUp };
 }
 
-/** A failure in the words of whoever threw it. Anything may be thrown: an error without a name, or no error at all. */
+/** A failure in the words of the code that threw it. Anything may be thrown: an error that cannot be read, or no error at all. */
 export function thrown(error: unknown, giveUp = false): Failure {
+  try {
+    return readThrown(error, giveUp);
+  } catch {
+    return { ...failed("It threw an error that cannot be read.", giveUp), errorClass: "Error" };
+  }
+}
+
+function readThrown(error: unknown, giveUp: boolean): Failure {
   if (!(error instanceof Error))
     return { ...failed(textOf(error), giveUp), errorClass: error === null ? "null" : typeof error };
   const name: unknown = error.name;

@@ -2,7 +2,7 @@ import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { JobHandler, JobResult, RunContext } from "../job/define-job.ts";
 import type { HandlerJob, InTransaction } from "../job/handler-context.ts";
-import { done as handlerDone, RetryLater } from "../job/handler-results.ts";
+import { done as handlerDone, saidBy } from "../job/handler-results.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log, LogFields } from "../log/log.ts";
 import type { LogEvent } from "../log/wording.ts";
@@ -83,7 +83,7 @@ export async function attemptRun(
     noted.close();
     await transaction.rollBack();
     const failure =
-      error instanceof RetryLater
+      saidBy(error)?.kind === "retry"
         ? await outcomeOf(error, { checks: 0 }, handler, () => databaseClock(deps.sql))
         : failureOf(error);
     return jobs.map(() => failure);

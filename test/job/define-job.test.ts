@@ -58,6 +58,13 @@ describe("what a handler returns or throws", () => {
     expect(() => retryAt(new Date("?"))).toThrow("retryAt() was given an invalid date");
   });
 
+  test("has the date that was given, whatever becomes of that date", () => {
+    const date = new Date(0);
+    const made = [again(date), retryAt(date)];
+    date.setTime(Number.NaN);
+    expect(made).toMatchObject([{ wanted: { at: new Date(0) } }, { wanted: { at: new Date(0) } }]);
+  });
+
   test("are errors where they are thrown, with their message and their cause", () => {
     const cause = new Error("why");
     for (const error of [

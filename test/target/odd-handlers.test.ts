@@ -4,37 +4,17 @@ import { defineJob, type GroupResults, type JobHandler } from "../../lib/job/def
 import type { HandlerJob } from "../../lib/job/handler-context.ts";
 import { again, done, giveUp, retryAt } from "../../lib/job/handler-results.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
-import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
+import type { HandlerWorld } from "./handler-world.ts";
+import { bothJobs, isOdd, ranOddBesideOther, succeeded, triedAgain } from "./odd-beside-other.ts";
 
 let world: HandlerWorld;
 afterEach(() => world.stop());
 
 const payload = z.unknown();
-/** The job of this key is the one that is odd. */
-const isOdd = ({ key }: { key: string }) => key === "odd";
-
-/** Two jobs of one parcel, one of them odd: what has become of either. */
 async function oddBesideOther(handler: JobHandler) {
-  world = await handlerWorld(handler);
-  for (const key of ["odd", "other"])
-    await world.put(key, {
-      when: `at ${at(10 * second).toISOString()}`,
-      group: "g",
-      target: { handler: handler.name },
-      retry: { base: "3m", backoff: "fixed", jitter: "none" },
-    });
-  await world.sql`update carillon.schedules set shard = 0`;
-  await world.sql`update carillon.plan set shard = 0`;
-  await world.clock.advance(10 * second);
-  expect(await world.runDue()).toBe(0);
-  const [odd] = await world.jobs("odd");
-  const [other] = await world.jobs("other");
-  return { odd, other };
+  world = await ranOddBesideOther(handler);
+  return bothJobs(world);
 }
-
-const thrice = at(10 * second + 3 * minute);
-const succeeded = { state: "succeeded", attempt: 1 };
-const triedAgain = { state: "waiting", attempt: 1, readyAt: thrice, parcelId: expect.any(String) };
 
 describe("a handler that changes the dates of its job", () => {
   const moved = ({ dueAt, occurrence }: HandlerJob<unknown>): Date => {

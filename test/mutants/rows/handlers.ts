@@ -5,11 +5,12 @@ const attempt = "lib/target/handler-attempt.ts";
 const transaction = "lib/target/handler-transaction.ts";
 const outcomes = "lib/target/handler-outcomes.ts";
 const handlers = "lib/target/handler-target.ts";
-const definition = "lib/job/define-job.ts";
+const results = "lib/job/read-results.ts";
 const attemptsTest = "test/target/attempts.test.ts";
 const transactionTest = "test/target/handler-transaction.test.ts";
 const handlersTest = "test/target/handler-target.test.ts";
 const oddTest = "test/target/odd-handlers.test.ts";
+const resultsTest = "test/target/odd-results.test.ts";
 const schedulesTest = "test/target/handler-schedules.test.ts";
 
 /** Attempts of handlers: when they stop, what becomes of what they wrote, and what they may ask for. */
@@ -219,24 +220,59 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "a handler is told only of its jobs",
-    file: definition,
+    file: results,
     text: "    if (!ids.includes(id))\n",
     replacement: "    if (false)\n",
     tests: [handlersTest],
   },
   {
     name: "a job that a group's results do not name has failed",
-    file: definition,
-    text: "    if (result === undefined) return new Error(`The handler ${name} gave results, and none for this job.`);\n",
-    replacement: "    if (result === undefined) return done;\n",
+    file: results,
+    text: "    if (!byId.has(id)) return new Error(`The handler ${name} gave results, and none for this job.`);\n",
+    replacement: "    if (!byId.has(id)) return done;\n",
     tests: [handlersTest],
   },
   {
     name: "a result of another kind is not done",
-    file: definition,
-    text: "return new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`);",
-    replacement: "return done;",
+    file: results,
+    text: "new TypeError(`The handler ${name} returned something else than nothing, done or again(…).`)",
+    replacement: "done",
     tests: [handlersTest],
+  },
+  {
+    name: "of two results for a job none counts",
+    file: results,
+    text: "    if (byId.has(id)) twice.add(id);\n",
+    replacement: "",
+    tests: [resultsTest],
+  },
+  {
+    name: "a group's promise that rejects is heard",
+    file: results,
+    text: "  for (const pair of pairs) if (Array.isArray(pair)) hear(pair[1]);\n",
+    replacement: "  void hear;\n",
+    tests: [resultsTest],
+  },
+  {
+    name: "a result's date is read as it is then",
+    file: "lib/job/handler-results.ts",
+    text: "return Number.isNaN(at.getTime()) ? null : { at: new Date(at) };",
+    replacement: "return { at: new Date(at) };",
+    tests: [resultsTest],
+  },
+  {
+    name: "a result keeps the date that it was given",
+    file: "lib/job/handler-results.ts",
+    text: "    return { at: new Date(when) };",
+    replacement: "    return { at: when };",
+    tests: ["test/job/define-job.test.ts"],
+  },
+  {
+    name: "an error that cannot be read fails its job alone",
+    file: "lib/target/delivery.ts",
+    text: "    return readThrown(error, giveUp);\n  } catch {",
+    replacement: "    return readThrown(error, giveUp);\n  } catch (odd) {\n    throw odd;",
+    tests: [resultsTest],
   },
   {
     name: "ctx.schedule takes a bounded number of edits",

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
+import { defineJob, type GroupResults, type JobHandler } from "../../lib/job/define-job.ts";
+import type { HandlerJob } from "../../lib/job/handler-context.ts";
+import { again, done, retryAt } from "../../lib/job/handler-results.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+import type { HandlerWorld } from "./handler-world.ts";
+import { bothJobs, isOdd, ranOddBesideOther, succeeded, triedAgain } from "./odd-beside-other.ts";
+
+let world: HandlerWorld;
+afterEach(() => world.stop());
+
+const payload = z.unknown();
+
+async function oddBesideOther(handler: JobHandler) {
+  world = await ranOddBesideOther(handler);
+  return bothJobs(world);
+}
+
+/** What another copy of the module makes, as an app has it that bundles its own. */
+async function otherCopy() {
+  vi.resetModules();
+  const copy = await import("../../lib/job/handler-results.ts");
+  expect(copy.done).not.toBe(done);
+  return copy;
+}
+
+const single = (run: (job: HandlerJob<unknown>) => unknown) =>
+  defineJob({
+    name: "single",
+    payload,
+    maxChecks: 1,
+    run: async (job) => (isOdd(job) ? (run(job) as undefined) : undefined),
+  });
+
+const grouped = (resultOf: (job: HandlerJob<unknown>) => unknown) =>
+  defineJob({
+    name: "together",
+    payload,
+    grouped: true,
+    run: async (jobs) => jobs.map((job) => [job.id, isOdd(job) ? resultOf(job) : done]) as GroupResults,
+  });
+
+/** Not even its class can be asked for. */
+const unreadable = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error("unreadable");
+    },
+    getPrototypeOf: () => {
+      throw new Error("unreadable");
+    },
+  },
+);
+
+describe("a handler's date", () => {
+  test.each([
+    ["again", again],
+    ["retryAt", retryAt],
+  ])("that is no date any more in %s fails its job alone", async (_, made) => {
+    const { odd, other } = await oddBesideOther(
+      grouped(() => {
+        const asked = made(at(2 * hour));
+        if ("at" in asked.wanted) asked.wanted.at.setTime(Number.NaN);
+        return asked;
+      }),
+    );
+    expect(odd).toMatchObject(triedAgain);
+    expect(other).toMatchObject(succeeded);
+  });
+});
+
+describe("a result that another copy of the module made", () => {
+  test("says the same where it is returned", async () => {
+    const copy = await otherCopy();
+    const { odd, other } = await oddBesideOther(
+      single(({ checks }) => (checks === 0 ? copy.again("1h") : copy.done)),
+    );
+    expect([odd, other]).toMatchObject([succeeded, succeeded]);
+    expect(await world.jobs("odd")).toMatchObject([{}, { state: "waiting", dueAt: at(hour + 10 * second) }]);
+    await world.clock.advance(hour);
+    await world.runDue();
+    expect(await world.jobs("odd")).toMatchObject([{}, { state: "succeeded" }]);
+  });
+
+  test("says the same where it is thrown", async () => {
+    const copy = await otherCopy();
+    const { odd } = await oddBesideOther(
+      single(({ attempt }) => {
+        throw attempt === 1 ? copy.retryAfter("7m") : copy.giveUp("closed");
+      }),
+    );
+    expect(odd).toMatchObject({ ...triedAgain, readyAt: at(10 * second + 7 * minute) });
+    await world.clock.advance(7 * minute);
+    await world.run();
+    expect(await world.jobs("odd")).toMatchObject([
+      { state: "dead", reason: "gave-up", error: "GaveUp: closed" },
+    ]);
+  });
+
+  test("is understood where it comes by a definition of that copy", async () => {
+    vi.resetModules();
+    const copy = await import("../../lib/job/main.ts");
+    const { odd, other } = await oddBesideOther(
+      copy.defineJob({
+        name: "copied",
+        payload,
+        run: async (job) => (isOdd(job) ? copy.again("1h") : copy.done),
+      }),
+    );
+    expect([odd, other]).toMatchObject([succeeded, succeeded]);
+    expect(await world.jobs("odd")).toHaveLength(2);
+  });
+});
+
+test.each([
+  ["false", false],
+  ["an object", { ok: true }],
+  ["what looks like again", { kind: "again", wanted: { afterMs: 1_000 } }],
+  ["a text", "done"],
+])("a handler that returns %s has failed its job, and no other", async (_, result: unknown) => {
+  const { odd, other } = await oddBesideOther(single(() => result));
+  expect(odd).toMatchObject({
+    ...triedAgain,
+    error: "TypeError: The handler single returned something else than nothing, done or again(…).",
+  });
+  expect(other).toMatchObject(succeeded);
+});
+
+describe("a grouped handler", () => {
+  test.each([
+    ["a promise that rejects", () => Promise.reject(new Error("boom"))],
+    ["what cannot be read", () => unreadable],
+    [
+      "an error that cannot be read",
+      () =>
+        Object.defineProperty(new Error("boom"), "message", {
+          get: () => {
+            throw new Error("unreadable");
+          },
+        }),
+    ],
+  ])("that gives %s for a job has failed it, and no other", async (_, result) => {
+    const { odd, other } = await oddBesideOther(grouped(result));
+    expect(odd).toMatchObject(triedAgain);
+    expect(other).toMatchObject(succeeded);
+  });
+
+  test("that says two things of a job has failed it, and no other", async () => {
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name: "together",
+        payload,
+        grouped: true,
+        run: async (jobs) =>
+          jobs.flatMap(({ id, key }): [string, Error | typeof done][] =>
+            key === "odd"
+              ? [
+                  [id, new Error("boom")],
+                  [id, done],
+                ]
+              : [[id, done]],
+          ),
+      }),
+    );
+    expect(odd).toMatchObject({ ...triedAgain, error: expect.stringContaining("two results for this job") });
+    expect(other).toMatchObject(succeeded);
+  });
+
+  test.each([
+    ["false", false],
+    ["done", done],
+    ["a text", "done"],
+    ["a list of ids", ["1", "2"]],
+  ])("that returns %s has failed all of its jobs, and is told what it may return", async (_, returned) => {
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name: "together",
+        payload,
+        grouped: true,
+        run: async () => returned as unknown as undefined,
+      }),
+    );
+    const error = expect.stringMatching(
+      /^TypeError: .*returned something else than nothing or, for each job, a pair/,
+    );
+    expect([odd, other]).toMatchObject([
+      { ...triedAgain, error },
+      { ...triedAgain, error },
+    ]);
+  });
+});
