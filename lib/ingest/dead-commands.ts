@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Tx } from "../db/connect.ts";
 import type { Refused } from "../plan/operation.ts";
 import { isJson } from "../schedule/json.ts";
+import { storablePart } from "../schedule/text.ts";
 
 /** A command that was not applied, as the transaction notes it that did not apply it. */
 export interface DeadCommand {
@@ -38,7 +39,7 @@ export async function noteDead(tx: Tx, dead: readonly DeadCommand[]): Promise<vo
     select message_id, place, command_id, at, key, carillon.clock(), refusal::jsonb, command::jsonb
     from unnest(${dead.map(({ messageId }) => messageId)}::text[], ${dead.map(({ place }) => place)}::int[],
       ${dead.map(({ commandId }) => commandId)}::text[], ${dead.map(({ at }) => at?.toISOString() ?? null)}::timestamptz[],
-      ${dead.map(({ key }) => (key === null ? null : storable(key)))}::text[],
+      ${dead.map(({ key }) => (key === null ? null : storablePart(key)))}::text[],
       ${dead.map(({ refusal }) => JSON.stringify(refusal, storableMember))}::text[],
       ${dead.map(({ command }) => storedText(command))}::text[]) d (message_id, place, command_id, at, key, refusal, command)
     on conflict (message_id, place) do nothing`;
@@ -51,12 +52,8 @@ function storedText(command: unknown): string | null {
   return text.length > storedCharactersMax ? null : text;
 }
 
-function storable(text: string): string {
-  return text.replaceAll("\u0000", "").toWellFormed();
-}
-
 function storableMember(_name: string, value: unknown): unknown {
-  return typeof value === "string" ? storable(value) : value;
+  return typeof value === "string" ? storablePart(value) : value;
 }
 
 /** Those of these that came to be applied after all: they were refused when their message came before. */

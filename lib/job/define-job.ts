@@ -35,7 +35,7 @@ export interface RunContext extends HandlerContext {
 }
 
 interface Definition<Payload> extends HandlerSettings {
-  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, is synchronous and takes no time. */
+  /** Checked when a schedule names this handler, and again before each run. It may fill in and convert, is synchronous (a promise is refused) and takes no time. */
   payload: z.ZodType<Payload>;
 }
 

@@ -1,20 +1,49 @@
 import type * as z from "zod";
-import { errorText } from "../log/error-text.ts";
+import { errorClass } from "../log/error-text.ts";
+import { textOf } from "../log/text-of.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
+import { storablePart } from "../schedule/text.ts";
+import { hearing } from "./hear-promises.ts";
 
 /** A payload as its handler's schema makes it, or what in it the schema does not take, each with its path below `payload`. */
 export type ReadPayload<Payload> = { payload: Payload; faults: null } | { faults: Fault[] };
 
-/** Throws what the schema throws: a conversion of its own may. */
+const isAsync = "its schema answers with a promise, and has to be synchronous";
+
+/** Nothing waits for the promise: where commands are read, one that waits keeps others. */
+class AsyncSchema extends TypeError {
+  constructor() {
+    super(`The payload cannot be read: ${isAsync}.`);
+  }
+}
+
+/**
+ * Throws what the schema throws: a conversion of its own may. Of promises that a schema makes none is waited for, and what one rejects with harms
+ * no caller.
+ */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
+  const read = hearing(() => readAtOnce(schema, payload));
+  if ("answer" in read) return read.answer;
+  throw read.promises > 0 ? new AsyncSchema() : read.error;
+}
+
+function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
   // Only a payload that fails is read again with its input: `reportInput` makes each read half as slow again.
   let read = schema.safeParse(payload);
   if (!read.success) read = schema.safeParse(payload, { reportInput: true });
   if (read.success) return { payload: read.data, faults: null };
   const faults = shapeFaults(read.error);
-  return { faults: faults.map(({ path, message }) => ({ path: belowPayload(path), message })) };
+  return {
+    faults: faults.map(({ path, message }) => ({
+      path: storablePart(belowPayload(path), faultLengthMax),
+      message: storablePart(textOf(message), faultLengthMax),
+    })),
+  };
 }
+
+/** Both are the schema's own words, which the database must take. */
+const faultLengthMax = 500;
 
 function belowPayload(path: string): string {
   if (path === "") return "payload";
@@ -44,8 +73,11 @@ export function refuseUnfitPayload(
 
 function faultsOf(handler: PayloadTaker, payload: unknown): Fault[] | null {
   try {
-    return handler.readPayload(payload).faults;
+    // A copy: what is stored is what the caller sent, whatever the schema makes of it.
+    return handler.readPayload(structuredClone(payload)).faults;
   } catch (error) {
-    return [{ path: "payload", message: `cannot be read: ${errorText(error)}` }];
+    // No more of it than that: its message may hold what the caller is not to see.
+    const why = error instanceof AsyncSchema ? isAsync : `its schema threw ${errorClass(error)}`;
+    return [{ path: "payload", message: `cannot be read: ${why}` }];
   }
 }

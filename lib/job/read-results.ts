@@ -1,6 +1,7 @@
 import { isPromise } from "node:util/types";
 import type { JobResult } from "./define-job.ts";
 import { Again, done, saidBy } from "./handler-results.ts";
+import { hear } from "./hear-promises.ts";
 
 /** What a handler of one job returned. Only what is understood is no failure. */
 export function singleResult(name: string, returned: unknown): JobResult {
@@ -41,17 +42,12 @@ function pairsOf(name: string, returned: unknown): Pair[] {
     );
   if (typeof returned !== "object" || returned === null || !(Symbol.iterator in returned)) throw odd();
   const pairs: unknown[] = [...(returned as Iterable<unknown>)];
-  for (const pair of pairs) if (Array.isArray(pair)) hear(pair[1]);
+  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);
   return pairs.map((pair): Pair => {
     const [id, result]: unknown[] = Array.isArray(pair) ? pair : [];
     if (typeof id !== "string") throw odd();
     return [id, result];
   });
-}
-
-/** A promise is no result. If it rejects, Node would end the worker because no code listens. */
-function hear(result: unknown): void {
-  if (isPromise(result)) Promise.prototype.then.call(result, undefined, () => {});
 }
 
 function resultInGroup(name: string, result: unknown): JobResult {

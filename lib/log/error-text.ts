@@ -4,6 +4,30 @@
  * gets here.
  */
 export function errorText(error: unknown): string {
+  try {
+    return readText(error);
+  } catch {
+    // A proxy, or an error whose members are not what they should be.
+    return "an error that cannot be read";
+  }
+}
+
+const plainName = /^[\w.$-]{1,100}$/;
+
+/** The class of what was thrown, where it is a name and no sentence. */
+export function errorClass(error: unknown): string {
+  try {
+    return error instanceof Error ? plainClass(error.name) : `something of type ${typeof error}`;
+  } catch {
+    return plainClass(null);
+  }
+}
+
+export function plainClass(name: unknown): string {
+  return typeof name === "string" && plainName.test(name) ? name : "Error";
+}
+
+function readText(error: unknown): string {
   if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
   if (error instanceof AggregateError)
     return oneLine(`${error.name}: ${error.errors.slice(0, aggregatedMax).map(errorText).join("; ")}`);

@@ -7,6 +7,11 @@ export function textFault(text: string): string | null {
   return null;
 }
 
+/** The part of a text that Postgres stores: neither NUL nor half of a character. */
+export function storablePart(text: string, lengthMax = Number.POSITIVE_INFINITY): string {
+  return text.replaceAll("\u0000", "").slice(0, lengthMax).toWellFormed();
+}
+
 /** Counted in characters as a person and Postgres count them, not in UTF-16 units. */
 export function lengthInCharacters(text: string): number {
   let length = 0;

@@ -1,5 +1,6 @@
 import { textOf } from "../log/text-of.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
+import { storablePart } from "../schedule/text.ts";
 import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
 
@@ -59,7 +60,7 @@ const classLengthMax = 200;
 
 /** A failure in words of Carillon's own, of which those before a colon may be logged. */
 export function failed(said: string, giveUp = false): Failure {
-  return { kind: "failed", error: storable(said, errorLengthMax), giveUp };
+  return { kind: "failed", error: storablePart(said, errorLengthMax), giveUp };
 }
 
 /** A failure in the words of the code that threw it. Anything may be thrown: an error that cannot be read, or no error at all. */
@@ -75,18 +76,13 @@ function readThrown(error: unknown, giveUp: boolean): Failure {
   if (!(error instanceof Error))
     return { ...failed(textOf(error), giveUp), errorClass: error === null ? "null" : typeof error };
   const name: unknown = error.name;
-  const errorClass = storable(typeof name === "string" ? name : "Error", classLengthMax);
+  const errorClass = storablePart(typeof name === "string" ? name : "Error", classLengthMax);
   const stack: unknown = error.stack;
   return {
     ...failed(`${errorClass}: ${textOf(error.message)}`, giveUp),
     errorClass,
-    ...(typeof stack === "string" ? { stack: storable(stack, stackLengthMax) } : {}),
+    ...(typeof stack === "string" ? { stack: storablePart(stack, stackLengthMax) } : {}),
   };
-}
-
-/** The database takes neither NUL nor half of a character, and nobody reads a message of megabytes. */
-function storable(text: string, lengthMax: number): string {
-  return text.replaceAll("\u0000", "").slice(0, lengthMax).toWellFormed();
 }
 
 /** What a delivery may know of the work around it. */

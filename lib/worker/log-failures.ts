@@ -1,4 +1,5 @@
 import { jobId } from "../job/job-id.ts";
+import { plainClass } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import type { KeptError, Settlement } from "../parcel/settle.ts";
@@ -24,13 +25,11 @@ export function logFailures(
   }
 }
 
-const plainClass = /^[\w.$-]{1,100}$/;
-
 /**
  * Never the message of a target, which may repeat the payload or a credential; the ledger has that. Of an error its class, of an
  * answer what Carillon itself says of it: the part before the colon.
  */
 export function loggableFailure({ error, errorClass }: KeptError): string {
-  if (errorClass !== undefined) return plainClass.test(errorClass) ? errorClass : "Error";
+  if (errorClass !== undefined) return plainClass(errorClass);
   return error.split(":", 1)[0] ?? "";
 }

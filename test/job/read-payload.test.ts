@@ -1,8 +1,10 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { refuseUnfitPayload } from "../../lib/job/read-payload.ts";
 import { Refusal } from "../../lib/refusal.ts";
+
+const schemaOf = (payload: z.ZodType) => [defineJob({ name: "own", payload, run: async () => {} })];
 
 const handlers = [
   defineJob({
@@ -12,9 +14,9 @@ const handlers = [
   }),
 ];
 
-function faultsOf(payload: unknown, handler = "converts"): unknown {
+function faultsOf(payload: unknown, handler = "converts", among = handlers): unknown {
   try {
-    refuseUnfitPayload(handlers, { target: { handler }, payload });
+    refuseUnfitPayload(among, { target: { handler }, payload });
     return null;
   } catch (error) {
     if (error instanceof Refusal) return error.faults;
@@ -29,10 +31,79 @@ test("a payload is refused with every fault that its handler's schema finds", ()
 });
 
 test("a payload at which its handler's schema throws is refused, without what it holds", () => {
+  expect(faultsOf({ text: "secret" })).toEqual([
+    { path: "payload", message: "cannot be read: its schema threw SyntaxError" },
+  ]);
+  const tells = (error: unknown) =>
+    schemaOf(
+      z.unknown().transform(() => {
+        throw error;
+      }),
+    );
+  const named = Object.assign(new Error("secret"), { name: "the secret" });
+  for (const [error, told] of [
+    [named, "Error"],
+    ["secret", "something of type string"],
+    [null, "something of type object"],
+  ])
+    expect(faultsOf(1, "own", tells(error))).toEqual([
+      { path: "payload", message: `cannot be read: its schema threw ${told}` },
+    ]);
+});
+
+test("a payload is stored as it was sent, whatever its handler's schema does to it", () => {
+  const payload = { list: [3, 1, 2] };
+  const sorts = z.custom<typeof payload>().transform((given) => given.list.sort());
+  expect(faultsOf(payload, "own", schemaOf(sorts))).toBeNull();
+  expect(payload).toEqual({ list: [3, 1, 2] });
+});
+
+test("what a schema says of a payload is text that the database takes, and not much of it", () => {
+  const says = z.unknown().superRefine((_, context) => {
+    context.addIssue({
+      code: "custom",
+      path: ["\u0000".repeat(3), "x"],
+      message: `\ud800\u0000${"y".repeat(1e6)}`,
+    });
+  });
   const [fault] = z
     .array(z.object({ path: z.string(), message: z.string() }))
-    .parse(faultsOf({ text: "secret" }));
-  expect(fault?.path).toBe("payload");
-  expect(fault?.message).toMatch(/^cannot be read: SyntaxError/);
-  expect(fault?.message).not.toContain("secret");
+    .parse(faultsOf(1, "own", schemaOf(says)));
+  expect(fault?.path).toBe("payload..x");
+  expect(fault?.message).toBe(`\ufffd${"y".repeat(499)}`);
+});
+
+describe("a schema that answers with a promise", () => {
+  const rejections: unknown[] = [];
+  const note = (error: unknown) => void rejections.push(error);
+  beforeEach(() => process.on("unhandledRejection", note));
+  afterEach(() => process.off("unhandledRejection", note));
+
+  const rejects = async () => {
+    await null;
+    throw new Error("secret");
+  };
+  const throwsAtOnce = z.unknown().transform(() => {
+    throw new Error("secret");
+  });
+
+  test.each<[string, z.ZodType]>([
+    ["once", z.string().refine(rejects)],
+    ["twice", z.string().refine(rejects).refine(rejects)],
+    ["in a union with one that takes it", z.union([z.string().refine(rejects), z.string()])],
+    ["and accepts", z.string().refine(async () => true)],
+    [
+      "beside one that throws",
+      z.preprocess((text) => [text, text], z.tuple([z.string().refine(rejects), throwsAtOnce])),
+    ],
+  ])("%s is refused with a sentence, and what it rejects with ends no process", async (_, schema) => {
+    expect(faultsOf("text", "own", schemaOf(schema))).toEqual([
+      {
+        path: "payload",
+        message: "cannot be read: its schema answers with a promise, and has to be synchronous",
+      },
+    ]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejections).toEqual([]);
+  });
 });

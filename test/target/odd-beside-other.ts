@@ -22,6 +22,7 @@ export async function ranOddBesideOther(handler: JobHandler): Promise<HandlerWor
       when: `at ${at(10 * second).toISOString()}`,
       group: "g",
       target: { handler: handler.name },
+      payload: key,
       retry: { base: "3m", backoff: "fixed", jitter: "none" },
     });
   await world.sql`update carillon.schedules set shard = 0`;

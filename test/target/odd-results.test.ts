@@ -191,3 +191,25 @@ describe("a grouped handler", () => {
     ]);
   });
 });
+
+test.each([
+  [
+    "rejects",
+    () => Promise.reject(new Error("boom")),
+    "TypeError: The payload cannot be read: its schema answers with a promise, and has to be synchronous.",
+  ],
+  [
+    "throws what cannot be read",
+    () => {
+      throw unreadable;
+    },
+    "It threw an error that cannot be read.",
+  ],
+])("a job at whose payload the schema %s has failed, and no other", async (_, fails, error) => {
+  const schema = z.string().transform((key): unknown => (key === "odd" ? fails() : key));
+  const { odd, other } = await oddBesideOther(
+    defineJob({ name: "plain", payload: schema, run: async () => {} }),
+  );
+  expect(odd).toMatchObject({ ...triedAgain, error });
+  expect(other).toMatchObject(succeeded);
+});

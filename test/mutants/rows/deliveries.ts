@@ -153,8 +153,22 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a payload at which the schema throws is refused",
     file: "lib/job/read-payload.ts",
-    text: 'return [{ path: "payload", message: `cannot be read: ${errorText(error)}` }];',
-    replacement: "void errorText(error);\n    return null;",
+    text: 'return [{ path: "payload", message: `cannot be read: ${why}` }];',
+    replacement: "void why;\n    return null;",
+    tests: ["test/job/read-payload.test.ts"],
+  },
+  {
+    name: "a promise of a schema is heard",
+    file: "lib/job/hear-promises.ts",
+    text: "    for (const promise of made) hear(promise);\n",
+    replacement: "",
+    tests: ["test/job/read-payload.test.ts"],
+  },
+  {
+    name: "a schema has a copy of the payload",
+    file: "lib/job/read-payload.ts",
+    text: "handler.readPayload(structuredClone(payload))",
+    replacement: "handler.readPayload(payload)",
     tests: ["test/job/read-payload.test.ts"],
   },
 ];

@@ -249,8 +249,8 @@ export const handlerRows: readonly Mutant[] = [
   {
     name: "a group's promise that rejects is heard",
     file: results,
-    text: "  for (const pair of pairs) if (Array.isArray(pair)) hear(pair[1]);\n",
-    replacement: "  void hear;\n",
+    text: "  for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);\n",
+    replacement: "  void [hear, isPromise];\n",
     tests: [resultsTest],
   },
   {

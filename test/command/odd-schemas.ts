@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { defineJob } from "../../lib/job/define-job.ts";
+
+const handler = (name: string, payload: z.ZodType) => defineJob({ name, payload, run: async () => {} });
+
+export const secret = "sk-live-of-somebody";
+
+/** Handlers whose schemas do what a schema should not, by name; `plain` takes everything. */
+export const oddHandlers = [
+  handler("plain", z.unknown()),
+  handler(
+    "throws",
+    z.unknown().transform(() => {
+      throw new Error(secret);
+    }),
+  ),
+  handler(
+    "rejects",
+    z.unknown().refine(async () => {
+      await null;
+      throw new Error(secret);
+    }),
+  ),
+  handler(
+    "says-odd",
+    z.unknown().refine(() => false, { error: "half of \ud800 and NUL \u0000" }),
+  ),
+  handler(
+    "unreadable",
+    z.unknown().transform(() => {
+      throw Object.defineProperty(new Error(secret), "name", {
+        get: () => {
+          throw new Error(secret);
+        },
+      });
+    }),
+  ),
+];
+
+export const oddNames = ["throws", "rejects", "says-odd", "unreadable"];
