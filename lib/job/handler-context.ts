@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Tx } from "../db/connect.ts";
-import type { Log } from "../log/log.ts";
+import type { HandlerLog } from "../log/log.ts";
 import type { scheduleShape } from "../schedule/schedule-body.ts";
 import type { JobKind } from "./job-id.ts";
 
@@ -30,8 +30,8 @@ export interface HandlerContext {
    * waited for.
    */
   signal: AbortSignal;
-  /** Names the job in each line. */
-  log: Log;
+  /** Names the job in each line. The events are the handler's own to choose, and no line fails the job. */
+  log: HandlerLog;
 }
 
 /** What a handler has unless it says `transaction: false`. */

@@ -1,4 +1,6 @@
 /** What `carillon/job` offers to those who write handlers. */
+
+export type { HandlerLog } from "../log/log.ts";
 export { defineJob, type GroupResults, type JobDefinition, type JobHandler } from "./define-job.ts";
 export type { HandlerJob, ScheduleInput } from "./handler-context.ts";
 export { again, done, giveUp, retryAfter, retryAt } from "./handler-results.ts";

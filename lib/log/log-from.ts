@@ -1,8 +1,8 @@
 import type { Environment } from "../config/environment.ts";
-import { jsonLog, type Log, silentLog, textLog } from "./log.ts";
+import { type HandlerLog, jsonLog, silentLog, textLog } from "./log.ts";
 
 /** The log of a function: JSON for machines unless `CARILLON_LOG` asks for text, or (in tests and benches) for silence. */
-export function logFrom(env: Environment, source: string): Log {
+export function logFrom(env: Environment, source: string): HandlerLog {
   const form = env["CARILLON_LOG"] ?? "json";
   if (form === "json") return jsonLog();
   if (form === "text") return textLog(source, () => new Date());

@@ -12,13 +12,20 @@ export interface Log {
   error(this: Log, event: LogEvent, fields?: LogFields): void;
 }
 
+/** The log of code that is not ours, which chooses its own events. It is a `Log` too. */
+export interface HandlerLog {
+  info(this: HandlerLog, event: string, fields?: LogFields): void;
+  warn(this: HandlerLog, event: string, fields?: LogFields): void;
+  error(this: HandlerLog, event: string, fields?: LogFields): void;
+}
+
 type Write = (line: string) => void;
 
 const toStdout: Write = (line) => {
   process.stdout.write(`${line}\n`);
 };
 
-function makeLog(emit: (level: LogLevel, event: LogEvent, fields: LogFields) => void): Log {
+function makeLog(emit: (level: LogLevel, event: string, fields: LogFields) => void): HandlerLog {
   return {
     info: (event, fields = {}) => emit("info", event, fields),
     warn: (event, fields = {}) => emit("warn", event, fields),
@@ -27,7 +34,7 @@ function makeLog(emit: (level: LogLevel, event: LogEvent, fields: LogFields) => 
 }
 
 /** One JSON object a line, for CloudWatch and other machines; with the trace, where X-Ray keeps one of this invocation. */
-export function jsonLog(write: Write = toStdout, trace: () => string | undefined = sampledTrace): Log {
+export function jsonLog(write: Write = toStdout, trace: () => string | undefined = sampledTrace): HandlerLog {
   return makeLog((level, event, fields) =>
     write(JSON.stringify({ level, event, trace: trace(), ...fields })),
   );
@@ -40,7 +47,7 @@ function sampledTrace(): string | undefined {
 }
 
 /** One sentence a line, for a person at a terminal. */
-export function textLog(source: string, now: () => Date, write: Write = toStdout): Log {
+export function textLog(source: string, now: () => Date, write: Write = toStdout): HandlerLog {
   return makeLog((level, event, fields) => {
     const time = now().toISOString().slice(11, 23);
     const mark = level === "info" ? " " : level === "warn" ? "!" : "✗";
@@ -49,11 +56,14 @@ export function textLog(source: string, now: () => Date, write: Write = toStdout
 }
 
 /** Says nothing. */
-export const silentLog: Log = makeLog(() => {});
+export const silentLog: HandlerLog = makeLog(() => {});
 
-function sentence(event: LogEvent, fields: LogFields): string {
+const sentences: ReadonlyMap<string, string> = new Map(Object.entries(wording));
+
+/** An event that a handler has chosen is its own sentence. */
+function sentence(event: string, fields: LogFields): string {
   const used = new Set<string>();
-  const text = wording[event].replace(/\{(\w+)\}/g, (_, name: string) => {
+  const text = (sentences.get(event) ?? event).replace(/\{(\w+)\}/g, (_, name: string) => {
     used.add(name);
     return String(fields[name] ?? "–");
   });

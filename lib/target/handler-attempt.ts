@@ -4,8 +4,7 @@ import type { JobHandler, JobResult, RunContext } from "../job/define-job.ts";
 import type { HandlerJob, InTransaction } from "../job/handler-context.ts";
 import { done as handlerDone, saidBy } from "../job/handler-results.ts";
 import { jobId } from "../job/job-id.ts";
-import type { Log, LogFields } from "../log/log.ts";
-import type { LogEvent } from "../log/wording.ts";
+import type { HandlerLog } from "../log/log.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -17,6 +16,7 @@ import { type Delivery, done } from "./delivery.ts";
 import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
 import { type Accept, NotedEdits } from "./handler-schedules.ts";
 import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
+import { NamingLog } from "./naming-log.ts";
 import type { Stop } from "./stop.ts";
 
 export interface HandlerAttemptDeps {
@@ -26,7 +26,7 @@ export interface HandlerAttemptDeps {
   transactions: Sql;
   queue: ParcelQueue;
   notify: Notify;
-  log: Log;
+  log: HandlerLog;
 }
 
 /** One job, or all due jobs of a group, and the handler that takes them. */
@@ -107,11 +107,11 @@ function outcomesOf(
 
 /** Makes a signal for those handlers only that ask for it. */
 class AttemptContext implements RunContext {
-  readonly log: Log;
+  readonly log: HandlerLog;
   readonly inTransaction: InTransaction;
   readonly #stop: Stop;
 
-  constructor(stop: Stop, log: Log, inTransaction: InTransaction) {
+  constructor(stop: Stop, log: HandlerLog, inTransaction: InTransaction) {
     this.log = log;
     this.inTransaction = inTransaction;
     this.#stop = stop;
@@ -119,36 +119,6 @@ class AttemptContext implements RunContext {
 
   get signal(): AbortSignal {
     return this.#stop.signal;
-  }
-}
-
-/** Names its jobs in each line. */
-class NamingLog implements Log {
-  readonly #log: Log;
-  readonly #jobs: readonly ClaimedJob[];
-
-  constructor(log: Log, jobs: readonly ClaimedJob[]) {
-    this.#log = log;
-    this.#jobs = jobs;
-  }
-
-  info(event: LogEvent, fields?: LogFields): void {
-    this.#log.info(event, this.#naming(fields));
-  }
-
-  warn(event: LogEvent, fields?: LogFields): void {
-    this.#log.warn(event, this.#naming(fields));
-  }
-
-  error(event: LogEvent, fields?: LogFields): void {
-    this.#log.error(event, this.#naming(fields));
-  }
-
-  #naming(fields?: LogFields): LogFields {
-    const [first, ...more] = this.#jobs;
-    return first === undefined || more.length > 0
-      ? { group: first?.group, jobs: this.#jobs.length, ...fields }
-      : { job: jobId(first), key: first.key, ...fields };
   }
 }
 

@@ -1,8 +1,7 @@
-import type { Log, LogFields, LogLevel } from "../../lib/log/log.ts";
-import type { LogEvent } from "../../lib/log/wording.ts";
+import type { HandlerLog, LogFields, LogLevel } from "../../lib/log/log.ts";
 
-export interface RecordedLog extends Log {
-  lines: { level: LogLevel; event: LogEvent; fields: LogFields }[];
+export interface RecordedLog extends HandlerLog {
+  lines: { level: LogLevel; event: string; fields: LogFields }[];
 }
 
 /** Keeps what is logged, for a test to look at. */
@@ -10,7 +9,7 @@ export function recordedLog(): RecordedLog {
   const lines: RecordedLog["lines"] = [];
   const note =
     (level: LogLevel) =>
-    (event: LogEvent, fields: LogFields = {}) => {
+    (event: string, fields: LogFields = {}) => {
       lines.push({ level, event, fields });
     };
   return { lines, info: note("info"), warn: note("warn"), error: note("error") };

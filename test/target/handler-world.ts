@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { AlarmClock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { JobHandler } from "../../lib/job/define-job.ts";
+import type { HandlerLog } from "../../lib/log/log.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
@@ -27,6 +28,7 @@ export interface RunOptions {
   worker?: Sql;
   transactions?: Sql;
   clock?: AlarmClock;
+  log?: HandlerLog;
 }
 
 /** A Carillon whose worker has the role of those that run handlers, and a table for their effects. */
@@ -59,8 +61,8 @@ export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWo
 }
 
 async function runVisible(world: HandlerWorld, options: RunOptions): Promise<number> {
-  const { queue, clock, log, handlers } = world;
-  const { worker, transactions } = { ...world, ...options };
+  const { queue, clock, handlers } = world;
+  const { worker, transactions, log } = { ...world, ...options };
   // Whoever waits for a parcel moves the time on; whoever watches over something waits until it is over.
   const waiting: AlarmClock = options.clock ?? {
     now: clock.now,

@@ -288,4 +288,18 @@ export const handlerRows: readonly Mutant[] = [
     replacement: "",
     tests: ["test/target/thrown-attempts.test.ts"],
   },
+  {
+    name: "a handler's line that JSON cannot hold is text",
+    file: "lib/target/naming-log.ts",
+    text: "      this.#writeAsText(level, event, fields);\n",
+    replacement: "",
+    tests: ["test/target/handler-log.test.ts"],
+  },
+  {
+    name: "a handler's event is its own sentence",
+    file: "lib/log/log.ts",
+    text: "(sentences.get(event) ?? event)",
+    replacement: '(sentences.get(event) ?? "")',
+    tests: ["test/target/handler-log.test.ts"],
+  },
 ];
