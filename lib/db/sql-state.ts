@@ -29,6 +29,14 @@ export function sqlState(error: unknown): SqlState | undefined {
   return known[error.code];
 }
 
+/** Values that are of no type, break a rule or are too long: what is to be written is at fault, and not the moment. */
+const refusedValues = /^(22|23|54)/;
+
+export function isRefusedValue(error: unknown): boolean {
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  return typeof error.code === "string" && error.code.length === 5 && refusedValues.test(error.code);
+}
+
 /** The constraint that refused a row, where one did. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("constraint_name" in error)) return undefined;

@@ -93,6 +93,8 @@ export const wording = {
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
+  "worker.settle-bare":
+    "parcel {parcel} is settled without what its targets said, of which the database did not take something: {error}",
   "worker.turns-left":
     "whose turn has come at target {target} could not be asked, and the next tick will: {error}",
   "worker.settle-apart": "{parcels} are settled one by one, since no settle took them together: {error}",

@@ -8,7 +8,7 @@ import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimCompany } from "../parcel/claim-together.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type ParcelQueue, type QueueClass, sideBySideMax } from "../parcel/parcel-queue.ts";
-import { isPlainSuccess, type Notify, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { isPlainSuccess, type Notify, type Settlement } from "../parcel/settle.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
 import type { Deliver } from "../target/delivery.ts";
 import { Places } from "../target/places.ts";
@@ -17,7 +17,7 @@ import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import type { NextTurn } from "./next-turn.ts";
 import { settlement } from "./retry.ts";
-import { settleSurely } from "./settle-surely.ts";
+import { settleTaken } from "./settle-taken.ts";
 import { signsOfLife, workOver } from "./signs-of-life.ts";
 import type { PulseSending } from "./work-pulses.ts";
 
@@ -163,11 +163,11 @@ async function settleDelivered(
   { settlements, telling }: Delivered,
   { queueClass, timeLeftMs }: Work,
 ): Promise<void> {
-  await settle(deps, parcel, settlements);
+  const written = await settle(deps, parcel, settlements);
   await telling;
   if (timeLeftMs() < tellMinMs) return;
-  if (queueClass === "slow") await holdWanted(deps, parcel, settlements);
-  await deps.events?.settled(settlements);
+  if (queueClass === "slow") await holdWanted(deps, parcel, written);
+  await deps.events?.settled(written);
 }
 
 /** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
@@ -185,25 +185,25 @@ async function holdWanted(
   }
 }
 
+/** Gives the results as they were written down. */
 async function settle(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
-): Promise<void> {
+): Promise<readonly (Settlement | null)[]> {
   if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel))) {
     deps.measure?.settled(parcel, settlements);
-    return;
+    return settlements;
   }
-  const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
-    settleParcel(deps.sql, parcel, settlements, deps.notify),
-  );
+  const { held, outgoing, settlements: written } = await settleTaken(deps, parcel, settlements);
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
-    return;
+    return written;
   }
-  logFailures(deps.log, parcel, settlements);
-  deps.measure?.settled(parcel, settlements);
+  logFailures(deps.log, parcel, written);
+  deps.measure?.settled(parcel, written);
   await handOver(deps.sql, deps.queue, deps.next?.keep(outgoing) ?? outgoing);
+  return written;
 }
 
 /** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */

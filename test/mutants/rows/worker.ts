@@ -59,7 +59,7 @@ export const worker: readonly Mutant[] = [
   {
     name: "a lost lease hands nothing over",
     file: jobs,
-    text: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });\n    return;',
+    text: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });\n    return written;',
     replacement: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });',
     tests: ["test/worker/worker.test.ts"],
   },
@@ -167,5 +167,19 @@ export const worker: readonly Mutant[] = [
     text: "if (!mayPass.has(sqlState(error)) || attempt === settlesMax) throw error;",
     replacement: "throw error;",
     tests: ["test/worker/worker.test.ts"],
+  },
+  {
+    name: "a result that the database does not take delivers no neighbour again",
+    file: "lib/worker/settle-taken.ts",
+    text: "    if (!isRefusedValue(error)) throw error;\n",
+    replacement: "    if (isRefusedValue(error)) throw error;\n",
+    tests: ["test/worker/refused-results.test.ts"],
+  },
+  {
+    name: "a job that gave up is dead though its words are not taken",
+    file: "lib/worker/settle-taken.ts",
+    text: 'if (each.kind === "dead") return',
+    replacement: 'if (each.kind === "succeeded") return',
+    tests: ["test/worker/refused-results.test.ts"],
   },
 ];
