@@ -17,7 +17,7 @@ import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
 import { askedTogether, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
-import { makeSchedules } from "./make-schedules.ts";
+import { isMadeAlone, makeSchedules } from "./make-schedules.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
@@ -90,6 +90,8 @@ export async function applyWave(
     const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
     await makeShared(tx, [...specs, ...later]);
   }
+  oneByOne += made.filter(isMadeAlone).length;
+  if (oneByOne > budget) throw new TooMuchAtOnce();
   const ofMade = await makeSchedules(tx, made);
   const { parcels, others } = await changeTogether(tx, changes);
   oneByOne += others.length;

@@ -23,7 +23,7 @@ import { heldFrom } from "./held-from.ts";
 import { momentOf } from "./instants.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
 import { type Planned, planFrom, rulesOf } from "./plan-schedule.ts";
-import { planBeyondHold } from "./release.ts";
+import { endsByItself, planBeyondHold } from "./release.ts";
 import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
@@ -210,11 +210,9 @@ async function hold(
   held: Held,
 ): Promise<OutgoingParcel[]> {
   const parked = await holdParked(tx, [schedule.id], held.until);
-  if (held.until === null) return parked;
-  return [
-    ...parked,
-    ...(await planBeyondHold(tx, state, schedule, planned, { since: held.since, until: held.until })),
-  ];
+  return endsByItself(held)
+    ? [...parked, ...(await planBeyondHold(tx, state, schedule, planned, held))]
+    : parked;
 }
 
 /** Plans the version that begins: after a hold from where it began, else from the cut; what waited for the hold is let go. */

@@ -21,6 +21,8 @@ export function askedWhenNeeded(tx: Tx, now: Date): Known {
   };
 }
 
+const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${name}`;
+
 /** Of these schedules and labels, under lock. What an operation among them changes is not known here: it is asked anew after it. */
 export async function askedTogether(
   tx: Tx,
@@ -28,15 +30,12 @@ export async function askedTogether(
   now: Date,
 ): Promise<Known> {
   const holds = ids.length === 0 ? new Map<string, Hold[]>() : await holdsOf(tx, ids);
-  const binding = await holdsBinding(tx, labels, now);
+  const binding = Map.groupBy(await holdsBinding(tx, labels, now), nameOf);
   const calendars = new Map<string, Promise<CalendarRef | null>>();
   return {
     holdsOf: async (id) => holds.get(id) ?? [],
     holdsBinding: async (asked, key) =>
-      binding.filter(
-        (hold) =>
-          binds(hold, key) && asked.some(({ scope, name }) => scope === hold.scope && name === hold.name),
-      ),
+      asked.flatMap((label) => (binding.get(nameOf(label)) ?? []).filter((hold) => binds(hold, key))),
     calendar: (name) => {
       const found = calendars.get(name) ?? findCalendar(tx, name);
       calendars.set(name, found);

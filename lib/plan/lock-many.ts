@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { closeGates, lockPlansShared } from "../db/locks.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { type Label, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { distinctLabels, type Label, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { targetName } from "../schedule/target-name.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
@@ -48,7 +48,7 @@ export async function lockMany(
     select s.id, s.key, s.shard, j.jobless is not null as jobless
     from carillon.schedules s left join ${joblessPulse(tx)} on true where s.key = any(${keys}::text[]) and s.deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
-  const labels = [...[...bodies.values()].flatMap(labelsOf), ...more];
+  const labels = distinctLabels([...[...bodies.values()].flatMap(labelsOf), ...more]);
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
   const ids = await newScheduleIds(tx, made.length);
   const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { cadenceIds } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
-import { type Hold, heldUntilOf, ownHold, writeHolds } from "../schedule/holds.ts";
+import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
 import { resolveSpec } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf } from "../schedule/shared-holds.ts";
@@ -13,7 +13,7 @@ import { type Held, insertSchedules, type Spec } from "../schedule/write-schedul
 import { heldSinceOf } from "./held-from.ts";
 import type { Known } from "./known.ts";
 import { type Planned, planFromEach, rulesOf } from "./plan-schedule.ts";
-import { planBeyondHold } from "./release.ts";
+import { endsByItself, letsGoAtOnce, planBeyondHold, planBeyondHolds } from "./release.ts";
 import type { ShardState } from "./shard.ts";
 
 export interface NewWish {
@@ -32,6 +32,7 @@ export interface Prepared {
   spec: Spec;
   first: number | null;
   holds: readonly Hold[];
+  held: Held | null;
 }
 
 /** Under the locks of its labels and its shard's plan. Throws a Refusal for what cannot be planned. */
@@ -42,7 +43,14 @@ export async function prepareSchedule(known: Known, state: ShardState, wish: New
   const spec = await resolveSpec(known.calendar, key, body, now, countFrom);
   const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now };
   const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
-  return { wish, state, spec, first: firstOf(spec.cadence, now.getTime()), holds };
+  const first = firstOf(spec.cadence, now.getTime());
+  const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
+  return { wish, state, spec, first, holds, held };
+}
+
+/** True where making it takes statements of its own: its hold ends before what the ticks have made already. */
+export function isMadeAlone({ wish, state, spec, held }: Prepared): boolean {
+  return endsByItself(held) && letsGoAtOnce(state, plannedFirst(wish, spec, null), held);
 }
 
 /** Makes schedules, of any shards, with their first version, and plans them. */
@@ -52,14 +60,8 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
     prepared.map(({ spec }) => spec),
   );
   const made = prepared.map((each, index) => {
-    const { wish, state, spec, first, holds } = each;
-    const { key, id } = wish;
-    const held =
-      holds.length === 0 ? null : { since: heldSinceOf(first, state.now), until: heldUntilOf(holds) };
     const cadenceId = ids[index] ?? null;
-    const timetable = timetableOf({ key, cadence: spec.cadence, body: spec.body, fires: 0 });
-    const planned = { id, version: 1, timetable, cadenceId, ...rulesOf(spec.body) };
-    return { ...each, held, cadenceId, planned };
+    return { ...each, cadenceId, planned: plannedFirst(each.wish, each.spec, cadenceId) };
   });
   // Sent ahead of the others, and not waited for alone.
   const [, ofFree] = await Promise.all([
@@ -80,23 +82,25 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
       made.filter(({ held }) => held === null),
     ),
   ]);
-  const parcels = [...ofFree];
-  for (const { wish, state, planned, held, holds } of made) {
-    if (held === null) continue;
-    await writeHolds(tx, wish.id, { set: holds });
-    parcels.push(...(await planAfterHold(tx, state, planned, held)));
+  await writeHoldsOfEach(
+    tx,
+    made.map(({ wish, holds }) => ({ scheduleId: wish.id, holds: { set: holds } })),
+  );
+  const ending = made.flatMap(({ state, planned, held }) =>
+    endsByItself(held) ? [{ state, planned, held }] : [],
+  );
+  const atOnce = ending.filter(({ state, planned, held }) => letsGoAtOnce(state, planned, held));
+  const later = ending.filter((each) => !atOnce.includes(each));
+  const parcels = [...ofFree, ...(await planBeyondHolds(tx, later))];
+  for (const { state, planned, held } of atOnce) {
+    const schedule = await findScheduleById(tx, planned.id);
+    if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
+    parcels.push(...(await planBeyondHold(tx, state, schedule, planned, held)));
   }
   return parcels;
 }
 
-async function planAfterHold(
-  tx: Tx,
-  state: ShardState,
-  planned: Planned,
-  { since, until }: Held,
-): Promise<OutgoingParcel[]> {
-  if (until === null) return [];
-  const schedule = await findScheduleById(tx, planned.id);
-  if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
-  return planBeyondHold(tx, state, schedule, planned, { since, until });
+function plannedFirst({ id, key }: NewWish, { cadence, body }: Spec, cadenceId: number | null): Planned {
+  const timetable = timetableOf({ key, cadence, body, fires: 0 });
+  return { id, version: 1, timetable, cadenceId, ...rulesOf(body) };
 }

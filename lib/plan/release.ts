@@ -4,10 +4,10 @@ import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { queueClass } from "../schedule/queue-class.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import type { Held } from "../schedule/write-schedule.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import { momentOf, type Unfolded, unfold } from "./instants.ts";
-import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
-import { parcelsOfPulses } from "./pulse-parcels.ts";
+import { insertPlanRows, type Planned, planFrom, planFromEach } from "./plan-schedule.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
@@ -21,25 +21,58 @@ export async function planBeyondHold(
   state: ShardState,
   schedule: StoredSchedule,
   planned: Planned,
-  held: { since: Date; until: Date },
+  held: EndingHeld,
 ): Promise<OutgoingParcel[]> {
-  if (planned.pulse) return parcelsOfPulses(tx, [planned.id]);
-  const until = held.until.getTime();
-  let { timetable } = planned;
-  const first = firstDueAfter(timetable, held.since.getTime());
-  const parcels: OutgoingParcel[] = [];
-  if (first !== null && dueAt(timetable, first) <= until) {
-    if (held.until > plannedUpTo(state, planned.id)) {
-      await insertPlanRow(tx, state, { ...planned, governed: true }, { occurrence: first, due: until });
-    } else {
-      const underHold = { ...schedule, heldSince: held.since, heldUntil: held.until };
-      const released = await fireRelease(tx, state, underHold, planned.version);
-      parcels.push(...released.parcels);
-      timetable = afterFires(timetable, released.made);
-    }
-  }
-  const after = await planFrom(tx, state, { ...planned, timetable }, firstDueAfter(timetable, until));
-  return [...parcels, ...after];
+  if (!letsGoAtOnce(state, planned, held)) return planBeyondHolds(tx, [{ state, planned, held }]);
+  const underHold = { ...schedule, heldSince: held.since, heldUntil: held.until };
+  const released = await fireRelease(tx, state, underHold, planned.version);
+  const timetable = afterFires(planned.timetable, released.made);
+  const first = firstDueAfter(timetable, held.until.getTime());
+  return [...released.parcels, ...(await planFrom(tx, state, { ...planned, timetable }, first))];
+}
+
+/** The same for many schedules in a few statements, where none of the holds lets go at once. */
+export async function planBeyondHolds(
+  tx: Tx,
+  wishes: readonly { state: ShardState; planned: Planned; held: EndingHeld }[],
+): Promise<OutgoingParcel[]> {
+  const rows = wishes.flatMap(({ state, planned, held }) => {
+    const first = planned.pulse ? null : firstUnderHold(planned.timetable, held);
+    if (first === null) return [];
+    return [{ state, row: { ...planned, governed: true, occurrence: first, due: held.until.getTime() } }];
+  });
+  await insertPlanRows(tx, rows);
+  return planFromEach(
+    tx,
+    wishes.map(({ state, planned, held }) => ({
+      state,
+      planned,
+      first: firstDueAfter(planned.timetable, held.until.getTime()),
+    })),
+  );
+}
+
+/** How long a schedule is held, where every hold of it ends by itself. */
+export interface EndingHeld extends Held {
+  until: Date;
+}
+
+export function endsByItself(held: Held | null): held is EndingHeld {
+  return held !== null && held.until !== null;
+}
+
+/** True where what is due under the hold becomes jobs at once, because the ticks have come past its end already. */
+export function letsGoAtOnce(
+  state: ShardState,
+  { id, pulse, timetable }: Planned,
+  held: EndingHeld,
+): boolean {
+  return !pulse && held.until <= plannedUpTo(state, id) && firstUnderHold(timetable, held) !== null;
+}
+
+function firstUnderHold(timetable: Timetable, { since, until }: EndingHeld): number | null {
+  const first = firstDueAfter(timetable, since.getTime());
+  return first !== null && dueAt(timetable, first) <= until.getTime() ? first : null;
 }
 
 /** True for the one plan row that stands for what is due under a hold: no other of its schedule is due at the hold's very end. */

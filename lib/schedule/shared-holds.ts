@@ -23,6 +23,11 @@ export function labelsBesides(labels: readonly Label[], others: readonly Label[]
   );
 }
 
+/** Each of them once: the schedules of a batch mostly share theirs. */
+export function distinctLabels(labels: readonly Label[]): Label[] {
+  return [...new Map(labels.map((label) => [lockName(label), label])).values()];
+}
+
 const lockName = ({ scope, name }: Label) => `${scope}:${name}`;
 
 /** Taken by who comes under these labels, or carries their holds to members. */
@@ -86,7 +91,7 @@ export function binds({ prefix }: Pick<SharedHold, "prefix">, key: string): bool
   return key.startsWith(prefix);
 }
 
-/** What whoever comes under these labels is held by, as far as its key is one of those that a hold binds. */
+/** What a schedule under these labels, which are distinct, is held by, as far as its key is one of those that a hold binds. */
 export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<BindingHold[]> {
   if (labels.length === 0) return [];
   const holds = await tx<BindingHold[]>`

@@ -263,8 +263,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "the end of a hold: a limit that it uses up leaves nothing after it",
     file: release,
-    text: "timetable = afterFires(timetable, released.made);",
-    replacement: "",
+    text: "afterFires(planned.timetable, released.made)",
+    replacement: "planned.timetable",
     tests: ["test/plan/hold-ends.test.ts"],
   },
   {
