@@ -1,11 +1,13 @@
 import { readCronFields } from "./cron-fields.ts";
 import { cronSearch } from "./cron-search.ts";
+import type { TimesOfDay } from "./most-times.ts";
 import type { CountingSearch } from "./wall-search.ts";
 
 /** An expression ready to be searched for its wall times. */
 export interface CompiledCron extends CountingSearch {
   /** Clock changes treat fixed times apart. */
   fixedTime: boolean;
+  times: TimesOfDay;
 }
 
 /** Enough for all that a tick meets in practice; a stranger's thousands of expressions must not fill the memory. */
@@ -18,7 +20,8 @@ export function compiledCron(expression: string): CompiledCron {
   if (known !== undefined) return known;
   const fields = readCronFields(expression, 0);
   if (!fields.ok) throw new Error(`The cron expression "${expression}" does not read: ${fields.message}`);
-  const made = { ...cronSearch(fields), fixedTime: fields.fixedTime };
+  const { fixedTime, hours, minutes, seconds } = fields;
+  const made = { ...cronSearch(fields), fixedTime, times: { hours, minutes, seconds } };
   if (compiled.size >= COMPILED_MAX) {
     const [oldest] = compiled.keys();
     if (oldest !== undefined) compiled.delete(oldest);

@@ -1,5 +1,6 @@
 import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
+import { mostWithin } from "../cadence/most-within.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { mayBeRelative, parseWhen } from "../cadence/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
@@ -36,7 +37,7 @@ export async function resolveSpec(
 ): Promise<Spec> {
   const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name);
   const cadence = cadenceCounted(key, body, { now, countFrom, calendar });
-  refuseCrowdedLag(body, cadence, now);
+  refuseCrowdedLag(body, cadence);
   const first = longestLag(body) === 0 ? null : firstOf(cadence, now.getTime());
   return { body, cadence: countingFrom(cadence, first), calendar };
 }
@@ -68,9 +69,9 @@ function countingFrom(cadence: Cadence, first: number | null): Cadence {
 
 /** The cadence of the current version under another body: its calendar stays the version that it was. */
 export function keptSpec(current: StoredSchedule, body: ScheduleBody, now: Date): Spec {
-  refuseCrowdedLag(body, current.cadence, now);
   // A longer lag must not bring back what was due without it.
   const isNew = longestLag(body) > longestLag(current.body);
+  if (isNew) refuseCrowdedLag(body, current.cadence);
   const first = isNew ? firstDueAfter(timetableOf(current), (current.heldSince ?? now).getTime()) : null;
   return { body, cadence: countingFrom(current.cadence, first), calendar: current.calendar };
 }
@@ -154,37 +155,15 @@ function neverRuns({ startsAt, endsAt }: CadenceBody, calendar: CalendarRef | nu
 }
 
 /** What has occurred and is not due yet is moved by every edit: there must not be thousands of it. */
-function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence, now: Date): void {
+function refuseCrowdedLag(body: ScheduleBody, cadence: Cadence): void {
   const lag = longestLag(body);
-  if (lag === 0 || !isCrowded(cadence, now.getTime(), lag)) return;
+  if (lag === 0 || mostWithin(cadence, lag) <= pendingMax) return;
   throw new Refusal("invalid", "The schedule is not understood.", [
     {
       path: body.slot === null ? "spread" : "slot",
-      message: `is too long for this cadence: more than ${pendingMax} occurrences would wait to be due`,
+      message: `is too long for this cadence: more than ${pendingMax} occurrences may wait to be due`,
     },
   ]);
-}
-
-/** Of an interval that can be told without looking, as a batch of a thousand has to. */
-function isSparse(cadence: Cadence, lag: number): boolean {
-  if (cadence.kind === "window") return isSparse(cadence.of, lag);
-  return cadence.kind === "interval" && cadence.everyMs * pendingMax > lag;
-}
-
-/** So many of the coming occurrences are looked at: a day of the week or a month may be much denser than the others. */
-const lookedAtMax = 5_000;
-
-function isCrowded(cadence: Cadence, now: number, lag: number): boolean {
-  if (isSparse(cadence, lag)) return false;
-  const window: number[] = [];
-  let at = nextRunAfter(cadence, now);
-  for (let looked = 0; at !== null && looked < lookedAtMax; looked += 1) {
-    window.push(at);
-    const earlier = window[window.length - 1 - pendingMax];
-    if (earlier !== undefined && at - earlier <= lag) return true;
-    at = nextRunAfter(cadence, at);
-  }
-  return false;
 }
 
 export type FindCalendar = (name: string) => Promise<CalendarRef | null>;

@@ -1,0 +1,55 @@
+/** The times of day of a cron expression: each of the hours with each of the minutes with each of the seconds, in rising order. */
+export interface TimesOfDay {
+  hours: readonly number[];
+  minutes: readonly number[];
+  seconds: readonly number[];
+}
+
+const DAY_SECONDS = 86_400;
+const DAY_MINUTES = 1_440;
+
+/**
+ * The most of these times that lie within so many seconds, both ends included, were every day to have them. It may be some too high
+ * where a minute has several that are unevenly apart, and is never too low. Looks at each minute of a day at most.
+ */
+export function mostTimesWithin(times: TimesOfDay, lengthSeconds: number): number {
+  const byDistance = Math.floor(lengthSeconds / leastDistance(times)) + 1;
+  const { hours, minutes, seconds } = times;
+  // A window that begins with a minute's last second reaches into more minutes than one that begins with its first.
+  const reach = Math.floor((lengthSeconds + (seconds.at(-1) ?? 0) - (seconds[0] ?? 0)) / 60);
+  const before = minutesBefore(times);
+  let most = 0;
+  for (const hour of hours) {
+    for (const minute of minutes) {
+      const from = hour * 60 + minute;
+      most = Math.max(most, (before(from + reach + 1) - before(from)) * seconds.length);
+      if (most >= byDistance) return byDistance;
+    }
+  }
+  return most;
+}
+
+/** No two of the times are closer than this, in seconds. */
+export function leastDistance({ hours, minutes, seconds }: TimesOfDay): number {
+  if (seconds.length > 1) return leastStep(seconds, 60);
+  if (minutes.length > 1) return leastStep(minutes, 60) * 60;
+  return hours.length > 1 ? leastStep(hours, 24) * 3_600 : DAY_SECONDS;
+}
+
+function leastStep(values: readonly number[], size: number): number {
+  const steps = values.map((value, index) => (values[index + 1] ?? (values[0] ?? 0) + size) - value);
+  return Math.min(...steps);
+}
+
+/** How many minutes that have times lie before a minute, counted from the midnight of the first of several days. */
+function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => number {
+  const below = new Uint16Array(DAY_MINUTES + 1);
+  for (const hour of hours) for (const minute of minutes) below[hour * 60 + minute + 1] = 1;
+  for (let minute = 1; minute <= DAY_MINUTES; minute += 1)
+    below[minute] = (below[minute] ?? 0) + (below[minute - 1] ?? 0);
+  const ofDay = hours.length * minutes.length;
+  return (minute) => {
+    const days = Math.floor(minute / DAY_MINUTES);
+    return days * ofDay + (below[minute - days * DAY_MINUTES] ?? 0);
+  };
+}

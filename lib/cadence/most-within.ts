@@ -1,0 +1,96 @@
+import type { Cadence, Calendared } from "./cadence.ts";
+import { type CalendarRules, weekdays } from "./calendar-rules.ts";
+import { moveDaysMax } from "./calendared.ts";
+import { MS_PER_DAY } from "./civil.ts";
+import { compiledCron } from "./cron.ts";
+import { leastDistance, mostTimesWithin, type TimesOfDay } from "./most-times.ts";
+
+/** The clocks of no zone change by more, as far as it is known (Antarctica/Troll), nor twice within a day. */
+const CHANGE_SECONDS = 2 * 3_600;
+
+/** A change divides a window in two, and what falls into its gap comes at its end. */
+const changeSlack = 3;
+
+/** What comes at the end of a gap, on an excluded day, moves to a time that the cadence does not name: one for each of two changes. */
+const moveSlack = 2;
+
+/**
+ * The most occurrences that any window of this length holds, both ends included, as the form of the cadence tells it: nothing is
+ * searched. It may be too high where days, calendars and changes of the clocks leave occurrences out, and is never too low.
+ */
+export function mostWithin(cadence: Cadence, lengthMs: number): number {
+  switch (cadence.kind) {
+    case "once":
+      return 1;
+    case "interval":
+      return Math.floor(lengthMs / cadence.everyMs) + 1;
+    case "cron":
+      return mostInZone(compiledCron(cadence.expression).times, cadence.timezone, lengthMs);
+    case "calendar-interval":
+      return mostInZone(onceADay, cadence.timezone, lengthMs);
+    case "union":
+      return sum(cadence.of, (member) => mostWithin(member, lengthMs));
+    case "window": {
+      const { of, startsAt, endsAt } = cadence;
+      const open = startsAt === null || endsAt === null ? lengthMs : Math.max(0, endsAt - startsAt);
+      return mostWithin(of, Math.min(open, lengthMs));
+    }
+    case "calendared":
+      return cadence.on === "skip"
+        ? mostWithin(cadence.of, lengthMs)
+        : mostMoved(cadence, cadence.of, lengthMs);
+  }
+}
+
+const onceADay: TimesOfDay = { hours: [0], minutes: [0], seconds: [0] };
+
+/** Where clocks go back, a window meets an hour twice; where they go forward, it reaches further. */
+function mostInZone(times: TimesOfDay, timezone: string, lengthMs: number): number {
+  const seconds = Math.floor(lengthMs / 1_000);
+  if (timezone === "UTC") return mostTimesWithin(times, seconds);
+  const byDistance = Math.floor(seconds / leastDistance(times)) + 1;
+  const byTimes = mostTimesWithin(times, seconds + CHANGE_SECONDS) + mostTimesWithin(times, CHANGE_SECONDS);
+  return Math.min(byDistance, byTimes) + changeSlack;
+}
+
+/** Of one day to which others move: what these have at the same times of day comes once. */
+function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): number {
+  const { timezone, rules } = calendared;
+  switch (of.kind) {
+    case "once":
+      return 1;
+    case "union":
+      return sum(of.of, (member) => mostMoved(calendared, member, lengthMs));
+    case "window":
+      return mostMoved(calendared, of.of, lengthMs);
+    case "cron":
+    case "calendar-interval":
+      if (of.timezone === timezone) return mostWithin(of, lengthMs) + moveSlack;
+      break;
+    case "interval":
+      // The same times every day, but for a change of the clocks between two of them.
+      if (MS_PER_DAY % of.everyMs === 0) return 2 * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
+      break;
+    case "calendared":
+      break;
+  }
+  // Its own day, and that of a change of the clocks once more.
+  const days = longestStretch(rules) + 2;
+  return days * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
+}
+
+/** So many excluded days follow each other at most, as far as any of them still moves. */
+function longestStretch({ dates, weekly }: CalendarRules): number {
+  if (dates.length > 0) return moveDaysMax;
+  let longest = 0;
+  let stretch = 0;
+  for (const day of [...weekdays, ...weekdays]) {
+    stretch = weekly.includes(day) ? stretch + 1 : 0;
+    longest = Math.max(longest, stretch);
+  }
+  return longest;
+}
+
+function sum(members: readonly Cadence[], of: (member: Cadence) => number): number {
+  return members.reduce((most, member) => most + of(member), 0);
+}

@@ -1,0 +1,145 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
+import { mostWithin } from "../../lib/cadence/most-within.ts";
+import { arbitraryMember, cron } from "./arbitrary-cadence.ts";
+import { calendared } from "./arbitrary-calendared.ts";
+import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
+import { arbitraryRulesAround } from "./arbitrary-rules.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Half an hour, an hour and two, forward and back, and none. */
+const changes = [
+  ["Australia/Lord_Howe", "2026-10-03T15:30:00Z"],
+  ["Australia/Lord_Howe", "2027-04-03T15:00:00Z"],
+  ["Antarctica/Troll", "2026-03-29T01:00:00Z"],
+  ["Antarctica/Troll", "2026-10-25T01:00:00Z"],
+  ["Europe/Berlin", "2027-03-28T01:00:00Z"],
+  ["Europe/Berlin", "2026-10-25T01:00:00Z"],
+  ["America/Santiago", "2026-09-06T04:00:00Z"],
+  ["America/Santiago", "2026-04-05T03:00:00Z"],
+  ["Asia/Kathmandu", "2026-07-01T00:00:00Z"],
+  ["UTC", "2026-07-01T00:00:00Z"],
+] as const;
+
+/** The most that a walk through what comes, from two days before an instant on, finds in one window. */
+function mostFound(cadence: Cadence, around: number, length: number): number {
+  const found: number[] = [];
+  let first = 0;
+  let most = 0;
+  const upTo = around + 4 * DAY;
+  let at = nextAfter(cadence, around - 2 * DAY);
+  while (at !== null && at <= upTo && found.length < 3_000) {
+    found.push(at);
+    while (at - (found[first] ?? at) > length) first += 1;
+    most = Math.max(most, found.length - first);
+    at = nextAfter(cadence, at);
+  }
+  return most;
+}
+
+const arbitraryLength = fc.oneof(
+  fc.integer({ min: 0, max: DAY / 1_000 }).map((seconds) => seconds * 1_000),
+  fc.constantFrom(MINUTE, 10 * MINUTE, HOUR, 12 * HOUR, DAY),
+);
+
+const arbitraryPlace = fc
+  .constantFrom(...changes)
+  .map(([timezone, at]) => ({ timezone, at: Date.parse(at) }));
+
+/** Of every kind that a calendar moves. */
+function arbitraryInner(timezone: string, at: number): fc.Arbitrary<Cadence> {
+  return fc.oneof(
+    arbitraryMember(timezone, at),
+    arbitrarySecondCron().map((expression) => cron(expression, timezone)),
+    fc
+      .record({ everyMs: fc.integer({ min: 60, max: 90_000 }), back: fc.integer({ min: 0, max: 90_000 }) })
+      .map(
+        ({ everyMs, back }): Cadence => ({
+          kind: "interval",
+          everyMs: everyMs * 1_000,
+          firstAt: at - 40 * DAY - back * 1_000,
+        }),
+      ),
+  );
+}
+
+describe("the most occurrences that a window of a length can hold", () => {
+  test("are never fewer than a window holds, whatever the cadence, its zone and the changes of its clocks", () => {
+    fc.assert(
+      fc.property(
+        arbitraryPlace.chain(({ timezone, at }) =>
+          fc.record({
+            at: fc.constant(at),
+            of: fc.array(arbitraryInner(timezone, at), { minLength: 1, maxLength: 2 }),
+            length: arbitraryLength,
+          }),
+        ),
+        ({ at, of, length }) => {
+          const [only, other] = of;
+          const cadence: Cadence = other === undefined && only ? only : { kind: "union", of };
+          expect(mostFound(cadence, at, length)).toBeLessThanOrEqual(mostWithin(cadence, length));
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  test("are never fewer than a window holds where a calendar moves several days to one", () => {
+    fc.assert(
+      fc.property(
+        arbitraryPlace.chain(({ timezone, at }) =>
+          fc.record({
+            at: fc.constant(at),
+            timezone: fc.constantFrom(timezone, timezone, "Asia/Tokyo"),
+            of: arbitraryInner(timezone, at),
+            on: fc.constantFrom("skip" as const, "next" as const, "previous" as const),
+            rules: arbitraryRulesAround(Math.floor(at / DAY)),
+            length: arbitraryLength,
+          }),
+        ),
+        ({ at, timezone, of, on, rules, length }) => {
+          const cadence = calendared(of, on, rules, timezone);
+          expect(mostFound(cadence, at, length)).toBeLessThanOrEqual(mostWithin(cadence, length));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test("are told exactly of a cron of whole minutes that takes every day in UTC, and of an interval", () => {
+    fc.assert(
+      fc.property(arbitraryCron(), arbitraryLength, (expression, length) => {
+        const [minute, hour] = expression.split(" ");
+        const daily = cron(`${minute} ${hour} * * *`, "UTC");
+        expect(mostWithin(daily, length)).toBe(wholeDays(daily, length));
+      }),
+      { numRuns: 100 },
+    );
+    const sevens: Cadence = { kind: "interval", everyMs: 7 * MINUTE, firstAt: 0 };
+    expect(mostWithin(sevens, DAY)).toBe(wholeDays(sevens, DAY));
+  });
+
+  test.each([
+    ["0 9 * * *", "Europe/Berlin", 10 * MINUTE, 4],
+    ["* * * * *", "Europe/Berlin", 12 * HOUR, 724],
+    ["* * * * * *", "UTC", HOUR, 3_601],
+    ["0-20 0 * * * *", "UTC", DAY, 525],
+    ["* * 1 * *", "Australia/Lord_Howe", 16 * HOUR, 964],
+  ])("of `%s` in %s are near to what there is", (expression, timezone, length, most) => {
+    expect(mostWithin(cron(expression, timezone), length)).toBe(most);
+  });
+
+  test("are no more of a window than while it is open", () => {
+    const of: Cadence = { kind: "interval", everyMs: MINUTE, firstAt: 0 };
+    expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: HOUR }, DAY)).toBe(61);
+    expect(mostWithin({ kind: "window", of, startsAt: 0, endsAt: null }, DAY)).toBe(1_441);
+  });
+});
+
+function wholeDays(cadence: Cadence, length: number): number {
+  return mostFound(cadence, Date.parse("2026-07-03T00:00:00Z"), length);
+}
