@@ -136,6 +136,16 @@ describe("GET /v1/quarantine", () => {
     expect((await api.send("GET", "/v1/quarantine", { ...asTeam, query: "key=other:a" })).status).toBe(403);
   });
 
+  test("shows a token with a prefix each of its entries once over all pages", async () => {
+    const [own, other] = [ofSchedule("team:a"), ofSchedule("other:a")];
+    for (const consumer of ["ended", "follower", "plan"] as const)
+      await setAside(api.sql, consumer, [own, other]);
+    const all = (await list("limit=100", asTeam)).map(({ consumer }) => consumer);
+    expect(all).toEqual(["ended", "follower", "plan"]);
+    for (const limit of [1, 2, 3])
+      expect((await list(`limit=${limit}`, asTeam)).map(({ consumer }) => consumer)).toEqual(all);
+  });
+
   test("goes on by a cursor where a token with a prefix has thousands of others in front", async () => {
     await foreign(5_001);
     await setAside(api.sql, "ended", [ofSchedule("team:a")]);

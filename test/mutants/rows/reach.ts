@@ -280,4 +280,11 @@ export const reachRows: readonly Mutant[] = [
     replacement: "coalesce(starts_with(s.key, ${prefix}::text), true)",
     tests: [quarantineTest],
   },
+  {
+    name: "reach: a page of what is set aside under a prefix that is full is not the last one",
+    file: "lib/quarantine/entries.ts",
+    text: "(looked.length < looks && last === looked.at(-1))",
+    replacement: "looked.length < looks",
+    tests: [quarantineTest],
+  },
 ];
