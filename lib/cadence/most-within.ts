@@ -39,6 +39,8 @@ export function mostWithin(cadence: Cadence, lengthMs: number): number {
       return cadence.on === "skip"
         ? mostWithin(cadence.of, lengthMs)
         : mostMoved(cadence, cadence.of, lengthMs);
+    case "unreadable":
+      return 0;
   }
 }
 

@@ -45,7 +45,7 @@ test.each([
   ["the inbox is applied", "from carillon.inbox"],
   ["the setting of the bus is kept", "carillon.lifecycle"],
   ["the canaries are kept", Object.values(canaryKeys)[0] ?? ""],
-  ["days are attached", "carillon.attach_days("],
+  ["days are attached", "generate_series(s.first"],
   ["far rows are brought near", "from carillon.plan_far"],
 ])("A tick that dies where %s has fired what is due, and made its pulses", async (_, text) => {
   await world.put("beats", { when: "every 10s", delivery: "pulse", target: { queue: "demo" } });
