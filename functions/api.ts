@@ -25,7 +25,7 @@ export function assemble(
   clock: Clock = systemClock,
 ): Assembled<GatewayEvent, HttpResponse> {
   const log = logFrom(env, "api");
-  const sql = rememberedSql(connect(env, { applicationName: "carillon-api" }));
+  const sql = rememberedSql(connect(env, { applicationName: "carillon-api", log }));
   const queue = parcelQueueFrom(env, log);
   const limitsDefined = definedOnce(sql, log, handlers);
   const answer = makeApi({

@@ -19,7 +19,7 @@ const reserveMs = 15_000;
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const log = logFrom(env, "ingest");
   const metrics = metricsFrom(env, "ingest");
-  const sql = connect(env, { max: functionConnections.ingest, applicationName: "carillon-ingest" });
+  const sql = connect(env, { max: functionConnections.ingest, applicationName: "carillon-ingest", log });
   const queue = parcelQueueFrom(env, log);
   const prefix = env["INGEST_PREFIX"] ?? "";
   const deps = {

@@ -48,6 +48,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   const sql = connect(env, {
     max: settings.lanes + 1,
     applicationName: "carillon-tick",
+    log,
     keepsPlans: false,
   });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });

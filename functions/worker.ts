@@ -40,7 +40,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   );
   // What is tried again is tried by the ledger, and counted there.
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
-  const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker" });
+  const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker", log });
   // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed. No plan is kept of what it asks:
   // its tables are changed by migrations that are not ours.
   const transactions = connect(env, {

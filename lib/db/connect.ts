@@ -1,7 +1,9 @@
 import { Signer } from "@aws-sdk/rds-signer";
 import { type Environment, required } from "../config/environment.ts";
+import type { Log } from "../log/log.ts";
 import { openAdmittedLine, type Passwords } from "./admitted-line.ts";
 import { type Login, openLine } from "./line.ts";
+import { ownTimeMax } from "./own-time.ts";
 import { makePool } from "./pool.ts";
 import type { Server } from "./socket.ts";
 import { makeSql, type Sql } from "./sql.ts";
@@ -15,6 +17,8 @@ export interface ConnectOptions {
   applicationName?: string;
   /** False where each statement is to be planned for what it meets: bulk whose best plan is another one each time. */
   keepsPlans?: boolean;
+  /** Told of transactions that waited too long for this program's own work. */
+  log?: Log;
 }
 
 interface Account extends Server {
@@ -47,7 +51,12 @@ export function connectAs({ password, ...account }: Account, options: ConnectOpt
     typeof password === "function"
       ? openLine({ ...login, password }, onLost)
       : openAdmittedLine(login, password, onLost);
-  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: IDLE_MS }));
+  const { log } = options;
+  const watch = log && {
+    now: () => performance.now(),
+    onLong: (ms: number) => log.warn("database.held", { ms, most: ownTimeMax }),
+  };
+  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: IDLE_MS }), watch);
 }
 
 function accountFrom(env: Environment): Account {

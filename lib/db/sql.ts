@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { arrayOid, sendable } from "./array-types.ts";
 import type { Line } from "./line.ts";
+import { ownTime, ownTimeMax } from "./own-time.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
 import { sqlState } from "./sql-state.ts";
@@ -39,7 +40,15 @@ export interface Sql extends Tx {
   end(): Promise<void>;
 }
 
-export function makeSql(pool: Pool): Sql {
+/** Told of a transaction that has waited for this program for longer than `ownTimeMax`. */
+export interface Watch {
+  now: () => number;
+  onLong: (ms: number) => void;
+}
+
+const unwatched: Watch = { now: () => 0, onLong: () => {} };
+
+export function makeSql(pool: Pool, watch: Watch = unwatched): Sql {
   // Makes statements and never runs one: each is routed to a line when it is first awaited.
   const builderOptions = {
     max: 1,
@@ -51,11 +60,11 @@ export function makeSql(pool: Pool): Sql {
   return Object.assign(statementsOver(builder, pool.run), {
     begin: async <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => {
       const borrowed = await pool.borrow();
-      return transaction(builder, borrowed, work, { mode });
+      return transaction(builder, borrowed, work, { mode, watch });
     },
     beginByReading: async <T>(work: (tx: Tx) => Promise<T>) => {
       const borrowed = await pool.borrow();
-      return transaction(builder, borrowed, work, { readsFirst: true });
+      return transaction(builder, borrowed, work, { readsFirst: true, watch });
     },
     alone: async <T>(work: (session: Session) => Promise<T>) => {
       const borrowed = await pool.borrow();
@@ -85,12 +94,19 @@ async function transaction<T>(
   builder: postgres.Sql,
   borrowed: Borrowed,
   work: (tx: Tx) => Promise<T>,
-  { mode, readsFirst = false }: { mode?: TransactionMode | undefined; readsFirst?: boolean },
+  {
+    mode,
+    readsFirst = false,
+    watch = unwatched,
+  }: { mode?: TransactionMode | undefined; readsFirst?: boolean; watch?: Watch },
 ): Promise<T> {
   let over = false;
   let failure: unknown;
+  const own = ownTime(watch.now);
   const send = (statement: Statement) => {
-    statement.then(undefined, (error: unknown) => {
+    own.sent();
+    statement.then(own.answered, (error: unknown) => {
+      own.answered();
       if (sqlState(error) !== "failed_transaction") failure = error;
     });
     borrowed.line.run(statement);
@@ -119,6 +135,8 @@ async function transaction<T>(
     await rollBack(borrowed, control);
     // Of statements that were sent together the first to be heard may be one that was refused because another had failed.
     throw sqlState(error) === "failed_transaction" ? (failure ?? error) : error;
+  } finally {
+    if (own.ms() > ownTimeMax) watch.onLong(Math.round(own.ms()));
   }
 }
 

@@ -6,6 +6,8 @@ export const wording = {
   "api.failed": "{method} {path} failed: {error}",
   "api.request": "{method} {path} → {status} in {ms} ms",
   "archive.day": "day {day} is in the archive: {jobs} jobs with {attempts} attempts in {parts} parts",
+  "database.held":
+    "a transaction waited {ms} ms for computing in this function (at most {most} is meant): its locks were held meanwhile",
   "events.failed": "the event bus could not answer: {error}",
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
   "handler.greeted": "hello, {name} (job {job})",

@@ -1,6 +1,6 @@
 import { type Line, openLine } from "../../lib/db/line.ts";
 import { makePool } from "../../lib/db/pool.ts";
-import { makeSql, type Sql } from "../../lib/db/sql.ts";
+import { makeSql, type Sql, type Watch } from "../../lib/db/sql.ts";
 import { sqlState } from "../../lib/db/sql-state.ts";
 import { isStatement, type Statement } from "../../lib/db/statement.ts";
 
@@ -14,7 +14,11 @@ export type WrapLine = (line: Line, onLost: () => void) => Line;
 export function connectThrough(
   url: string,
   wrap: WrapLine,
-  { max = 1, applicationName = "race" }: { max?: number; applicationName?: string } = {},
+  {
+    max = 1,
+    applicationName = "race",
+    watch,
+  }: { max?: number; applicationName?: string; watch?: Watch } = {},
 ): Sql {
   const { hostname, port, pathname, username, password } = new URL(url);
   const login = {
@@ -27,7 +31,10 @@ export function connectThrough(
     applicationName,
     keepsPlans: true,
   };
-  return makeSql(makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }));
+  return makeSql(
+    makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }),
+    watch,
+  );
 }
 
 /** The statement as it was written, with its fragments and a `?` for each value. */
