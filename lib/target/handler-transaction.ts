@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { handlerOf, isStatement, type Statement } from "../db/statement.ts";
-import type { Stop } from "./stop.ts";
+import type { AttemptStopped, Stop } from "./stop.ts";
 
 /** The transaction of one attempt. It begins with the first statement that somebody sends, and takes a connection only then. */
 export interface HandlerTransaction {
@@ -128,8 +128,8 @@ class AttemptTransaction implements HandlerTransaction {
   }
 }
 
-function stopped(cause: unknown): Refused {
-  return { why: "The attempt was stopped", cause };
+function stopped(reason: AttemptStopped): Refused {
+  return { why: "The attempt was stopped", cause: reason.copy() };
 }
 
 function errorOf({ why, cause }: Refused): Error {
@@ -158,6 +158,9 @@ function swallowed(failure: unknown): Error {
   );
 }
 
+/** All else that a pool has reaches beyond the transaction of one attempt, or ends what others use. */
+const given: ReadonlySet<string> = new Set(["array", "json", "typed", "types", "unsafe"]);
+
 /** Makes statements as the pool does, and has each of them go another way. */
 class Rerouted implements ProxyHandler<Sql> {
   readonly #transaction: AttemptTransaction;
@@ -172,13 +175,26 @@ class Rerouted implements ProxyHandler<Sql> {
   }
 
   get(pool: Sql, property: string | symbol): unknown {
-    if (property === "begin" || property === "end") return undefined;
+    if (typeof property === "string" && !given.has(property)) return undefined;
     const member: unknown = Reflect.get(pool, property);
     if (property !== "unsafe" || typeof member !== "function") return member;
     return (...details: unknown[]) => {
       refuseControl(details[0]);
       return this.#reroute(Reflect.apply(member, pool, details));
     };
+  }
+
+  /** The pool is every handler's. */
+  set(): boolean {
+    return false;
+  }
+
+  defineProperty(): boolean {
+    return false;
+  }
+
+  deleteProperty(): boolean {
+    return false;
   }
 
   #reroute(made: unknown): unknown {

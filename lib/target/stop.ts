@@ -7,6 +7,11 @@ export class AttemptStopped extends Error {
     super(message);
     this.why = why;
   }
+
+  /** For the code that is stopped: what it makes of its reason is no other's. */
+  copy(): AttemptStopped {
+    return new AttemptStopped(this.why, this.message);
+  }
 }
 
 type Told = (reason: AttemptStopped) => void;
@@ -30,7 +35,7 @@ export class Stop {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason.copy());
     }
     return this.#controller.signal;
   }
@@ -43,7 +48,7 @@ export class Stop {
     for (const told of this.#alsoTold ?? []) told(reason);
     this.#told = undefined;
     this.#alsoTold = undefined;
-    this.#controller?.abort(reason);
+    this.#controller?.abort(reason.copy());
   }
 
   /** Who asks once it has come is told nothing: `reason` says it. */

@@ -34,12 +34,38 @@ test("a handler finds no transaction beside its job's, in which what it wrote wo
   expect(await world.written()).toEqual([]);
 });
 
-test("a handler cannot end the connections that all handlers of its function share", async () => {
-  await ran((sql) => called(sql, "end"));
-  // Every later job of this function would fail.
-  expect(await world.transactions`select 1 as one`).toEqual([{ one: 1 }]);
+test.each(["notify", "reserve", "listen", "file", "largeObject", "subscribe"])(
+  "a handler finds no %s, which would work outside of its job's transaction",
+  async (name) => {
+    let found: unknown;
+    await ran(async (sql) => {
+      found = Reflect.get(sql, name);
+    });
+    expect(found).toBeUndefined();
+  },
+);
+
+test("a handler cannot change the pool that all handlers of its function share", async () => {
+  await ran(async (sql) => {
+    expect(Reflect.get(sql, "options")).toBeUndefined();
+    expect(Reflect.set(sql, "unsafe", () => "mine")).toBe(false);
+    expect(Reflect.defineProperty(sql, "json", { value: () => "mine" })).toBe(false);
+    expect(Reflect.deleteProperty(sql, "array")).toBe(false);
+    await sql`insert into written select ${sql.json("x")}::jsonb #>> '{}'`;
+  });
   expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
+  expect(await world.transactions.unsafe("select 1 as one")).toEqual([{ one: 1 }]);
 });
+
+test.each(["end", "close"])(
+  "a handler cannot end the connections that all handlers of its function share by %s",
+  async (name) => {
+    await ran((sql) => called(sql, name));
+    // Every later job of this function would fail.
+    expect(await world.transactions`select 1 as one`).toEqual([{ one: 1 }]);
+    expect(await world.jobs("k")).toMatchObject([{ state: "succeeded" }]);
+  },
+);
 
 test("a handler cannot commit its job's transaction by itself", async () => {
   await ran(async (sql) => {

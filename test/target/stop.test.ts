@@ -11,7 +11,7 @@ describe("the signal of a stop", () => {
     expect(signal.aborted).toBe(false);
     stop.come(cancelled);
     expect(signal.aborted).toBe(true);
-    expect(signal.reason).toBe(cancelled);
+    expect(signal.reason).toEqual(cancelled);
     expect(stop.signal).toBe(signal);
   });
 
@@ -19,7 +19,17 @@ describe("the signal of a stop", () => {
     const stop = new Stop();
     stop.come(cancelled);
     expect(stop.signal.aborted).toBe(true);
-    expect(stop.signal.reason).toBe(cancelled);
+    expect(stop.signal.reason).toEqual(cancelled);
+  });
+
+  test("has a reason of its own: to change it changes nothing of the stop", () => {
+    for (const isAsked of ["before", "after"]) {
+      const stop = new Stop();
+      if (isAsked === "before") expect(stop.signal.aborted).toBe(false);
+      stop.come(new AttemptStopped("timeout", "It took too long."));
+      Object.assign(stop.signal.reason, { why: "cancelled", message: "no" });
+      expect(stop.reason).toMatchObject({ why: "timeout", message: "It took too long." });
+    }
   });
 
   test("aborts after everybody else was told", () => {
@@ -42,7 +52,7 @@ describe("a stop", () => {
     stop.come(lost);
     expect(told).toEqual([cancelled]);
     expect(stop.reason).toBe(cancelled);
-    expect(stop.signal.reason).toBe(cancelled);
+    expect(stop.signal.reason).toEqual(cancelled);
   });
 
   test("tells nobody who does not want to be told any more, also not when they say so as it comes", () => {

@@ -302,4 +302,18 @@ export const handlerRows: readonly Mutant[] = [
     replacement: '(sentences.get(event) ?? "")',
     tests: ["test/target/handler-log.test.ts"],
   },
+  {
+    name: "ctx.sql has nothing of the pool beyond statements",
+    file: transaction,
+    text: '    if (typeof property === "string" && !given.has(property)) return undefined;\n',
+    replacement: "    void given;\n",
+    tests: ["test/target/handler-pool.test.ts"],
+  },
+  {
+    name: "the reason of a signal is its handler's own",
+    file: "lib/target/stop.ts",
+    text: "this.#controller?.abort(reason.copy());",
+    replacement: "this.#controller?.abort(reason);",
+    tests: ["test/target/stop.test.ts"],
+  },
 ];
