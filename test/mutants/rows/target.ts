@@ -75,15 +75,15 @@ export const target: readonly Mutant[] = [
   {
     name: "a handler has no transaction of its own beside",
     file: transaction,
-    text: 'if (property === "begin" || property === "end") return undefined;',
-    replacement: 'if (property === "end") return undefined;',
+    text: 'new Set(["array", ',
+    replacement: 'new Set(["begin", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
   },
   {
     name: "a handler cannot end the pool",
     file: transaction,
-    text: 'if (property === "begin" || property === "end") return undefined;',
-    replacement: 'if (property === "begin") return undefined;',
+    text: 'new Set(["array", ',
+    replacement: 'new Set(["end", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
   },
   {
