@@ -93,3 +93,56 @@ begin
     end if;
   end loop;
 end $$;
+
+-- Cadences that no version names any more, as purged schedules leave them, are reclaimed: a hand goes round all of them by their ids, some at each tick.
+create table carillon.cadence_round (
+  id boolean primary key default true,
+  -- The last id that has been looked at; 0 before a round.
+  place int not null default 0,
+  look_at timestamptz(3) not null default carillon.clock(),
+  constraint cadence_round_has_one_row check (id)
+);
+
+insert into carillon.cadence_round default values;
+
+-- The cadence, kept from being reclaimed until this transaction ends; null where it is gone already. A version that names it keeps it from then on.
+create function carillon.keep_cadence(p_id int) returns int
+  language sql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$ select c.id from carillon.cadences c where c.id = p_id for key share $$;
+
+-- Looks at the next p_max cadences and deletes those that no version names. A cadence that an edit is about to name is locked, and passed over; locked
+-- here, it keeps that edit waiting until it is gone, and the edit makes it again. The second look is a statement of its own: it sees the versions that
+-- were committed before the lock. Rows of the plan that outlive their schedule may go on naming it: whoever reads them finds none and lets them go.
+create function carillon.reclaim_cadences(p_max int) returns table (looked int, gone int)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  -- Also for the check of the foreign key: the planner may think that a cadence has so many versions that all are better read.
+  set enable_seqscan = off
+  as $$
+declare
+  v_place int;
+  v_looked int[];
+  v_unused int[];
+begin
+  select r.place into v_place from carillon.cadence_round r for update skip locked;
+  if not found then return; end if;
+  v_looked := array(select c.id from carillon.cadences c where c.id > v_place order by c.id limit p_max);
+  v_unused := array(
+    select u.id from unnest(v_looked) u (id)
+    where not exists (select from carillon.schedule_versions v where v.cadence_id = u.id offset 0));
+  v_unused := array(select c.id from carillon.cadences c where c.id = any(v_unused) order by c.id for update skip locked);
+  delete from carillon.cadences c
+  where c.id = any(v_unused) and not exists (select from carillon.schedule_versions v where v.cadence_id = c.id offset 0);
+  get diagnostics gone = row_count;
+  looked := cardinality(v_looked);
+  -- The next round begins an hour after this one has ended.
+  update carillon.cadence_round r set place = case when looked < p_max then 0 else v_looked[looked] end,
+    look_at = carillon.clock() + case when looked < p_max then interval '1 hour' else interval '0' end;
+  return next;
+end $$;
+
+revoke execute on function carillon.keep_cadence(int), carillon.reclaim_cadences(int) from public;
+grant execute on function carillon.keep_cadence(int) to carillon_tick, carillon_handler, carillon_ingest, carillon_api;
+grant execute on function carillon.reclaim_cadences(int) to carillon_tick;
+grant select on carillon.cadence_round to carillon_tick;

@@ -150,9 +150,10 @@ export async function cadenceIds(
     cross join lateral json_to_record(t.text::json) r (expression text, timezone text, dst text, version int, "on" text)`;
   const find = () =>
     keptPlan(tx<{ text: string; id: number }[]>`
-      select w.text, c.id from (${rows}) w join carillon.cadences c
+      select w.text, k.id from (${rows}) w join carillon.cadences c
         on c.expression = w.expression and c.timezone = w.timezone and c.dst = w.dst
-        and c.calendar_version is not distinct from w.version and c.calendar_on is not distinct from w."on"`);
+        and c.calendar_version is not distinct from w.version and c.calendar_on is not distinct from w."on"
+      cross join lateral (select carillon.keep_cadence(c.id) as id offset 0) k where k.id is not null`);
   const known = new Map((await find()).map(({ text, id }) => [text, id]));
   if (known.size < wanted.length) {
     // In one order, whoever makes them: two that make the same wait for each other at the first.

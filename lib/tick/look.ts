@@ -36,6 +36,7 @@ export type Work =
   | "handlers"
   | "targets"
   | "commands"
+  | "cadences"
   | "answers"
   | "calendars"
   | "zones";
@@ -90,6 +91,7 @@ export async function lookAfter(
       exists (select from carillon.schedules where target_id is null) as targets,
       coalesce((select min(seen_on) from carillon.command_marks) < (${now(sql)} at time zone 'UTC')::date - ${rememberedDays}::int, false)
         or ${comes(sql, sql`select min(refused_at) + ${retentionDays} * interval '1 day' from carillon.dead_commands`)} as commands,
+      ${comes(sql, sql`select look_at from carillon.cadence_round`)} as cadences,
       ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
       exists (select from carillon.calendars where replan_after is not null) as calendars,
       ${zones(sql, zoneData)} as zones`;

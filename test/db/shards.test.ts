@@ -39,7 +39,16 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
   "a queue, read in its own order by one at a time, whatever it tells of": ["outbox"],
   "housekeeping, of days or of a round through everything": [
-    ...["archived_days", "open_days", "stirred_days", "purges", "over_schedules", "zone_moves"],
+    ...[
+      "archived_days",
+      "open_days",
+      "looked_days",
+      "stirred_days",
+      "purges",
+      "over_schedules",
+      "zone_moves",
+    ],
+    "cadence_round",
     "unfinished_migrations",
   ],
 };

@@ -134,6 +134,21 @@ test("the roll-up drops old minutes and lost pulses by their time, and reads non
   expect(index["minute_lateness_pkey"]).toBeLessThanOrEqual(10 * (lateMinutes - lateKept + 10));
 });
 
+test("the reclaim of cadences asks an index about each of them and reads no version, where thousands share one as where none names one", async () => {
+  await sql`insert into carillon.cadences (expression, timezone) select n::text, 'UTC' from generate_series(1, 300) n`;
+  await sql`set session_replication_role = 'replica'`;
+  await sql`update carillon.schedule_versions set first_at = null, every_ms = null, cadence_id = 1 + schedule_id % 3`;
+  await sql`set session_replication_role = 'origin'`;
+  await sql`vacuum (analyze) carillon.schedule_versions`;
+  const { scanned, index } = await touched(sql, async () =>
+    expect(await sql`select looked, gone from carillon.reclaim_cadences(1000)`).toEqual([
+      { looked: 300, gone: 297 },
+    ]),
+  );
+  expect(scanned["schedule_versions"]).toBeUndefined();
+  expect(index["schedule_versions_cadence"]).toBeLessThan(100);
+});
+
 test("the purge looks at thirty thousand schedules a time, by their ids, and at each once a round", async () => {
   await sql`update carillon.shards set watermark_at = carillon.clock()`;
   const { scanned, index } = await touched(sql, () =>

@@ -5,6 +5,7 @@ const settled = "migrations/0045-settled-days.sql";
 const archive = "lib/archive/archived-day.ts";
 
 const daysTest = "test/retention/days.test.ts";
+const cadencesTest = "test/retention/cadences.test.ts";
 const purgeTest = "test/retention/purge.test.ts";
 const overTest = "test/retention/over.test.ts";
 const archiveTest = "test/archive/archive.test.ts";
@@ -53,6 +54,28 @@ export const retentionRows: readonly Mutant[] = [
     text: "s.day = p_day and s.on_day >= v_found.looked_on",
     replacement: "false",
     tests: [daysTest],
+  },
+  {
+    name: "reclaim_cadences: a cadence that an edit has found is passed over",
+    file: settled,
+    text: "order by c.id for update skip locked);",
+    replacement: "order by c.id);",
+    tests: [cadencesTest],
+  },
+  {
+    name: "reclaim_cadences: the versions that were committed before the lock",
+    file: settled,
+    text: "where c.id = any(v_unused) and not exists (select from carillon.schedule_versions v where v.cadence_id = c.id offset 0);",
+    replacement: "where c.id = any(v_unused);",
+    tests: [cadencesTest],
+    equivalent: "The foreign key refuses the same, and fails the step with it.",
+  },
+  {
+    name: "keep_cadence: the lock",
+    file: settled,
+    text: "where c.id = p_id for key share $$;",
+    replacement: "where c.id = p_id $$;",
+    tests: [cadencesTest],
   },
   {
     name: "is_archived: not where the day was written to since",
