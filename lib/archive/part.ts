@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import { createGzip } from "node:zlib";
 import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import { lineOf, readDay } from "./read-day.ts";
+import { lineOf, type PageBounds, readDay } from "./read-day.ts";
 
 /** A part ends with whichever it reaches first. */
 export interface PartBounds {
@@ -20,8 +20,8 @@ export interface Part {
   last: JobKey;
 }
 
-/** So many jobs are in memory at once: a job that brings its own payload may have 240 KB. */
-const pageMax = 500;
+/** So much is in memory at once: a job that brings its own payload may have 240 KB. */
+const pageMax: PageBounds = { jobs: 500, bytes: 4 * 1_048_576 };
 
 /** The next jobs of a day as compressed lines; null where there are none. Only what is compressed is kept. */
 export async function partOf(
@@ -33,8 +33,14 @@ export async function partOf(
   const gzip = createGzip();
   const compressed = buffer(gzip);
   const part = { jobs: 0, attempts: 0, bytes: 0, last: after };
+  let jobs = pageMax.jobs;
   while (part.jobs < bounds.jobs && part.bytes < bounds.bytes) {
-    const page = await readDay(sql, day, part.last, Math.min(pageMax, bounds.jobs - part.jobs));
+    const page = await readDay(sql, day, part.last, {
+      jobs: Math.min(jobs, bounds.jobs - part.jobs),
+      bytes: pageMax.bytes,
+    });
+    // The database has to unpack what it measures: after a page of large jobs it measures no more than twice as many as fitted.
+    jobs = Math.min(pageMax.jobs, 2 * page.length);
     for (const job of page) {
       const line = lineOf(job);
       part.jobs += 1;

@@ -27,15 +27,21 @@ interface ArchivedAttempt {
   error: string | null;
 }
 
+export interface PageBounds {
+  jobs: number;
+  /** The page ends behind the job that reaches it, so it has at least one. */
+  bytes: number;
+}
+
 /**
  * The next jobs of a day in the order of their primary key, by which it goes on. Only a job that did not simply succeed has attempts to look
- * for. Of a schedule that is gone its key is not known any more.
+ * for. Of a schedule that is gone its key is not known any more. The database measures what callers have written, and sends no more than the page takes.
  */
 export function readDay(
   sql: Sql,
   day: string,
   after: JobKey | null,
-  limit: number,
+  bounds: PageBounds,
 ): PromiseLike<ArchivedJob[]> {
   return sql<ArchivedJob[]>`
     select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n, s.key, s.group_key as "group", t.name as target, j.version, j.state, j.reason,
@@ -47,15 +53,19 @@ export function readDay(
           'outcome', a.outcome, 'error', a.error) order by a.attempt), '[]')
         from carillon.attempts a
         where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n) else '[]'::json end as attempts
-    from (
-      select * from carillon.jobs
+    from (select m.*, sum(m.bytes) over (order by m.occurrence, m.schedule_id, m.kind, m.n) - m.bytes as bytes_before from (
+      select *, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(error), 0) + case when state <> 'succeeded' or attempt > 1 then (
+        select coalesce(sum(octet_length(a.error)), 0) from carillon.attempts a
+        where a.occurrence = o.occurrence and a.schedule_id = o.schedule_id and a.kind = o.kind and a.n = o.n) else 0 end as bytes
+      from carillon.jobs o
       where occurrence >= ${day}::text::date::timestamp at time zone 'UTC'
         and occurrence < (${day}::text::date + 1)::timestamp at time zone 'UTC'
         and (${after === null} or (occurrence, schedule_id, kind, n) > (${after?.occurrence ?? null}::timestamptz, ${after?.scheduleId ?? null}::bigint,
           ${after?.kind ?? null}::carillon.job_kind, ${after?.n ?? null}::int))
-      order by occurrence, schedule_id, kind, n limit ${limit}) j
+      order by occurrence, schedule_id, kind, n limit ${bounds.jobs}) m) j
     left join carillon.schedules s on s.id = j.schedule_id
     left join carillon.targets t on t.id = s.target_id
+    where j.bytes_before < ${bounds.bytes}
     order by j.occurrence, j.schedule_id, j.kind, j.n`;
 }
 

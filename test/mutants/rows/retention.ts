@@ -78,6 +78,13 @@ export const retentionRows: readonly Mutant[] = [
     tests: [cadencesTest],
   },
   {
+    name: "a page of the archive ends by its bytes",
+    file: "lib/archive/read-day.ts",
+    text: "    where j.bytes_before < ${bounds.bytes}\n",
+    replacement: "",
+    tests: ["test/archive/large-jobs.test.ts"],
+  },
+  {
     name: "is_archived: not where the day was written to since",
     file: days,
     text: "\n      and not exists (select from carillon.stirred_days s where s.day = p_day and s.on_day >= (a.begun_at at time zone 'UTC')::date))",
