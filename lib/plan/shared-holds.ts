@@ -75,10 +75,11 @@ export async function resumeLabel(
 }
 
 async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): Promise<SharedHoldDone> {
-  const { done, failure } = await walkMembers(deps, asked, bounds);
+  const { done, atEnd, failure } = await walkMembers(deps, asked, bounds);
   if (failure !== undefined) throw failure;
   const hold = await findSharedHold(deps.sql, asked);
-  const unfinished = hold !== null && hold.revision === asked.revision && hold.reached !== null;
+  // What is open at the end waits aside, and the caller can do nothing for it.
+  const unfinished = !atEnd && hold !== null && hold.revision === asked.revision && hold.reached !== null;
   return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
 }
 

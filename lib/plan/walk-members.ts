@@ -1,18 +1,24 @@
 import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
+import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { endWalk, type Member, moveReached, nextMembers, type SharedHold } from "../schedule/shared-holds.ts";
 import { bindMembers } from "./bind-members.ts";
 import type { EditDeps } from "./edit-transaction.ts";
+import { hasMembersAside } from "./members-aside.ts";
 
 export interface WalkBounds {
   /** So many members at most. */
   most: number;
   timeIsUp: () => boolean;
+  /** Is told of members that cannot be changed, and the walk goes past them; without, it stops before them. */
+  setAside?: (failed: Halved<Member>["failed"]) => Promise<void>;
 }
 
 export interface Walked {
   done: number;
+  /** No member is left behind the place it has come to. */
+  atEnd: boolean;
   /** What kept a member from being changed; the walk has not gone past it. */
   failure?: unknown;
 }
@@ -25,7 +31,7 @@ const batchMax = 200;
 
 /**
  * Carries a hold, or its release, to the members that do not have it yet, until none is left or a bound is reached. It may be killed anywhere
- * and run beside itself: who comes to a member that is as wanted leaves it alone.
+ * and run beside itself: who comes to a member that is as wanted leaves it alone. Where members wait aside at the end, the walk stays open for them.
  */
 export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: WalkBounds): Promise<Walked> {
   let reached = hold.reached;
@@ -33,42 +39,60 @@ export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: Walk
   while (reached !== null && done < bounds.most && !bounds.timeIsUp()) {
     const limit = Math.min(pageMax, bounds.most - done);
     const page = await nextMembers(deps.sql, hold, reached, limit);
-    const changed = await changePage(deps, hold, page, bounds.timeIsUp);
+    const changed = await changePage(deps, hold, page, bounds);
     done += changed.done;
-    if (changed.failure !== undefined || !changed.whole)
-      return changed.failure === undefined ? { done } : { done, failure: changed.failure };
+    if (!changed.whole) return { done, atEnd: false, failure: changed.failure };
     const last = page.at(-1);
-    if (last === undefined || page.length < limit) {
-      await endWalk(deps.sql, hold);
-      return { done };
+    if (last !== undefined) {
+      reached = last.place;
+      await moveReached(deps.sql, hold, reached);
     }
-    reached = last.place;
-    await moveReached(deps.sql, hold, reached);
+    if (page.length === limit) continue;
+    if (!(await hasMembersAside(deps.sql, hold))) await endWalk(deps.sql, hold);
+    return { done, atEnd: true };
   }
-  return { done };
+  return { done, atEnd: false };
 }
 
-/** A batch that fails keeps no other from its turn. */
+interface Changed {
+  done: number;
+  whole: boolean;
+  failure?: unknown;
+}
+
+/** A member that fails keeps no other from its turn. */
 async function changePage(
   deps: EditDeps,
   hold: SharedHold,
   page: readonly Member[],
-  timeIsUp: () => boolean,
-): Promise<Walked & { whole: boolean }> {
+  { timeIsUp, setAside }: WalkBounds,
+): Promise<Changed> {
   let done = 0;
+  let overtaken = false;
   const failures: unknown[] = [];
   for (const batch of batches(page)) {
     if (timeIsUp()) return { done, whole: false };
+    const change = async (part: readonly Member[]) => {
+      const changed = await changeBatch(deps, hold, part, part.length < batch.length);
+      if (changed === "overtaken") overtaken = true;
+      else done += changed;
+    };
     try {
-      const changed = await changeBatch(deps, hold, batch);
-      // Somebody has asked for something else meanwhile.
-      if (changed === "overtaken") return { done, whole: false };
-      done += changed;
+      const { failed, left } = await inHalves(batch, change, () => timeIsUp() || overtaken);
+      // Somebody has asked for something else meanwhile, or time is up.
+      if (overtaken || left.length > 0) return { done, whole: false };
+      if (setAside === undefined) failures.push(...failed.map(({ error }) => error));
+      else await setAside(failed);
     } catch (error) {
-      failures.push(error);
+      failures.push(error instanceof OfNoRow ? error.cause : error);
     }
   }
   return failures.length === 0 ? { done, whole: true } : { done, whole: false, failure: failures[0] };
+}
+
+/** One that waited aside, alone. */
+export async function changeMember(deps: EditDeps, hold: SharedHold, member: Member): Promise<void> {
+  await changeBatch(deps, hold, [member], true);
 }
 
 /** Lanes are locked before parcels: a schedule that passes one is changed alone. */
@@ -90,11 +114,14 @@ async function changeBatch(
   { sql, queue }: EditDeps,
   hold: SharedHold,
   members: readonly Member[],
+  briefly: boolean,
 ): Promise<number | "overtaken"> {
   let done = 0;
   for (let left = members; left.length > 0; ) {
     const some = left;
-    const bound = await wholeAgain(sql, (tx) => bindMembers(tx, hold, some));
+    const bound = await blameOnceLocked((noteLocked) =>
+      wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked })),
+    );
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";
     done += bound.changed;

@@ -12,7 +12,7 @@ export interface Tried {
   aside: boolean;
 }
 
-interface Quarantine {
+export interface Quarantine {
   sql: Sql;
   log: Log;
   consumer: Consumer;
@@ -58,7 +58,8 @@ export async function tryInHalves<Row extends Tried>(
   await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
 }
 
-async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {
+/** Sets rows aside and says so in the log. */
+export async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {
   logSetAside(log, consumer, await setAside(sql, consumer, failed));
 }
 

@@ -220,10 +220,14 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
     select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members), origin, prefix from done`;
 }
 
-/** Those of which members are left, the wish of longest ago first. */
-export function unfinishedSharedHolds(tx: Tx, limit: number): PromiseLike<SharedHold[]> {
+/** Those of which members are left, the wish of longest ago first, but for these revisions. */
+export function unfinishedSharedHolds(
+  tx: Tx,
+  { limit, without }: { limit: number; without: readonly string[] },
+): PromiseLike<SharedHold[]> {
   return tx<SharedHold[]>`
-    select ${columns(tx)} from carillon.shared_holds h where reached is not null order by revision limit ${limit}`;
+    select ${columns(tx)} from carillon.shared_holds h
+    where reached is not null and revision <> all (${[...without]}::bigint[]) order by revision limit ${limit}`;
 }
 
 /** A hold that has ended binds nobody; its members look at its end themselves. */

@@ -1,0 +1,33 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import type { Tried } from "../quarantine/try-rows.ts";
+import type { Member, SharedHold } from "../schedule/shared-holds.ts";
+
+/** Members of a group or a tag that a hold, or its release, could not be carried to: they wait in quarantine, by the hold's revision. */
+
+type Revision = Pick<SharedHold, "revision">;
+
+export const memberAside = ({ revision }: Revision, id: string) => `${revision}/${id}`;
+
+const ofHold = (tx: Tx, { revision }: Revision) =>
+  tx`q.consumer = 'shared-hold' and starts_with(q.item, ${`${revision}/`})`;
+
+export async function hasMembersAside(tx: Tx, hold: Revision): Promise<boolean> {
+  const [found] = await tx`select from carillon.quarantine q where ${ofHold(tx, hold)} limit 1`;
+  return found !== undefined;
+}
+
+/** Those whose next try has come. */
+export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member & Tried)[]> {
+  return tx<(Member & Tried)[]>`
+    select q.item, s.id as "scheduleId", true as aside, s.id, s.shard, (s.overlap is not null or s.lane is not null) as laned, s.key as place
+    from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id
+    where ${ofHold(tx, hold)} and q.next_at <= (select carillon.clock()) order by q.next_at`;
+}
+
+/** Entries of which the hold has ended or was asked for again, or the schedule is gone. */
+export async function dropMembersAside(sql: Sql): Promise<void> {
+  await sql`
+    delete from carillon.quarantine q where q.consumer = 'shared-hold' and (
+      not exists (select from carillon.shared_holds h where h.reached is not null and h.revision = split_part(q.item, '/', 1)::bigint)
+      or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))`;
+}

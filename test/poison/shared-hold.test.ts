@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+import { impatientTick, mend, poison, quarantined, raised } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  for (const key of keys) await world.put(key, { when: "in 300d", group: "shop" });
+  await world.sql`update carillon.schedules set shard = 2`;
+  await world.sql`update carillon.plan_far set shard = 2`;
+});
+
+afterEach(() => world.stop());
+
+const keys = ["a", "b", "c", "d"];
+const wish = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
+/** The caller is gone before it has seen to anybody. */
+const gone = { most: 0, timeIsUp: () => false };
+
+const held = async () =>
+  (
+    await world.sql<{ key: string }[]>`
+      select key from carillon.schedules where held_since is not null order by key`
+  ).map(({ key }) => key);
+
+const idOf = async (key: string) =>
+  (await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`)[0]?.id ?? "";
+
+const open = async () =>
+  (await world.sql`select from carillon.shared_holds where reached is not null`).length;
+
+test("A member that a pause cannot be carried to keeps no other from it, is in quarantine, and is held once mended", async () => {
+  await pauseLabel(world, wish, gone);
+  await poison(world.sql, "schedules", "old.key = 'b'");
+  await world.tick();
+  expect(await held()).toEqual(["a", "c", "d"]);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "shared-hold", reason: raised, tries: 1 }]);
+  expect(
+    await world.sql`select s.key from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id`,
+  ).toEqual([{ key: "b" }]);
+  await world.clock.advance(minute / 2);
+  await world.tick();
+  expect(await quarantined(world)).toMatchObject([{ tries: 1 }]);
+  expect(await open()).toBe(1);
+
+  await mend(world.sql, "schedules");
+  await world.clock.advance(minute);
+  await world.tick();
+  expect(await held()).toEqual(keys);
+  expect(await quarantined(world)).toEqual([]);
+  await world.tick();
+  expect(await open()).toBe(0);
+});
+
+test("A member that a resume cannot be carried to is let go once mended, and the hold is gone by that", async () => {
+  await pauseLabel(world, wish);
+  await resumeLabel(world, wish, gone);
+  await poison(world.sql, "holds", `old.schedule_id = ${await idOf("a")}`);
+  await world.tick();
+  expect(await held()).toEqual(["a"]);
+  await mend(world.sql, "holds");
+  await world.clock.advance(minute);
+  await world.tick();
+  await world.tick();
+  expect(await held()).toEqual([]);
+  expect(await world.sql`select from carillon.shared_holds`).toEqual([]);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("A caller of a pause is not asked to go on for a member that waits aside", async () => {
+  await pauseLabel(world, wish, gone);
+  await poison(world.sql, "schedules", "old.key = 'b'");
+  await world.tick();
+  const again = await pauseLabel(world, wish);
+  expect(again.unfinished).toBeUndefined();
+  expect(again.hold?.reached).not.toBeNull();
+});
+
+test("What waits aside for a pause is forgotten when the resume comes before it", async () => {
+  await pauseLabel(world, wish, gone);
+  await poison(world.sql, "schedules", "old.key = 'b'");
+  await world.tick();
+  await mend(world.sql, "schedules");
+  await resumeLabel(world, wish, gone);
+  await world.tick();
+  expect(await held()).toEqual([]);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("A member that somebody has locked keeps no other of its shard from a pause", async () => {
+  await pauseLabel(world, wish, gone);
+  await impatientTick(world);
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.schedules where key = 'b' for update`;
+    await world.tick();
+    expect(await held()).toEqual(["a", "c", "d"]);
+    expect(await quarantined(world)).toMatchObject([{ consumer: "shared-hold" }]);
+  });
+});
