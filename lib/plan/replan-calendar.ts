@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { asideAmong, letGo } from "../quarantine/quarantine.ts";
 import {
   endReplanRound,
   findReplanPlace,
@@ -20,9 +21,11 @@ export interface ReplanBounds {
   /** So many schedules are planned anew at most. */
   most: number;
   timeIsUp: () => boolean;
-  /** A schedule that fails keeps no other from its turn; its own comes again when the others are through. */
-  note: (error: unknown) => void;
+  /** Is told of a schedule that fails: it keeps no other from its turn, and its own comes again when the others are through. */
+  failed: (scheduleId: string, error: unknown) => Promise<void>;
 }
+
+const consumer = "calendar-replan";
 
 /** Schedules looked at in one step; after each, the place is moved on behind them. */
 const pageMax = 100;
@@ -60,8 +63,10 @@ async function replanPage(
   deps: EditDeps,
   place: ReplanPlace,
   page: readonly ReferringSchedule[],
-  { most, timeIsUp, note }: ReplanBounds,
+  { most, timeIsUp, failed: tell }: ReplanBounds,
 ): Promise<number> {
+  const older = page.filter((found) => found.older).map(({ id }) => id);
+  const aside = older.length === 0 ? new Map() : await asideAmong(deps.sql, consumer, older);
   let tried = 0;
   let replanned = 0;
   let failed = false;
@@ -70,12 +75,9 @@ async function replanPage(
     if (found.older) {
       if (tried === most || timeIsUp()) break;
       tried += 1;
-      try {
-        if ((await replan(deps, found, byRulesInForce, { name: place.author })) !== null) replanned += 1;
-      } catch (error) {
-        failed = true;
-        if (!mayPass(error)) note(error);
-      }
+      const done = await replanFound(deps, place, found, { aside: aside.get(found.id), tell });
+      if (done === "replanned") replanned += 1;
+      if (done === "failed") failed = true;
     }
     after = found.id;
   }
@@ -83,10 +85,27 @@ async function replanPage(
   return replanned;
 }
 
-/** Somebody had its locks: the next round tries again. */
+async function replanFound(
+  deps: EditDeps,
+  place: ReplanPlace,
+  found: ReferringSchedule,
+  { aside, tell }: { aside: { waits: boolean } | undefined; tell: ReplanBounds["failed"] },
+): Promise<"replanned" | "unchanged" | "failed"> {
+  if (aside?.waits === true) return "failed";
+  try {
+    const done = await replan(deps, found, byRulesInForce, { name: place.author });
+    if (aside !== undefined) await letGo(deps.sql, consumer, [found.id]);
+    return done === null ? "unchanged" : "replanned";
+  } catch (error) {
+    if (!mayPass(error)) await tell(found.id, error);
+    return "failed";
+  }
+}
+
+/** The next round tries again. */
 function mayPass(error: unknown): boolean {
   const state = sqlState(error);
-  return state === "deadlock" || state === "serialization_failure" || state === "lock_timeout";
+  return state === "deadlock" || state === "serialization_failure";
 }
 
 /** The cadence as it was resolved, by other rules: an interval keeps its phase, and `in 3h` the instant it meant. */

@@ -2,6 +2,7 @@ import { withZones, type Zone } from "../cadence/zone-spans.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { withdrawAt } from "../job/withdraw.ts";
+import { asideAmong, letGo } from "../quarantine/quarantine.ts";
 import { keptSpec } from "../schedule/resolve-spec.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
@@ -25,9 +26,11 @@ import {
 
 export interface ZoneReplanBounds {
   timeIsUp: () => boolean;
-  /** A schedule that fails keeps no other from its turn; the next round comes to it again. */
-  note: (error: unknown) => void;
+  /** Is told of a schedule that fails: it keeps no other from its turn, and the next round comes to it again. */
+  failed: (scheduleId: string, error: unknown) => Promise<void>;
 }
+
+const consumer = "zone-replan";
 
 /** Schedules passed at a time, most of which are in no zone that differs; so many of those that are, are read together. */
 const pageMax = 2_000;
@@ -41,7 +44,7 @@ const readMax = 100;
 export async function replanForZones(
   deps: EditDeps,
   update: ZoneUpdate,
-  { timeIsUp, note }: ZoneReplanBounds,
+  { timeIsUp, failed }: ZoneReplanBounds,
 ): Promise<{ checked: number; moved: number; rounds: number } | null> {
   let after = await beginZoneRound(deps.sql, update);
   if (after === null) return null;
@@ -53,7 +56,7 @@ export async function replanForZones(
       if (timeIsUp()) return null;
       const ids = concerned.slice(from, from + readMax);
       const to = from + readMax > concerned.length ? last : (ids.at(-1) ?? last);
-      const done = await replanSome(deps, { update, earlier, ids }, { timeIsUp, note });
+      const done = await replanSome(deps, { update, earlier, ids }, { timeIsUp, failed });
       if (done === "time is up") return null;
       const place = { from: after, to, checked: ids.length, failed: done === "failed" };
       // Another tick goes the same way, and one is enough.
@@ -77,11 +80,23 @@ const lanes = 2;
 async function replanSome(
   deps: EditDeps,
   { update, earlier, ids }: Some,
-  { timeIsUp, note }: ZoneReplanBounds,
+  { timeIsUp, failed }: ZoneReplanBounds,
 ): Promise<"through" | "failed" | "time is up"> {
   if (ids.length === 0) return "through";
   const shards = await readShards(deps.sql);
+  const aside = await asideAmong(deps.sql, consumer, ids);
   const schedules = (await findSchedulesById(deps.sql, ids)).values();
+  const tryOne = async (schedule: StoredSchedule, waiting: { waits: boolean } | undefined) => {
+    if (waiting?.waits === true) return false;
+    try {
+      await replanOne(deps, schedule, shards.get(schedule.shard), { update, earlier });
+      if (waiting !== undefined) await letGo(deps.sql, consumer, [schedule.id]);
+      return true;
+    } catch (error) {
+      await failed(schedule.id, error);
+      return false;
+    }
+  };
   let end: "through" | "failed" | "time is up" = "through";
   const lane = async () => {
     for (const schedule of schedules) {
@@ -89,12 +104,8 @@ async function replanSome(
         end = "time is up";
         return;
       }
-      try {
-        await replanOne(deps, schedule, shards.get(schedule.shard), { update, earlier });
-      } catch (error) {
-        if (end === "through") end = "failed";
-        note(error);
-      }
+      const isDone = await tryOne(schedule, aside.get(schedule.id));
+      if (!isDone && end === "through") end = "failed";
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

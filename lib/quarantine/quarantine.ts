@@ -99,6 +99,18 @@ export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQue
 export const isAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
   exists (select from carillon.quarantine q where q.consumer = ${consumer} and q.item = (${item})::text)`;
 
+/** Of these rows those that are in quarantine, and whether they still wait for their next try. */
+export async function asideAmong(
+  tx: Tx,
+  consumer: Consumer,
+  items: readonly string[],
+): Promise<Map<string, { waits: boolean }>> {
+  const rows = await tx<{ item: string; waits: boolean }[]>`
+    select item, next_at > (select carillon.clock()) as waits from carillon.quarantine
+    where consumer = ${consumer} and item = any(${[...items]}::text[])`;
+  return new Map(rows.map(({ item, waits }) => [item, { waits }]));
+}
+
 /** Entries of which no consumer has tried the row for a day after it was to: the row is gone. Returns how many were dropped. */
 export async function dropForgotten(sql: Sql, most: number): Promise<number> {
   const dropped = await sql`

@@ -58,6 +58,17 @@ export async function tryInHalves<Row extends Tried>(
   await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
 }
 
+/** For a loop over schedules that goes on by itself: sets the schedule aside, or notes what is no row's fault. */
+export function asideOrNoted(
+  quarantine: Quarantine,
+  note: (error: unknown) => void,
+): (scheduleId: string, error: unknown) => Promise<void> {
+  return async (scheduleId, error) => {
+    if (mayBeOfARow(error)) await putAside(quarantine, [{ item: scheduleId, scheduleId, error }]);
+    else note(error);
+  };
+}
+
 /** Sets rows aside and says so in the log. */
 export async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {
   logSetAside(log, consumer, await setAside(sql, consumer, failed));

@@ -1,5 +1,7 @@
+import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
-import { type ReplanBounds, replanCalendar } from "../plan/replan-calendar.ts";
+import { replanCalendar } from "../plan/replan-calendar.ts";
+import { asideOrNoted } from "../quarantine/try-rows.ts";
 import { calendarsToReplan } from "../schedule/calendar-replans.ts";
 
 const calendarsMax = 100;
@@ -8,18 +10,20 @@ const perTurn = 200;
 
 /**
  * Goes on where the edit of a calendar stopped: calendars take turns until nothing is left or time is up. Where no calendar was
- * edited, this is one look into an empty index.
+ * edited, this is one look into an empty index. A schedule that fails is set aside.
  */
 export async function replanCalendars(
-  deps: EditDeps,
-  { timeIsUp, note }: Pick<ReplanBounds, "timeIsUp" | "note">,
+  deps: EditDeps & { log: Log },
+  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<void> {
+  const { sql, log } = deps;
+  const failed = asideOrNoted({ sql, log, consumer: "calendar-replan" }, note);
   let left = await calendarsToReplan(deps.sql, calendarsMax);
   while (left.length > 0 && !timeIsUp()) {
     const unfinished: number[] = [];
     for (const calendarId of left) {
       if (timeIsUp()) return;
-      const { done } = await replanCalendar(deps, calendarId, { most: perTurn, timeIsUp, note });
+      const { done } = await replanCalendar(deps, calendarId, { most: perTurn, timeIsUp, failed });
       if (!done) unfinished.push(calendarId);
     }
     left = unfinished;

@@ -3,13 +3,14 @@ import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import { coverageAt, isNewer, runtimeRules } from "../plan/zone-data.ts";
 import { dropOldZoneMoves } from "../plan/zone-data-moves.ts";
-import { replanForZones, type ZoneReplanBounds } from "../plan/zone-data-replan.ts";
+import { replanForZones } from "../plan/zone-data-replan.ts";
 import {
   findZoneData,
   latestZoneUpdate,
   recordZoneData,
   type ZoneUpdate,
 } from "../plan/zone-data-updates.ts";
+import { asideOrNoted } from "../quarantine/try-rows.ts";
 
 /**
  * Keeps the plan to the newest zone data that any runtime has brought. Runtimes are updated on different days: an older one leaves
@@ -19,15 +20,16 @@ export async function replanZones(
   deps: EditDeps & { log: Log },
   /** How the runtime names its zone data; null where it does not tell. */
   runtime: string | null,
-  bounds: ZoneReplanBounds,
+  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<void> {
   if (runtime === null) return;
   const { sql, log } = deps;
   const latest = await latestZoneUpdate(sql);
   const isNew = latest === null || isNewer(runtime, latest.version) === true;
-  const update = isNew ? await recordRuntime(deps, latest, runtime, bounds.timeIsUp) : latest;
+  const update = isNew ? await recordRuntime(deps, latest, runtime, timeIsUp) : latest;
   if (update?.version !== runtime || !update.open) return;
-  const done = await replanForZones(deps, update, bounds);
+  const failed = asideOrNoted({ sql, log, consumer: "zone-replan" }, note);
+  const done = await replanForZones(deps, update, { timeIsUp, failed });
   await dropOldZoneMoves(sql);
   if (done !== null)
     log.info("tick.zones-planned", { version: runtime, checked: done.checked, moved: done.moved });

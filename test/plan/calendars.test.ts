@@ -382,18 +382,27 @@ describe("what an edit leaves to be planned anew", () => {
     expect(await nextAt("d")).toEqual(new Date("2026-03-04T08:00Z"));
   });
 
-  test("is not kept from the others by one that fails, and that one is told and comes again", async () => {
+  test("is not kept from the others by one that fails, and that one is set aside and comes again", async () => {
     await world.sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin
         if new.version > 1 and new.schedule_id = (select id from carillon.schedules where key = 'b') then
           raise exception 'b is broken'; end if; return new; end $$;
       create trigger refuse before insert on carillon.schedule_versions for each row execute function refuse()`);
     expect(await put({ dates: ["2026-03-03"] })).toMatchObject({ replanned: 4, calendar: { pending: 1 } });
-    await expect(world.tick()).rejects.toThrow("P0001");
+    await world.tick();
     expect(await pending()).toBe(1);
+    const aside = await world.sql`
+      select q.consumer, s.key, q.reason from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id`;
+    expect(aside).toEqual([
+      { consumer: "calendar-replan", key: "b", reason: expect.stringContaining("P0001") },
+    ]);
     await world.sql.unsafe("drop trigger refuse on carillon.schedule_versions");
     await world.tick();
+    expect(await pending()).toBe(1);
+    await world.clock.advance(minute);
+    await world.tick();
     expect(await pending()).toBe(0);
+    expect(await world.sql`select from carillon.quarantine`).toEqual([]);
     expect(await nextAt("b")).toEqual(new Date("2026-03-04T09:00Z"));
   });
 

@@ -491,14 +491,17 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ moved: keys.length });
   });
 
-  test("comes again to a schedule that fails, and lets no other wait for it", async () => {
+  test("comes again to a schedule that fails, which is set aside, and lets no other wait for it", async () => {
     await world.sql`
       create function carillon.refuse() returns trigger language plpgsql as $$ begin
         if new.key = 'c' then raise 'refused'; end if; return new; end $$`;
     await world.sql`
       create trigger refuse before insert on carillon.zone_moves for each row execute function carillon.refuse()`;
-    await expect(world.tick({ zoneData: "2026b" })).rejects.toThrow("P0001");
+    await world.tick({ zoneData: "2026b" });
     expect(await moves()).toEqual(keys.filter((key) => key !== "c"));
+    const aside = await world.sql`
+      select q.consumer, s.key, q.reason from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id`;
+    expect(aside).toEqual([{ consumer: "zone-replan", key: "c", reason: expect.stringContaining("P0001") }]);
     expect(await planned("c")).toEqual(["2026-11-03T07:00"]);
     expect((await update())?.finishedAt).toBeNull();
     await world.sql`drop trigger refuse on carillon.zone_moves`;
@@ -508,5 +511,6 @@ describe("an update", () => {
     await world.tick({ zoneData: "2026b" });
     expect(await moves()).toEqual(keys);
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
+    expect(await world.sql`select from carillon.quarantine`).toEqual([]);
   });
 });
