@@ -20,8 +20,10 @@ create table carillon.quarantine (
   primary key (consumer, item)
 );
 
--- Read by each consumer for what is to be tried again, and by the tick that drops entries no consumer has asked for since.
+-- Read by each consumer for what is to be tried again.
 create index quarantine_next on carillon.quarantine (consumer, next_at);
+-- Read by the tick, which drops entries that no consumer has come to since.
+create index quarantine_forgotten on carillon.quarantine (next_at);
 -- Read by edits and explanations of a schedule.
 create index quarantine_schedule on carillon.quarantine (schedule_id) where schedule_id is not null;
 

@@ -14,6 +14,7 @@ import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
+import { forgetAside } from "./forget-aside.ts";
 import { forgetCommands } from "./forget-commands.ts";
 import { raiseIdleLines } from "./idle-shards.ts";
 import { type Before, lookAfter, lookBefore, type Work } from "./look.ts";
@@ -99,6 +100,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("answers", ({ sql, timeIsUp }) => forgetAnswers(sql, timeIsUp)),
     part("calendars", (run) => replanCalendars(run, run), "stirs"),
     part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),
+    part("aside", ({ sql, timeIsUp }) => forgetAside(sql, timeIsUp)),
     // Also where there is nothing to add: by it the counts say of when they are.
     part(undefined, rollUpTallies),
   ];

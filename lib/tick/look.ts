@@ -39,7 +39,8 @@ export type Work =
   | "cadences"
   | "answers"
   | "calendars"
-  | "zones";
+  | "zones"
+  | "aside";
 
 export interface After {
   there: Record<Work, boolean>;
@@ -94,7 +95,8 @@ export async function lookAfter(
       ${comes(sql, sql`select look_at from carillon.cadence_round`)} as cadences,
       ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
       exists (select from carillon.calendars where replan_after is not null) as calendars,
-      ${zones(sql, zoneData)} as zones`;
+      ${zones(sql, zoneData)} as zones,
+      ${comes(sql, sql`select min(next_at) + interval '1 day' from carillon.quarantine`)} as aside`;
   const { minute, ...there } = answered(found);
   return { there, minute };
 }

@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type Consumer, consumers } from "../../lib/quarantine/quarantine.ts";
+
+/** The file that shows of a consumer that one bad row stops no other. */
+const shownIn: Partial<Record<Consumer, string>> = {
+  "calendar-replan": "../plan/calendars.test.ts",
+  ended: "ended.test.ts",
+  "ended-hold": "holds.test.ts",
+  follower: "follower.test.ts",
+  lane: "lane.test.ts",
+  lease: "lease.test.ts",
+  offer: "lease.test.ts",
+  "shared-hold": "shared-hold.test.ts",
+  turn: "turn.test.ts",
+  "wanted-hold": "holds.test.ts",
+  "zone-replan": "../plan/zone-data.test.ts",
+};
+
+/** These have no row in the table yet. */
+const unshown: readonly Consumer[] = ["inbox", "plan"];
+
+test("Every consumer has its row in the table", () => {
+  expect(consumers.filter((consumer) => shownIn[consumer] === undefined)).toEqual(unshown);
+});
+
+test.each(Object.entries(shownIn))(
+  "The bad row of the consumer %s is tested where the table says (%s)",
+  (consumer, file) => {
+    const path = new URL(file, import.meta.url);
+    expect(existsSync(path)).toBe(true);
+    expect(readFileSync(path, "utf8")).toContain(`"${consumer}"`);
+  },
+);
