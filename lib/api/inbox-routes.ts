@@ -21,7 +21,7 @@ const appliedSchema = z.strictObject({
   failed: z
     .int()
     .describe(
-      "Commands that Carillon itself failed on; they stay in the inbox and are tried again each minute.",
+      "Commands that Carillon itself failed on; they stay in the inbox and are tried again later each time, in the end each hour.",
     ),
   more: z.boolean().describe("True where there was more than one request does: send it again."),
 });

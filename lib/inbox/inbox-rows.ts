@@ -26,26 +26,62 @@ export interface InboxRefusal {
 /** So much text of commands is read at once at most; one command is always read. */
 const bytesMax = 8 * 1024 * 1024;
 
-/** The numbers of the oldest, in their order, in lists that may be read at once. */
+/** Numbers of commands that may be read at once. */
+export interface Listed {
+  ids: string[];
+  /** Whether they have failed before and are tried again: they are kept apart from commands that have not. */
+  tried: boolean;
+}
+
+/**
+ * The oldest that do not wait, in their order. A command that is set aside waits, and so does every other of its key: however many they
+ * are, what comes behind them is found.
+ */
 export async function waitingCommands(
   sql: Sql,
   { most, together }: { most: number; together: number },
-): Promise<string[][]> {
-  const rows = await sql<{ id: string; bytes: number }[]>`
-    select id, bytes from carillon.inbox order by id limit ${most}`;
-  const lists: string[][] = [];
+): Promise<Listed[]> {
+  const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
+  const rows = await sql<{ id: string; bytes: number; tried: boolean }[]>`
+    select id, bytes, ${some === undefined ? sql`false` : sql`id in (${setAsideIds(sql)})`} as tried
+    from carillon.inbox ${some === undefined ? sql`` : sql`where ${doesNotWait(sql)}`} order by id limit ${most}`;
+  const lists: Listed[] = [];
   let bytes = 0;
   for (const row of rows) {
     const list = lists.at(-1);
-    if (list === undefined || list.length >= together || bytes >= bytesMax) {
-      lists.push([row.id]);
+    if (list === undefined || list.tried !== row.tried || list.ids.length >= together || bytes >= bytesMax) {
+      lists.push({ ids: [row.id], tried: row.tried });
       bytes = row.bytes;
     } else {
-      list.push(row.id);
+      list.ids.push(row.id);
       bytes += row.bytes;
     }
   }
   return lists;
+}
+
+const setAsideIds = (sql: Sql) => sql`select item::bigint from carillon.quarantine where consumer = 'inbox'`;
+
+/** Not correlated, so that each list is read once and then asked by hash. */
+const doesNotWait = (sql: Sql) => {
+  const waits = sql`next_at > (select carillon.clock())`;
+  return sql`
+    id not in (${setAsideIds(sql)} and ${waits})
+      and coalesce(${keyOf(sql)}, '') not in (
+        select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits})`;
+};
+
+/** As `keyIn` finds it: of the one verb that a command has, a key or what has one. */
+const keyOf = (sql: Sql) => sql`(
+  select coalesce(v ->> 'key', v #>> '{}')
+  from (select coalesce(command -> 'put', command -> 'patch', command -> 'delete', command -> 'pause', command -> 'resume', command -> 'job') as v
+    offset 0) named)`;
+
+/** Entries of commands that are not there any more: an owner has deleted them. */
+export async function forgetGone(sql: Sql): Promise<void> {
+  await sql`
+    delete from carillon.quarantine q
+    where consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = q.item::bigint)`;
 }
 
 /** In their order, those that there still are. */

@@ -16,8 +16,6 @@ export const wording = {
     "order {order} has not been shipped {after} after it was placed: it is escalated",
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
   "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
-  "inbox.failed":
-    "command {command} of the SQL inbox failed and stays there, and what comes after it for its key: {error}",
   "ingest.done":
     "{commands} commands in {messages} messages: {applied} applied, {passedOver} passed over, {refused} refused, {early} early; {stay} messages stay",
   "ingest.failed": "{messages} messages stay on the queue of commands: {error}",

@@ -6,21 +6,27 @@ export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
   /** Without one, the inbox is left to others. */
   acceptance?: Acceptance | undefined;
   timeIsUp: () => boolean;
-  note: (error: unknown) => void;
+  /** When the tick has to end, whatever this part's time is. */
+  mustEnd: () => boolean;
 }
 
 /** What callers have put, and the refusals that have been kept long enough. */
-export async function finishInbox(phase: InboxPhase): Promise<void> {
-  await applySome(phase, { most: Number.POSITIVE_INFINITY, timeIsUp: phase.timeIsUp });
+export async function finishInbox({ acceptance, ...phase }: InboxPhase): Promise<void> {
+  if (acceptance !== undefined) while (await applySome({ ...phase, acceptance }));
   await dropOldRefused(phase.sql, phase.timeIsUp);
 }
 
-async function applySome(
-  { acceptance, note, sql, queue, log }: InboxPhase,
-  bounds: Parameters<typeof applyInbox>[1],
-): Promise<void> {
-  if (acceptance === undefined) return;
-  const { applied, refused, failures } = await applyInbox({ sql, queue, log, acceptance }, bounds);
+/** Returns whether there is more to do that can be done now. */
+async function applySome({
+  acceptance,
+  sql,
+  queue,
+  log,
+  timeIsUp,
+  mustEnd,
+}: InboxPhase & Pick<InboxDeps, "acceptance">): Promise<boolean> {
+  const bounds = { most: Number.POSITIVE_INFINITY, timeIsUp, mustEnd };
+  const { applied, refused, failed, more } = await applyInbox({ sql, queue, log, acceptance }, bounds);
   if (applied + refused > 0) log.info("inbox.applied", { applied, refused });
-  for (const failure of failures) note(failure);
+  return more && applied + refused + failed > 0 && !timeIsUp();
 }

@@ -81,7 +81,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("setting", ({ sql }) => keepSetting(sql, settings.notify)),
     part("canaries", (run) => keepCanaries(run, settings.canary)),
     // As early as can be: callers wait for it, and what is due by now is made by the command itself.
-    part("inbox", finishInbox, "stirs"),
+    part("inbox", (run) => finishInbox({ ...run, mustEnd: whole.timeIsUp }), "stirs"),
     part("plans", retryPlans, "stirs"),
     part("backlog", admitOwed, "stirs"),
     part("parcels", sweepAll, "stirs"),

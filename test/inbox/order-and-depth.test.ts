@@ -67,6 +67,7 @@ test("one refusal that cannot be written stops no other", async () => {
   expect({ applied, refused, failed }).toEqual({ applied: 1, refused: 1, failed: 1 });
   expect(await world.waiting()).toBe(1);
   await world.sql`alter table carillon.inbox_refusals drop constraint broken`;
+  await world.clock.advance(minute);
   await applyInbox(deps(world.sql), noBounds);
   expect((await world.refused()).map(({ key }) => key)).toEqual(["unwritable", "writable"]);
 });

@@ -6,6 +6,7 @@ const memory = "lib/ingest/memory.ts";
 const standing = "lib/ingest/standing.ts";
 const understand = "lib/ingest/understand.ts";
 const inbox = "lib/inbox/apply-inbox.ts";
+const inboxRows = "lib/inbox/apply-rows.ts";
 const kept = "lib/idempotency/kept-requests.ts";
 const requests = "lib/api/idempotency.ts";
 const ingestTest = "test/ingest/ingest.test.ts";
@@ -129,14 +130,14 @@ export const commandRows: readonly Mutant[] = [
   },
   {
     name: "inbox: the queue is told of a delete that found nothing",
-    file: inbox,
+    file: inboxRows,
     text: "commands.filter((command, index) => foundNothing(command.operation, results[index])),",
     replacement: "[],",
     tests: [othersTest],
   },
   {
     name: "inbox: a refused command is kept without credentials",
-    file: inbox,
+    file: inboxRows,
     text: "command: withoutCredentials(command), problem",
     replacement: "command, problem",
     tests: [inboxTest],
@@ -144,9 +145,30 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "inbox: a failure that concerns all stops the run",
     file: inbox,
-    text: "if (concernsAll(error) || run.tries > failuresMax) throw error;",
-    replacement: "if (run.tries > failuresMax) throw error;",
+    text: "if (first !== undefined && others.length === 0 && mayBeOfARow(failure))",
+    replacement: "if (first !== undefined && others.length === 0)",
     tests: ["test/inbox/failing-runs.test.ts"],
+  },
+  {
+    name: "inbox: commands that fail together are told apart a hundred at a time",
+    file: inbox,
+    text: "run.failed < failuresMax ? await inHalves(rows, attempt, stop)",
+    replacement: "run.failed < failuresMax ? { left: rows }",
+    tests: ["test/poison/inbox.test.ts"],
+  },
+  {
+    name: "inbox: what comes after a command that waits waits too",
+    file: "lib/inbox/inbox-rows.ts",
+    text: "coalesce(${keyOf(sql)}, '') not in (",
+    replacement: "'' not in (",
+    tests: ["test/poison/inbox.test.ts"],
+  },
+  {
+    name: "inbox: a command that hangs is given up",
+    file: inboxRows,
+    text: "select set_config('statement_timeout', ${String(statementMsMax)}, true)",
+    replacement: "select set_config('statement_timeout', ${String(statementMsMax * 20)}, true)",
+    tests: ["test/poison/inbox.test.ts"],
   },
   {
     name: "a batch that is all or nothing and cannot be understood does nothing",

@@ -6,6 +6,7 @@ const run = "lib/ingest/ingest.ts";
 const marks = "lib/ingest/marks.ts";
 const memory = "lib/ingest/memory.ts";
 const inbox = "lib/inbox/apply-inbox.ts";
+const inboxRows = "lib/inbox/apply-rows.ts";
 const kept = "lib/idempotency/kept-requests.ts";
 const retention = "migrations/0037-retention.sql";
 const pulses = "lib/worker/work-pulses.ts";
@@ -107,21 +108,21 @@ export const ingest: readonly Mutant[] = [
   },
   {
     name: "inbox: appliers take turns",
-    file: inbox,
+    file: inboxRows,
     text: "        await lockInbox(tx);\n",
     replacement: "",
     tests: [inboxTest, orderTest],
   },
   {
     name: "inbox: a command that another has applied",
-    file: inbox,
+    file: inboxRows,
     text: "(there.has(id) && !late.has(index) ? [] : [index])",
     replacement: "(!late.has(index) ? [] : [index])",
     tests: [inboxTest],
   },
   {
     name: "inbox: a command that the queue has overtaken",
-    file: inbox,
+    file: inboxRows,
     text: "(there.has(id) && !late.has(index) ? [] : [index])",
     replacement: "(there.has(id) ? [] : [index])",
     tests: [othersTest],

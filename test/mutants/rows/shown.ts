@@ -126,7 +126,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a refusal of the inbox keeps no credential",
-    file: "lib/inbox/apply-inbox.ts",
+    file: "lib/inbox/apply-rows.ts",
     text: "command: withoutCredentials(command),",
     replacement: "command,",
     tests: ["test/inbox/apply-inbox.test.ts", "test/inbox/inbox-api.test.ts"],

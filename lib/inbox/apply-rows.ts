@@ -1,0 +1,99 @@
+import { belowVerb } from "../command/command-shape.ts";
+import { withoutCredentials } from "../command/without-credentials.ts";
+import type { Tx } from "../db/connect.ts";
+import { lockInbox } from "../db/locks.ts";
+import { applyOperations } from "../plan/apply-operations.ts";
+import type { EditDeps } from "../plan/edit-transaction.ts";
+import type { Applied, Operation, Refused } from "../plan/operation.ts";
+import { letGo } from "../quarantine/quarantine.ts";
+import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";
+import { overtakenByQueue, tellQueue } from "./queue-order.ts";
+import type { ReadRow } from "./read-inbox.ts";
+
+export type UnderstoodRow = Extract<ReadRow, { operation: Operation }>;
+export type RefusedRow = Extract<ReadRow, { refusal: Refused }>;
+
+/** A statement that takes longer is given up, so that the command that it hangs on is found before the tick's time is over. */
+const statementMsMax = 2_000;
+
+/** In one transaction, in which the commands also leave the inbox. `tried`: they may be in quarantine, and leave it too. */
+export async function applyTogether(
+  deps: EditDeps,
+  commands: readonly UnderstoodRow[],
+  tried: boolean,
+): Promise<{ applied: number; refused: number }> {
+  const ids = commands.map(({ row }) => row.id);
+  const results = await applyOperations(
+    deps,
+    commands.map(({ operation }) => operation),
+    {
+      before: async (tx) => {
+        await lockInbox(tx);
+        await tx`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
+        const there = await stillThere(tx, ids);
+        const late = await overtakenByQueue(tx, commands);
+        return new Set(ids.flatMap((id, index) => (there.has(id) && !late.has(index) ? [] : [index])));
+      },
+      after: async (tx, results) => {
+        const refusals = refusalsAmong(commands, results);
+        const refused = new Set(refusals.map(({ id }) => id));
+        await tellQueue(
+          tx,
+          commands.filter((command, index) => foundNothing(command.operation, results[index])),
+        );
+        await refuseCommands(tx, refusals);
+        await removeCommands(
+          tx,
+          ids.filter((id) => !refused.has(id)),
+        );
+        if (tried) await letGo(tx, "inbox", ids);
+      },
+    },
+  );
+  const refused = refusalsAmong(commands, results).length;
+  const passedOver = results.filter(({ change }) => change === "passed-over").length;
+  return { refused, applied: commands.length - refused - passedOver };
+}
+
+/** Returns how many of them there still were. */
+export function refuseTogether(
+  { sql }: Pick<EditDeps, "sql">,
+  refused: readonly RefusedRow[],
+  tried: boolean,
+): Promise<number> {
+  return sql.begin(async (tx: Tx) => {
+    const taken = await refuseCommands(
+      tx,
+      refused.map((read) => refusalOf(read, read.refusal)),
+    );
+    if (tried)
+      await letGo(
+        tx,
+        "inbox",
+        refused.map(({ row }) => row.id),
+      );
+    return taken;
+  });
+}
+
+function refusalsAmong(commands: readonly UnderstoodRow[], results: readonly Applied[]): InboxRefusal[] {
+  return commands.flatMap((command, index) => {
+    const result = results[index];
+    if (result?.change !== "refused" || foundNothing(command.operation, result)) return [];
+    const { message, faults } = result.refusal;
+    return [refusalOf(command, { message, faults: belowVerb(command.verb, faults) })];
+  });
+}
+
+/** What is to be gone and is not there is done: the schedule may have ended by itself meanwhile. */
+function foundNothing({ kind, ifMatch }: Operation, result: Applied | undefined): boolean {
+  if (kind !== "delete" || ifMatch !== undefined) return false;
+  return result?.change === "refused" && result.refusal.kind === "missing";
+}
+
+function refusalOf(
+  { row: { id }, key, command }: ReadRow,
+  { message, faults }: Pick<Refused, "message" | "faults">,
+): InboxRefusal {
+  return { id, key, command: withoutCredentials(command), problem: message, faults };
+}
