@@ -109,6 +109,31 @@ test("A schedule that was paused and resumed while it could not be read goes on 
   expect(new Set(made).size).toBe(made.length);
 });
 
+test("A schedule that is paused after it can be read again, and before it was tried, loses nothing that was due", async () => {
+  await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", catchUp: { policy: "all" } });
+  await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", catchUp: { policy: "all" } });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(22);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  for (const key of ["bad", "good"]) await world.pause(key);
+  expect(await inQuarantine()).toEqual([]);
+  expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+});
+
+test("A schedule that is paused, can be read again and is resumed loses nothing that was due before the pause", async () => {
+  await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", catchUp: { policy: "all" } });
+  await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", catchUp: { policy: "all" } });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(12);
+  for (const key of ["bad", "good"]) await world.pause(key);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  await ticks(3);
+  for (const key of ["bad", "good"]) await world.resume(key);
+  await ticks(70);
+  expect(await inQuarantine()).toEqual([]);
+  expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+});
+
 test("An edit that gives a schedule a zone that is known takes it out of quarantine and plans it", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
   await zoneOf("Asia/Tokyo", unknownZone);

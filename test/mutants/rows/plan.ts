@@ -165,8 +165,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "plain edits: not what the ticks owe",
     file: plainEdits,
-    text: "!leavesOut(cadence) &&\n    !pending.has(id)",
-    replacement: "!leavesOut(cadence)",
+    text: "    !isAside(current) &&\n    !pending.has(id)",
+    replacement: "    !isAside(current)",
     tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],
   },
   {
@@ -256,8 +256,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "the end of a hold: its jobs count for the limit",
     file: release,
-    text: "set fires = fires + ${made} where",
-    replacement: "set fires = fires + 0 * ${made}::int where",
+    text: "set fires = s.fires + m.jobs",
+    replacement: "set fires = s.fires + 0 * m.jobs",
     tests: ["test/plan/hold-ends.test.ts"],
   },
   {
@@ -365,5 +365,40 @@ export const plan: readonly Mutant[] = [
     replacement:
       's.near_until as "nearUntil", carillon.clock() as now\n    from clock c cross join carillon.shards s`;',
     tests: ["test/plan/one-cut.test.ts"],
+  },
+  {
+    name: "a schedule that cannot be read is not over",
+    file: "lib/plan/read-schedule.ts",
+    text: "if (unreadableReason(schedule.cadence) !== null) return { nextAt: null, ended: false };",
+    replacement: "",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "an edit of a schedule that cannot be read sets its new version aside",
+    file: "lib/plan/aside.ts",
+    text: "if (reason === null) {",
+    replacement: "if (reason !== undefined) {",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "an edit takes a schedule that can be planned out of quarantine",
+    file: "lib/plan/aside.ts",
+    text: 'if (before.aside !== null) await letGo(tx, "plan", [id]);',
+    replacement: "",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "a pause makes what waited in quarantine",
+    file: "lib/plan/end-version.ts",
+    text: "(plannedUpTo(state, id) < state.now || asideOf(current) !== null)",
+    replacement: "plannedUpTo(state, id) < state.now",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "a resume goes on from what waited in quarantine",
+    file: "lib/plan/edit.ts",
+    text: "owedOf(before)?.occurrence.getTime() ??",
+    replacement: "",
+    tests: ["test/poison/plan.test.ts"],
   },
 ];
