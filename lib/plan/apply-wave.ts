@@ -15,7 +15,7 @@ import {
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
-import { askedTogether, type Known } from "./known.ts";
+import { askedTogether, askedWhenNeeded, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { isMadeAlone, makeSchedules } from "./make-schedules.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
@@ -127,7 +127,9 @@ async function decide(tx: Tx, operation: Operation, locked: ManyLocked, known: K
     const state = stateOf(states, found.shard);
     const current = await afterEndedHold(tx, found, state);
     standing.set(key, current);
-    return await decideEdit(tx, operation, { current, state, labels, known });
+    // Its holds are others by now than those that were asked for together.
+    const knownNow = current === found ? known : askedWhenNeeded(tx, state.now);
+    return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {
     return { operation, applied: refusedBy(error, key) };
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../refusal.ts";
-import { carillonsOwn, type Hold, holdsAfter, holdsOfOne, isSameHold, ownHold } from "../schedule/holds.ts";
+import { carillonsOwn, type Hold, holdsAfter, isSameHold, ownHold } from "../schedule/holds.ts";
 import { type EditDeps, type EditDone, type EditSteps, type EditWish, edit } from "./edit-transaction.ts";
 
 export interface PauseWish extends EditWish {
@@ -18,7 +18,7 @@ export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone
 
 export function pauseSteps(wish: Pick<PauseWish, "caller" | "reason" | "until" | "owner">): EditSteps {
   return {
-    decide: async (tx, { current, state }) => {
+    decide: async (_tx, { current, state, known }) => {
       const owner = wish.owner ?? wish.caller.name;
       if (wish.until !== undefined && wish.until <= state.now) {
         throw new Refusal("invalid", "The pause would be over already.", [
@@ -27,7 +27,7 @@ export function pauseSteps(wish: Pick<PauseWish, "caller" | "reason" | "until" |
       }
       const { reason = null, until = null } = wish;
       const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
-      const holds = await holdsOfOne(tx, current.id);
+      const holds = await known.holdsOf(current.id);
       const standing = holds.find((each) => isSameHold(each, hold));
       if (standing === undefined && holds.length >= holdsMax)
         throw new Refusal("impossible", `The schedule has ${holds.length} holds; more are not taken.`);
@@ -55,9 +55,9 @@ export function resumeSchedule(deps: EditDeps, wish: ResumeWish): Promise<EditDo
 /** Without an owner, what Carillon has held by itself is resumed too: whoever resumes has seen to what was wrong. */
 export function resumeSteps(wish: Pick<ResumeWish, "caller" | "owner">): EditSteps {
   return {
-    decide: async (tx, { current, state }) => {
+    decide: async (_tx, { current, state, known }) => {
       const owner = wish.owner ?? wish.caller.name;
-      const holds = await holdsOfOne(tx, current.id);
+      const holds = await known.holdsOf(current.id);
       const meant = [ownHold(owner), ...(wish.owner === undefined ? [carillonsOwn] : [])];
       const remove = meant.filter((hold) => holds.some((each) => isSameHold(each, hold)));
       const [first, also] = remove;

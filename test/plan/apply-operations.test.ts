@@ -172,3 +172,11 @@ test("a put that pauses does so also where an earlier hold of its owner has just
   const [row] = await world.sql`select held_since is not null as held from carillon.schedules`;
   expect(row).toEqual({ held: true });
 });
+
+test("a batch leaves a schedule alone that it is to resume and whose hold has just ended by itself", async () => {
+  await world.put("held", { when: "every 5m" });
+  await world.pause("held", { until: new Date(world.clock.now().getTime() + 60_000) });
+  await world.tick();
+  await world.clock.advance(61_000);
+  expect(await changes([{ kind: "resume", key: "held", caller }])).toEqual(["unchanged"]);
+});
