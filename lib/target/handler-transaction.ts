@@ -206,11 +206,20 @@ class Rerouted implements ProxyHandler<Sql> {
 const control =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i;
 
+/** Settings of the session outlive the transaction: the next job on this connection would run and be settled with them. */
+const session =
+  /^\s*(?:set\s+(?!local\b|transaction\b|constraints\b)|(?:reset|discard|listen|unlisten)\s+\w)/i;
+
 /** The end of the transaction is the job's own: one that ended early would settle the job apart from what was written. */
 function refuseControl(text: unknown): void {
-  const first: unknown = Array.isArray(text) ? text[0] : text;
-  if (typeof first === "string" && control.test(first))
+  const first: unknown = Array.isArray(text) && "raw" in text ? text[0] : text;
+  if (typeof first !== "string") return;
+  if (control.test(first))
     throw new TypeError(
       "ctx.sql is one transaction, which commits when the handler returns and rolls back when it throws.",
+    );
+  if (session.test(first))
+    throw new TypeError(
+      "ctx.sql has its connection for one transaction: use `set local`, which ends with it.",
     );
 }

@@ -77,3 +77,30 @@ test("a handler cannot commit its job's transaction by itself", async () => {
   expect(job?.error).toContain("ctx.sql is one transaction");
   expect(await world.written()).toEqual([]);
 });
+
+test.each([
+  ["a setting", "set search_path = elsewhere"],
+  ["a read-only session", "SET SESSION characteristics as transaction read only"],
+  ["a role", " set role carillon_handler"],
+  ["a reset", "reset all"],
+])(
+  "a handler cannot leave %s behind on the connection, with which the next job would be settled",
+  async (_, text) => {
+    await ran(async (sql) => {
+      await sql.unsafe(text);
+    });
+    const [job] = await world.jobs("k");
+    expect(job).toMatchObject({ state: "waiting", error: expect.stringContaining("use `set local`") });
+  },
+);
+
+test("a handler may set what ends with its transaction, and list values that read like statements", async () => {
+  await ran(async (sql) => {
+    await sql`set local statement_timeout = '5s'`;
+    await sql`set transaction isolation level read committed`;
+    await sql`insert into written select t from unnest(${["set the table", "end of day"]}::text[]) t where t in ${sql(["set the table", "end of day"])}`;
+    await sql`insert into written select 'b' where 'end of day' in ${sql(["end of day"])}`;
+  });
+  expect(await world.jobs("k")).toMatchObject([{ state: "succeeded", error: null }]);
+  expect(await world.written()).toEqual(["b", "end of day", "set the table"]);
+});

@@ -316,4 +316,11 @@ export const handlerRows: readonly Mutant[] = [
     replacement: "this.#controller?.abort(reason);",
     tests: ["test/target/stop.test.ts"],
   },
+  {
+    name: "a handler leaves no setting on its connection",
+    file: transaction,
+    text: "  if (session.test(first))\n",
+    replacement: "  void session;\n  if (false)\n",
+    tests: ["test/target/handler-pool.test.ts"],
+  },
 ];
