@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { acceptanceOf } from "../../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { oddHandlers, oddNames, secret } from "../command/odd-schemas.ts";
 import { second } from "../support/instants.ts";
 import { type InboxWorld, inboxWorld } from "./inbox-world.ts";
@@ -25,6 +26,23 @@ test("a tick refuses each command whose payload's schema fails, and applies and 
   expect(await world.waiting()).toBe(0);
   expect((await world.refused()).map(({ key, problem }) => [key, problem])).toEqual(
     oddNames.map((name) => [name, `The payload is not what the handler ${name} takes.`]),
+  );
+  expect(JSON.stringify(world.log.lines)).not.toContain(secret);
+});
+
+test("a tick refuses each patch whose payload's schema fails, in the transaction that applies the others", async () => {
+  const patched = ["plain", ...oddNames].map((name) => [`patched-${name}`, name] as const);
+  for (const [key] of patched) await world.put(key, { when: "every 1h", target: { handler: "plain" } });
+  const before = (await world.refused()).length;
+  for (const [key, handler] of patched)
+    await world.caller.sql`
+      select carillon.patch_schedule(${JSON.stringify({ key, target: { handler }, payload: { n: 2 } })}::text::jsonb)`;
+  await world.tick();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await readSchedule(world.sql, "patched-plain")).toMatchObject({ body: { payload: { n: 2 } } });
+  expect(await world.waiting()).toBe(0);
+  expect((await world.refused()).slice(before).map(({ key }) => key)).toEqual(
+    oddNames.map((name) => `patched-${name}`),
   );
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);
 });
