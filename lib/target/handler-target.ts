@@ -1,5 +1,6 @@
 import type { AlarmClock } from "../clock.ts";
 import type { JobHandler } from "../job/define-job.ts";
+import { hearingAll } from "../job/hear-promises.ts";
 import { type ReadPayload, refuseUnfitPayload } from "../job/read-payload.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { Refusal } from "../refusal.ts";
@@ -39,7 +40,7 @@ export function handlerTarget(
   };
 
   return async (jobs, context) => {
-    const { runs, deliveries } = planned(jobs, byName);
+    const { runs, deliveries } = hearingAll(() => planned(jobs, byName));
     await sideBySide(runs, context.places, deps.clock, async (run) => {
       const ended = await boundedRun(deps, run, context, accept);
       for (const [position, index] of run.indexes.entries())

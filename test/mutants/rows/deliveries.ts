@@ -160,7 +160,7 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a promise of a schema is heard",
     file: "lib/job/hear-promises.ts",
-    text: "    for (const promise of made) hear(promise);\n",
+    text: "    for (const promise of own) hear(promise);\n",
     replacement: "",
     tests: ["test/job/read-payload.test.ts"],
   },
