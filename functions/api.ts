@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, flag } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { answerMs } from "../lib/config/function-connections.ts";
 import { connect } from "../lib/db/connect.ts";
 import { rememberedSql } from "../lib/idempotency/remembered-sql.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
@@ -25,7 +26,9 @@ export function assemble(
   clock: Clock = systemClock,
 ): Assembled<GatewayEvent, HttpResponse> {
   const log = logFrom(env, "api");
-  const sql = rememberedSql(connect(env, { applicationName: "carillon-api", log }));
+  const sql = rememberedSql(
+    connect(env, { applicationName: "carillon-api", answerMs: answerMs.others, log }),
+  );
   const queue = parcelQueueFrom(env, log);
   const limitsDefined = definedOnce(sql, log, handlers);
   const answer = makeApi({

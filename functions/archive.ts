@@ -3,10 +3,10 @@ import type { ScheduledEvent } from "aws-lambda";
 import { archiveDays } from "../lib/archive/archive-days.ts";
 import { s3Store } from "../lib/archive/archive-store.ts";
 import { partDefaults } from "../lib/archive/part.ts";
-import { awsClientSettings, sendingTimeouts } from "../lib/config/aws.ts";
+import { awsClientSettings, requestLimits } from "../lib/config/aws.ts";
 import { type Environment, flag, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { functionConnections } from "../lib/config/function-connections.ts";
+import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
 import { jobRetention } from "../lib/config/function-limits.ts";
 import { connect } from "../lib/db/connect.ts";
 import { logFrom } from "../lib/log/log-from.ts";
@@ -21,9 +21,8 @@ export interface Archived {
 export function assemble(env: Environment): Assembled<ScheduledEvent | object, Archived> {
   const log = logFrom(env, "archive");
   const s3 = new S3Client({
-    ...awsClientSettings(env, "S3"),
     // A part of a day is tens of megabytes.
-    requestHandler: { ...sendingTimeouts, requestTimeout: 120_000 },
+    ...awsClientSettings(env, "S3", requestLimits(120_000)),
     // An emulator answers to one name, and keeps buckets in the path.
     forcePathStyle: flag(env, "ARCHIVE_PATH_STYLE"),
   });
@@ -31,6 +30,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | object, A
   const sql = connect(env, {
     max: functionConnections.archive,
     applicationName: "carillon-archive",
+    answerMs: answerMs.others,
     keepsPlans: false,
   });
   const retentionDays = integer(env, "RETENTION_DAYS", jobRetention.byDefault, jobRetention);

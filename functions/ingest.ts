@@ -4,7 +4,7 @@ import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { functionConnections } from "../lib/config/function-connections.ts";
+import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
 import { connect } from "../lib/db/connect.ts";
 import { ingestMessages } from "../lib/ingest/ingest.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
@@ -19,7 +19,12 @@ const reserveMs = 15_000;
 export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse> {
   const log = logFrom(env, "ingest");
   const metrics = metricsFrom(env, "ingest");
-  const sql = connect(env, { max: functionConnections.ingest, applicationName: "carillon-ingest", log });
+  const sql = connect(env, {
+    max: functionConnections.ingest,
+    applicationName: "carillon-ingest",
+    answerMs: answerMs.others,
+    log,
+  });
   const queue = parcelQueueFrom(env, log);
   const prefix = env["INGEST_PREFIX"] ?? "";
   const deps = {

@@ -1,6 +1,7 @@
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod";
 import { systemClock } from "../lib/clock.ts";
+import { sendingTimeouts } from "../lib/config/aws.ts";
 import { type Assemble, type Invocation, onDemand } from "../lib/config/function.ts";
 import { functionConnections } from "../lib/config/function-connections.ts";
 import { migrationTime } from "../lib/config/migration-time.ts";
@@ -60,7 +61,7 @@ const timeShare = 0.7;
  */
 export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer> = (env) => {
   const log = logFrom(env, "migrate");
-  const secrets = new SecretsManagerClient({});
+  const secrets = new SecretsManagerClient({ requestHandler: sendingTimeouts });
   const directory = env["MIGRATIONS_DIRECTORY"] ?? migrationsDirectory;
   const onRds = env["DATABASE_URL"] === undefined;
   // One more than is counted: to see who is in the way, one of those will do that are kept back for people.

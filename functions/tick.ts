@@ -5,9 +5,10 @@ import { canaryFrom } from "../lib/canary/canaries.ts";
 import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
-import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../lib/config/aws.ts";
+import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
 import { type Environment, flag, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
+import { answerMs } from "../lib/config/function-connections.ts";
 import { auditRetention, jobRetention } from "../lib/config/function-limits.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
@@ -30,7 +31,6 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   const events = withoutSdkLog(
     new EventBridgeClient({
       ...awsClientSettings(env, "EVENTBRIDGE"),
-      requestHandler: sendingTimeouts,
       maxAttempts: 1,
     }),
   );
@@ -49,6 +49,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     max: settings.lanes + 1,
     applicationName: "carillon-tick",
     log,
+    answerMs: answerMs.tick,
     keepsPlans: false,
   });
   const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });

@@ -4,10 +4,10 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handlers as ownHandlers } from "#handlers";
 import { canaryHandler } from "../lib/canary/canary-handler.ts";
 import { systemClock } from "../lib/clock.ts";
-import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../lib/config/aws.ts";
+import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { functionConnections } from "../lib/config/function-connections.ts";
+import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { connect } from "../lib/db/connect.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
@@ -21,6 +21,7 @@ import { pulseTargets } from "../lib/pulse/pulse-targets.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
 import { handlerTarget } from "../lib/target/handler-target.ts";
+import { callLimits } from "../lib/target/invoke-function.ts";
 import { lambdaTarget } from "../lib/target/lambda-target.ts";
 import { eventSender } from "../lib/target/put-events.ts";
 import { queueTarget } from "../lib/target/queue-target.ts";
@@ -35,14 +36,17 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   const log = logFrom(env, "worker");
   const metrics = metricsFrom(env, "worker");
   const queue = parcelQueueFrom(env, log);
-  const events = withoutSdkLog(
-    new EventBridgeClient({ ...awsClientSettings(env, "EVENTBRIDGE"), requestHandler: sendingTimeouts }),
-  );
+  const events = withoutSdkLog(new EventBridgeClient(awsClientSettings(env, "EVENTBRIDGE")));
   // What is tried again is tried by the ledger, and counted there.
-  const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA"), maxAttempts: 1 });
-  const sql = connect(env, { max: functionConnections.worker, applicationName: "carillon-worker", log });
+  const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 });
+  const sql = connect(env, {
+    max: functionConnections.worker,
+    applicationName: "carillon-worker",
+    answerMs: answerMs.others,
+    log,
+  });
   // Apart from the worker's own: a handler that keeps its transaction open keeps no lease from being renewed. No plan is kept of what it asks:
-  // its tables are changed by migrations that are not ours.
+  // its tables are changed by migrations that are not ours. How long a statement of its may take is its own to say; the job's `timeout` ends it.
   const transactions = connect(env, {
     max: functionConnections.handlers,
     applicationName: "carillon-handlers",

@@ -6,6 +6,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
+import { sendingTimeouts } from "../../lib/config/aws.ts";
 
 /** What the CLI and the SDK find an emulator by. It knows nobody: any credentials do. */
 export interface EmulatorEnvironment {
@@ -41,6 +42,7 @@ export async function ownerSecret(databaseUrl: string, emulator: EmulatorEnviron
     endpoint: emulator.AWS_ENDPOINT_URL,
     region: emulator.AWS_REGION,
     credentials: { accessKeyId: emulator.AWS_ACCESS_KEY_ID, secretAccessKey: emulator.AWS_SECRET_ACCESS_KEY },
+    requestHandler: sendingTimeouts,
   });
   try {
     const { ARN } = await secrets.send(new DescribeSecretCommand({ SecretId: OWNER_SECRET }));

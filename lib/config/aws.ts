@@ -1,5 +1,31 @@
 import { type Environment, required } from "./environment.ts";
 
+/** How long one request may take, in milliseconds. What is left out has no end in the SDK. */
+export interface RequestLimits {
+  connectionTimeout: number;
+  /** Until the answer begins. */
+  requestTimeout: number;
+  /** Without a byte in either direction: an answer that has begun and stops is under no other limit. */
+  socketTimeout: number;
+  /** Without it the SDK writes a warning and goes on waiting. */
+  throwOnRequestTimeout: true;
+}
+
+export function requestLimits(ms: number): RequestLimits {
+  return {
+    connectionTimeout: Math.min(ms, 2_000),
+    requestTimeout: ms,
+    socketTimeout: ms,
+    throwOnRequestTimeout: true,
+  };
+}
+
+/** Of a request that is small and answered in milliseconds. */
+export const sendingTimeouts = requestLimits(4_000);
+
+/** With the pauses between them all attempts are over within 14 s, which every function keeps for what it has begun. */
+export const attemptsMax = 3;
+
 /** How a client of the AWS SDK reaches its service. */
 export interface AwsClientSettings {
   region: string;
@@ -10,6 +36,8 @@ export interface AwsClientSettings {
    * costs. Worth it, and known to be the same for every request, where thousands are sent to one endpoint.
    */
   cacheMiddleware: boolean;
+  requestHandler: RequestLimits;
+  maxAttempts: number;
 }
 
 /**
@@ -19,9 +47,14 @@ export interface AwsClientSettings {
 export function awsClientSettings(
   env: Environment,
   service: "SQS" | "EVENTBRIDGE" | "LAMBDA" | "SECRETS_MANAGER" | "S3",
+  limits: RequestLimits = sendingTimeouts,
 ): AwsClientSettings {
-  const region = required(env, "AWS_REGION");
-  const own = { region, cacheMiddleware: service === "SQS" || service === "EVENTBRIDGE" };
+  const own = {
+    region: required(env, "AWS_REGION"),
+    cacheMiddleware: service === "SQS" || service === "EVENTBRIDGE",
+    requestHandler: limits,
+    maxAttempts: attemptsMax,
+  };
   const endpoint = env[`AWS_ENDPOINT_URL_${service}`];
   if (endpoint === undefined || endpoint === "") return own;
   const accessKeyId = env["AWS_ACCESS_KEY_ID"];
@@ -30,15 +63,10 @@ export function awsClientSettings(
   return { ...own, endpoint, credentials: { accessKeyId, secretAccessKey } };
 }
 
-/**
- * For clients that only send: the SDK waits for ever for an answer, and with one request that gets none a worker would keep all of its parcels until it is
- * stopped itself. It is tried again after that, twice by default, which is over before a worker of quick deliveries has to end.
- */
-export const sendingTimeouts = {
-  connectionTimeout: 2_000,
-  requestTimeout: 10_000,
-  throwOnRequestTimeout: true,
-};
+/** Whether a request ended because the service said nothing in time. Another one would wait as long. */
+export function gotNoAnswer(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
 
 /** The part of an AWS SDK client that holds the steps of each request. */
 interface Requesting {

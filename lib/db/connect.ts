@@ -19,6 +19,13 @@ export interface ConnectOptions {
   keepsPlans?: boolean;
   /** Told of transactions that waited too long for this program's own work. */
   log?: Log;
+  /** How long it may take to connect, twice: until the server takes the connection, and until it lets the login in. */
+  connectMs?: number;
+  /**
+   * A connection whose server says nothing for so long while a statement waits is given up. Longer than the role lets a statement run. Left out where
+   * statements may take any time.
+   */
+  answerMs?: number;
 }
 
 interface Account extends Server {
@@ -45,8 +52,8 @@ export function connect(env: Environment, options: ConnectOptions = {}): Sql {
 }
 
 export function connectAs({ password, ...account }: Account, options: ConnectOptions = {}): Sql {
-  const { applicationName = "carillon", keepsPlans = true } = options;
-  const login = { ...account, applicationName, keepsPlans };
+  const { applicationName = "carillon", keepsPlans = true, connectMs = 3_000, answerMs = null } = options;
+  const login = { ...account, applicationName, keepsPlans, connectMs, answerMs };
   const open = (onLost: () => void) =>
     typeof password === "function"
       ? openLine({ ...login, password }, onLost)

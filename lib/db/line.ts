@@ -12,6 +12,9 @@ export interface Login extends Server {
   applicationName: string;
   /** Whether statements whose text is always the same are prepared by name. A session of RDS Proxy is pinned by that, and a pool of transactions loses the name. */
   keepsPlans: boolean;
+  connectMs: number;
+  /** For how long a statement may hear nothing from the server; null for any time. */
+  answerMs: number | null;
 }
 
 /** One connection, once: when it is lost it stays lost. */
@@ -32,6 +35,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   let password = "";
   let lost: ConnectionLost | undefined;
   let opened = false;
+  let asked = 0;
 
   // The driver would connect again by itself, and a transaction that outlived its connection would go on outside of any.
   const openOnce = async () => {
@@ -42,7 +46,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     } catch (cause) {
       return failedSocket(new ConnectionLost("there is no password or token to connect with", cause));
     }
-    return openSocket(login);
+    return openSocket(login, { ...login, isAsked: () => asked > 0 });
   };
 
   const options = {
@@ -56,7 +60,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     ssl: false, // openSocket has done it
     max: 1,
     max_lifetime: null,
-    connect_timeout: 3,
+    connect_timeout: login.connectMs / 1_000,
     prepare: login.keepsPlans,
     fetch_types: false,
     types: arrayTypes,
@@ -74,6 +78,11 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
       if (lost !== undefined) return statement.reject(lost);
       // One text of thousands would be kept for as long as the connection, and be planned for what another asks.
       statement.options.prepare ??= isFixed(statement);
+      asked += 1;
+      const answered = () => {
+        asked -= 1;
+      };
+      statement.then(answered, answered);
       handle(statement);
     },
     greet: async () => {

@@ -4,7 +4,7 @@ import {
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod";
-import { awsClientSettings } from "../config/aws.ts";
+import { awsClientSettings, requestLimits } from "../config/aws.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Passwords } from "./admitted-line.ts";
 import { ConnectionLost } from "./connection-lost.ts";
@@ -15,7 +15,8 @@ const loginSecret = z.object({ password: z.string().min(1) });
 const stages = ["AWSCURRENT", "AWSPREVIOUS"] as const;
 type Stage = (typeof stages)[number];
 
-const timeouts = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
+/** A connect waits for both stages, and whoever connects waits for the connect. */
+const limits = requestLimits(3_000);
 
 /**
  * The password of a function's role, as Secrets Manager has it under `DATABASE_SECRET_ARN`. It is read at the first connect and kept until
@@ -23,8 +24,8 @@ const timeouts = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnReque
  */
 export function roleSecret(env: Environment): Passwords {
   const arn = required(env, "DATABASE_SECRET_ARN");
-  const settings = awsClientSettings(env, "SECRETS_MANAGER");
-  const secrets = new SecretsManagerClient({ ...settings, maxAttempts: 2, requestHandler: timeouts });
+  const settings = awsClientSettings(env, "SECRETS_MANAGER", limits);
+  const secrets = new SecretsManagerClient({ ...settings, maxAttempts: 2 });
   let kept: string | undefined;
   return {
     candidates: async function* () {

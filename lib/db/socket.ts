@@ -13,19 +13,29 @@ export interface Server {
   ca?: string;
 }
 
-const CONNECT_TIMEOUT_MS = 3_000;
+/** How long a server may say nothing. */
+export interface SilenceLimits {
+  /** Before the connection is there. */
+  connectMs: number;
+  /** While it is asked something; null for any time. */
+  answerMs: number | null;
+  isAsked: () => boolean;
+}
+
 // What a client sends to ask for TLS before anything else: a length of 8 and the code that the protocol reserves for this.
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const TLS_ACCEPTED = "S";
 
 /** A socket to the server, ready for the protocol's start-up message. It always resolves: one that failed to open ends at once with its cause. */
-export async function openSocket(server: Server): Promise<Duplex> {
+export async function openSocket(server: Server, limits: SilenceLimits): Promise<Duplex> {
   try {
     const { host, port } = server;
     const tcp = tcpConnect(
       host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port, noDelay: true },
     );
-    const opened = await within(tcp, server.tls ? secured(tcp, server) : untilEvent(tcp, "connect", tcp));
+    const opening = server.tls ? secured(tcp, server) : untilEvent(tcp, "connect", tcp);
+    const opened = await within(tcp, opening, limits.connectMs);
+    endAtSilence(opened, limits);
     return endingInOneStep(opened);
   } catch (cause) {
     return failedSocket(new ConnectionLost(`${server.host}:${server.port} could not be reached`, cause));
@@ -69,7 +79,15 @@ function untilEvent<S extends Socket>(socket: S, event: "connect" | "secureConne
   });
 }
 
-function within(tcp: Socket, opening: Promise<Socket>): Promise<Socket> {
+/** The other end may be gone without a word: no statement's own time limit ends where the server that keeps it is not there. */
+function endAtSilence(socket: Socket, { answerMs, isAsked }: SilenceLimits): void {
+  if (answerMs === null) return;
+  socket.setTimeout(answerMs, () => {
+    if (isAsked()) socket.destroy(new Error(`There was no answer within ${answerMs} ms.`));
+  });
+}
+
+function within(tcp: Socket, opening: Promise<Socket>, ms: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const giveUp = (cause: Error) => {
       clearTimeout(timer);
@@ -78,10 +96,7 @@ function within(tcp: Socket, opening: Promise<Socket>): Promise<Socket> {
       tcp.destroy();
       reject(cause);
     };
-    const timer = setTimeout(
-      () => giveUp(new Error(`There was no answer within ${CONNECT_TIMEOUT_MS} ms.`)),
-      CONNECT_TIMEOUT_MS,
-    );
+    const timer = setTimeout(() => giveUp(new Error(`There was no answer within ${ms} ms.`)), ms);
     opening.then((socket) => {
       clearTimeout(timer);
       resolve(socket);

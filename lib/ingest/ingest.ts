@@ -1,5 +1,6 @@
 import { ChangeMessageVisibilityBatchCommand } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
+import { gotNoAnswer } from "../config/aws.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { errorText } from "../log/error-text.ts";
 import { applyChunk, deadOf } from "./apply-chunk.ts";
@@ -216,6 +217,7 @@ async function comeSoon(
       await queue.sqs.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queues.url, Entries }));
     } catch (error) {
       log.warn("ingest.not-soon", { messages: Entries.length, error: errorText(error) });
+      if (gotNoAnswer(error)) return;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { Clock } from "../clock.ts";
+import { requestLimits } from "../config/aws.ts";
 import { workerBatchSize } from "../config/function-limits.ts";
 import type { Log } from "../log/log.ts";
 import { webhookRequest } from "../webhook/webhook-request.ts";
@@ -8,7 +9,7 @@ import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
 import type { LoopbackServer } from "./http-server.ts";
 import { eachMinute } from "./lambda/each-minute.ts";
-import { startQueueSource } from "./lambda/queue-source.ts";
+import { pollSeconds, startQueueSource } from "./lambda/queue-source.ts";
 import { startHttp } from "./lambda/start-http.ts";
 import { startLambda } from "./lambda/start-lambda.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
@@ -183,7 +184,9 @@ function connectSources(functions: LocalFunctions, parts: SourceParts, started: 
 
 function localClient(queues: QueueEmulator): SQSClient {
   const credentials = { accessKeyId: functionsKeyId, secretAccessKey: functionsKeyId };
-  return new SQSClient({ endpoint: queues.url, region: localRegion, credentials });
+  // A poll waits for messages, and is answered when there are none.
+  const requestHandler = requestLimits(2 * pollSeconds * 1_000);
+  return new SQSClient({ endpoint: queues.url, region: localRegion, credentials, requestHandler });
 }
 
 async function sendToQueue(sqs: SQSClient, queues: QueueEmulator, message: QueueMessage): Promise<void> {

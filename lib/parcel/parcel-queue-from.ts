@@ -1,6 +1,6 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { systemTiming } from "../clock.ts";
-import { awsClientSettings, sendingTimeouts, withoutSdkLog } from "../config/aws.ts";
+import { awsClientSettings, withoutSdkLog } from "../config/aws.ts";
 import { type Environment, required } from "../config/environment.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "./parcel-queue.ts";
@@ -11,7 +11,6 @@ export function parcelQueueFrom(env: Environment, log: Log): ParcelQueue {
     sqs: withoutSdkLog(
       new SQSClient({
         ...awsClientSettings(env, "SQS"),
-        requestHandler: sendingTimeouts,
         useQueueUrlAsEndpoint: false,
       }),
     ),

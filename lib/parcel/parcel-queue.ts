@@ -1,5 +1,6 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import type { Timing } from "../clock.ts";
+import { gotNoAnswer } from "../config/aws.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 
@@ -76,23 +77,28 @@ export async function sendParcels(queue: ParcelQueue, parcels: readonly Outgoing
   const sent: string[] = [];
   const waiting = batches.values();
   const toldAt = queue.timing.now();
+  let isAnswered = true;
   const sendNext = async () => {
     for (const { name, batch } of waiting) {
+      if (!isAnswered) return;
       // Of thousands, the last ones go seconds after their waits were told.
       const sinceMs = queue.timing.now() - toldAt;
       const left = batch.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs }));
-      sent.push(...(await sendBatch(queue, name, left)));
+      const arrived = await sendBatch(queue, name, left);
+      isAnswered &&= arrived !== null;
+      sent.push(...(arrived ?? []));
     }
   };
   await Promise.all(Array.from({ length: Math.min(requestsAtOnceMax, batches.length) }, sendNext));
   return sent;
 }
 
+/** Null where SQS did not answer: a further request would wait as long for nothing. */
 async function sendBatch(
   queue: ParcelQueue,
   name: QueueClass,
   batch: readonly OutgoingParcel[],
-): Promise<string[]> {
+): Promise<string[] | null> {
   try {
     const answer = await queue.sqs.send(
       new SendMessageBatchCommand({
@@ -120,7 +126,7 @@ async function sendBatch(
       parcels: batch.length,
       error: errorText(error),
     });
-    return [];
+    return gotNoAnswer(error) ? null : [];
   }
 }
 

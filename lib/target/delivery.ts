@@ -125,6 +125,14 @@ export function firstRequest<Entry extends { bytes: number }>(entries: readonly 
   return entries.slice(from, to);
 }
 
+/**
+ * The service took the request and did not answer. What would go to it next is not sent: each request would wait as long, and all together
+ * for longer than there is.
+ */
+export function isUnanswered(sent: Sent | undefined): sent is Failure {
+  return sent?.kind === "failed" && sent.errorClass === "TimeoutError";
+}
+
 /** Whether a request takes no more, were there any. */
 export function isFull(batch: readonly unknown[]): boolean {
   return batch.length === requestEntriesMax;

@@ -1,4 +1,4 @@
-import { firstRequest, isFull, requestsInFlight, type Sent } from "./delivery.ts";
+import { firstRequest, isFull, isUnanswered, requestsInFlight, type Sent } from "./delivery.ts";
 
 /** Sends one request, and says of each of its entries how it went, in the same order. */
 export type SendRequest<Entry> = (batch: readonly Entry[]) => Promise<Sent[]>;
@@ -45,6 +45,8 @@ export function gathered<Entry extends { bytes: number }>(
         if (own === undefined) call.reject(new Error("There is no outcome for an entry of a request."));
         else note(call, place, own);
       }
+      const silence = sent.find(isUnanswered);
+      if (silence !== undefined) for (const { call, place } of waiting.splice(0)) note(call, place, silence);
     } catch (error) {
       for (const { call } of batch) call.reject(error);
     }

@@ -1,5 +1,10 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import * as z from "zod";
+import { requestLimits, sendingTimeouts } from "../config/aws.ts";
+import { functionTimeoutSeconds } from "../config/function-limits.ts";
+
+/** Of a call that waits for a function: no job takes longer, and the job's own `timeout` ends most calls before. */
+export const callLimits = requestLimits(functionTimeoutSeconds.webhook * 1_000);
 
 /** What a function threw. Node says `trace`, Python and Java say `stackTrace`; one that ran out of time has neither. */
 const thrown = z.object({
@@ -53,6 +58,6 @@ export async function sendToFunction(
 ): Promise<void> {
   await lambda.send(
     new InvokeCommand({ FunctionName: name, InvocationType: "Event", Payload: Buffer.from(payload) }),
-    { abortSignal: signal },
+    { abortSignal: signal, requestTimeout: sendingTimeouts.requestTimeout },
   );
 }

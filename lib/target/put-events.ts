@@ -1,6 +1,6 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { EventTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, isUnanswered, requests, type Sent, thrown } from "./delivery.ts";
 
 /** What is to be one event on the bus that its target names. */
 export interface BusEvent {
@@ -19,21 +19,27 @@ interface Entry extends BusEvent {
 
 export function eventSender(client: EventBridgeClient): PutEvents {
   return async (events) => {
-    const outcomes: Sent[] = events.map(() => failed("EventBridge did not say what became of the event."));
+    const outcomes: Sent[] = events.map(() => unanswered);
     const entries = events.map(
       (event, index): Entry => ({ ...event, index, bytes: Buffer.byteLength(event.detail) + 300 }),
     );
     // A bus that may not be written to is refused with its whole request: no other bus shares it.
     const byBus = [...Map.groupBy(entries, ({ target }) => target.event.bus).values()];
+    let silence: Sent | undefined;
     await eachRequest(byBus.flatMap(requests), async (batch) => {
-      for (const [index, outcome] of await putBatch(client, batch)) outcomes[index] = outcome;
+      const sent = silence === undefined ? await putBatch(client, batch) : [];
+      for (const [place, { index }] of batch.entries())
+        outcomes[index] = sent[place] ?? silence ?? unanswered;
+      silence ??= sent.find(isUnanswered);
     });
     return outcomes;
   };
 }
 
+const unanswered = failed("EventBridge did not say what became of the event.");
+
 /** The answer names no entries: its list has the order of the request. */
-async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Promise<[number, Sent][]> {
+async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Promise<Sent[]> {
   try {
     const { Entries = [] } = await client.send(
       new PutEventsCommand({
@@ -46,17 +52,14 @@ async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Pro
         })),
       }),
     );
-    return batch.map(({ index }, position) => {
+    return batch.map((_, position) => {
       const answer = Entries[position];
-      if (answer?.EventId !== undefined) return [index, done];
-      return [
-        index,
-        failed(
-          `EventBridge refused the event: ${answer?.ErrorCode ?? "no answer"} ${answer?.ErrorMessage ?? ""}`,
-        ),
-      ];
+      if (answer?.EventId !== undefined) return done;
+      return failed(
+        `EventBridge refused the event: ${answer?.ErrorCode ?? "no answer"} ${answer?.ErrorMessage ?? ""}`,
+      );
     });
   } catch (error) {
-    return batch.map(({ index }) => [index, thrown(error)]);
+    return batch.map(() => thrown(error));
   }
 }

@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, isUnanswered, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
 
 export interface MessageSenderDeps {
@@ -78,7 +78,10 @@ const unanswered = failed("SQS did not say what became of the message.");
 function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promise<Sent[]> {
   return async (entries) => {
     const sent: Sent[] = [];
-    for (const batch of requests(entries)) sent.push(...(await send(batch)));
+    for (const batch of requests(entries)) {
+      const last = sent.at(-1);
+      sent.push(...(isUnanswered(last) ? batch.map(() => last) : await send(batch)));
+    }
     return sent;
   };
 }

@@ -24,6 +24,8 @@ function setup(max = 1): { sql: Sql; moveClock(ms: number): void; opened(): numb
     tls: false,
     applicationName: "pool test",
     keepsPlans: true,
+    connectMs: 3_000,
+    answerMs: null,
   };
   let [now, opened] = [0, 0];
   const open = (onLost: () => void) => {

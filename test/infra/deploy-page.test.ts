@@ -8,6 +8,8 @@ import { bulkMax } from "../../lib/api/job-filter.ts";
 import { bodyBytesMax, bodyValuesMax } from "../../lib/api/json-body.ts";
 import { forecastMinutesMax } from "../../lib/api/stats-shape.ts";
 import { inputDepthMax } from "../../lib/command/json-depth.ts";
+import { attemptsMax, sendingTimeouts } from "../../lib/config/aws.ts";
+import { answerMs } from "../../lib/config/function-connections.ts";
 import {
   functionTimeoutSeconds,
   ingestRetentionDays,
@@ -53,6 +55,14 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   ["Jobs that one bulk request cancels or retries", count(bulkMax)],
   ["Minutes that a forecast looks ahead", count(forecastMinutesMax)],
   ["Time for a request", `${functionTimeoutSeconds.api} s`],
+  [
+    "Time that SQS and EventBridge have for an answer; how often they are asked",
+    `${sendingTimeouts.requestTimeout / 1_000} s; ${attemptsMax}`,
+  ],
+  [
+    "Time that a function lets a database be silent that it has asked; that a tick does",
+    `${answerMs.others / 1_000} s; ${answerMs.tick / 1_000} s`,
+  ],
   ["Name of a token; secrets that it has at once", `${tokenNameMax} characters; ${secretsMax}`],
   ["Commands in one message", count(commandsMax)],
   [

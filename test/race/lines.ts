@@ -30,6 +30,8 @@ export function connectThrough(
     tls: false,
     applicationName,
     keepsPlans: true,
+    connectMs: 3_000,
+    answerMs: null,
   };
   return makeSql(
     makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }),

@@ -29,7 +29,7 @@ export interface QueueSource {
   stop(): Promise<void>;
 }
 
-const pollSeconds = 20;
+export const pollSeconds = 20;
 /** SQS gives no more to one poll. */
 const receivedMax = 10;
 const pauseAfterFailureMs = 1_000;

@@ -153,8 +153,8 @@ export const target: readonly Mutant[] = [
   {
     name: "an event without an id has not arrived",
     file: events,
-    text: "if (answer?.EventId !== undefined) return [index, done];",
-    replacement: "if (answer?.ErrorCode === undefined) return [index, done];",
+    text: "if (answer?.EventId !== undefined) return done;",
+    replacement: "if (answer?.ErrorCode === undefined) return done;",
     tests: ["test/target/sent-requests.test.ts"],
   },
   {

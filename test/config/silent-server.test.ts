@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
+import { LambdaClient } from "@aws-sdk/client-lambda";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { describe, expect, test, vi } from "vitest";
+import { Carillon } from "../../lib/client/main.ts";
+import { attemptsMax, awsClientSettings, requestLimits, sendingTimeouts } from "../../lib/config/aws.ts";
+import { callFunction, sendToFunction } from "../../lib/target/invoke-function.ts";
+import { serve } from "../support/tls-front.ts";
+
+/** Servers that take a connection and do not answer, or stop in the middle of an answer. */
+
+const silent = () => serve((socket) => void socket.resume());
+
+/** It begins an answer and never ends it. */
+const breaking = () =>
+  serve((socket) => {
+    socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"));
+  });
+
+const limits = requestLimits(50);
+
+function settingsOf(service: Parameters<typeof awsClientSettings>[1], port: number) {
+  const env = {
+    AWS_REGION: "us-east-1",
+    AWS_ACCESS_KEY_ID: "someone",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    [`AWS_ENDPOINT_URL_${service}`]: `http://localhost:${port}`,
+  };
+  return { ...awsClientSettings(env, service, limits), maxAttempts: 1 };
+}
+
+const signal = new AbortController().signal;
+const invoked = { name: "work", payload: "{}", signal };
+
+const requests: Record<string, (port: number) => Promise<unknown>> = {
+  SQS: (port) =>
+    new SQSClient(settingsOf("SQS", port)).send(
+      new SendMessageCommand({ QueueUrl: `http://localhost:${port}/000000000000/jobs`, MessageBody: "work" }),
+    ),
+  EventBridge: (port) =>
+    new EventBridgeClient(settingsOf("EVENTBRIDGE", port)).send(
+      new PutEventsCommand({ Entries: [{ Source: "a", DetailType: "b", Detail: "{}" }] }),
+    ),
+  "Lambda, called": (port) => callFunction(new LambdaClient(settingsOf("LAMBDA", port)), invoked),
+  "Secrets Manager": (port) =>
+    new SecretsManagerClient(settingsOf("SECRETS_MANAGER", port)).send(
+      new GetSecretValueCommand({ SecretId: "login" }),
+    ),
+  S3: (port) =>
+    new S3Client({ ...settingsOf("S3", port), forcePathStyle: true }).send(
+      new PutObjectCommand({ Bucket: "archive", Key: "part", Body: "rows" }),
+    ),
+};
+
+describe.each(Object.entries(requests))("a request to %s", (_service, request) => {
+  test("is given up where the server never answers", async () => {
+    await expect(request(await silent())).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+describe.each(Object.entries(requests).filter(([service]) => service !== "S3"))(
+  "an answer of %s that has begun",
+  (_service, request) => {
+    test("is given up where it does not go on", async () => {
+      await expect(request(await breaking())).rejects.toMatchObject({ name: "TimeoutError" });
+    });
+  },
+);
+
+test("a call that only hands an event to Lambda's queue has the limit of a small request", async () => {
+  const lambda = new LambdaClient(settingsOf("LAMBDA", await silent()));
+  const send = vi.spyOn(lambda, "send");
+  await expect(sendToFunction(lambda, invoked)).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(send.mock.lastCall?.[1]).toMatchObject({ requestTimeout: sendingTimeouts.requestTimeout });
+});
+
+test("Carillon's own client gives a request up", async () => {
+  const carillon = new Carillon({
+    url: `http://localhost:${await silent()}`,
+    token: "t",
+    timeout: 50,
+    retries: 0,
+  });
+  await expect(carillon.schedules.get("a")).rejects.toMatchObject({ name: "CarillonUnreachable" });
+});
+
+test("all attempts at a request end before what a function keeps back for what it has begun", () => {
+  const longestPausesMs = 2_000;
+  expect(attemptsMax * sendingTimeouts.requestTimeout + longestPausesMs).toBeLessThan(15_000);
+});
+
+test("every client of the SDK is made with limits", () => {
+  const folder = path.join(import.meta.dirname, "../..");
+  const files = ["lib", "functions", "infra"].flatMap((name) =>
+    readdirSync(path.join(folder, name), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => path.join(folder, name, file)),
+  );
+  const made = files.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/new [A-Z]\w*Client\((?<given>[\s\S]{0,500}?)\);/g)].map(
+      ({ groups }) => ({ file: path.relative(folder, file), given: groups?.["given"] ?? "" }),
+    ),
+  );
+  expect(made.length).toBeGreaterThan(6);
+  const unlimited = made.filter(
+    ({ given }) => !/requestHandler|awsClientSettings|\.\.\.settings/.test(given),
+  );
+  expect(unlimited).toEqual([]);
+});

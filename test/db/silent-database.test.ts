@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { connect as connectTcp, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answerMs } from "../../lib/config/function-connections.ts";
+import { connect } from "../../lib/db/connect.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import { isPassingFailure } from "../../lib/db/passing-failure.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { serve } from "../support/tls-front.ts";
+
+/** A database that takes a connection and does not answer, or stops answering. */
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+/** As the stack sets RDS Proxy up. */
+const proxyWaitSeconds = 10;
+
+const silent = () => serve((socket) => void socket.resume());
+
+describe("a statement", () => {
+  const url = (port: number, more = "") => ({ DATABASE_URL: `postgres://u:p@localhost:${port}/d${more}` });
+
+  test.each(["", "?sslmode=verify-full"])("fails where no server says who it is (%s)", async (more) => {
+    const sql = connect(url(await silent(), more), { connectMs: 50 });
+    await expect(sql`select 1`).rejects.toSatisfy(isPassingFailure);
+    await sql.end();
+  });
+
+  test("fails where its server falls silent, and the next one has another connection", async () => {
+    const front = await mutableFront(database.url);
+    const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
+    await sql`select 1`;
+    front.mute(true);
+    await expect(sql`select 1`).rejects.toBeInstanceOf(ConnectionLost);
+    front.mute(false);
+    expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
+    await sql.end();
+  });
+
+  test("in a transaction fails in the same way, and the transaction with it", async () => {
+    const front = await mutableFront(database.url);
+    const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
+    const transaction = sql.begin(async (tx) => {
+      await tx`select 1`;
+      front.mute(true);
+      await tx`select 1`;
+    });
+    await expect(transaction).rejects.toBeInstanceOf(ConnectionLost);
+    await sql.end();
+  });
+
+  test("is not held against a connection that nothing is asked: a transaction may think for longer", async () => {
+    const front = await mutableFront(database.url);
+    const sql = connect({ DATABASE_URL: front.url }, { answerMs: 1_000 });
+    const pids = await sql.begin(async (tx) => {
+      const pid = async () => (await tx<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid;
+      const before = await pid();
+      await front.quietFor(1_200);
+      return [before, await pid()];
+    });
+    expect(pids[0]).toBe(pids[1]);
+    await sql.end();
+  });
+
+  test("of each function's role, and its wait for the proxy, is ended before the function gives its connection up", () => {
+    const schema = readFileSync(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
+    const roles = [...schema.matchAll(/^alter role carillon_(\w+) set statement_timeout=(\d+)s;$/gm)].map(
+      ([, role = "", seconds]) => ({ role, ms: (Number(seconds) + proxyWaitSeconds) * 1_000 }),
+    );
+    expect(roles.map(({ role }) => role)).toEqual(["api", "archive", "handler", "ingest", "tick", "worker"]);
+    expect(roles.filter(({ role, ms }) => ms >= (role === "tick" ? answerMs.tick : answerMs.others))).toEqual(
+      [],
+    );
+  });
+});
+
+/** Stands before this Postgres, and lets no answer through while it is mute. */
+async function mutableFront(postgresUrl: string) {
+  const url = new URL(postgresUrl);
+  const { hostname, port } = url;
+  let isMute = false;
+  let clear: Socket | undefined;
+  url.hostname = "localhost";
+  url.port = String(
+    await serve((socket) => {
+      clear = socket;
+      const behind = connectTcp(Number(port), hostname);
+      behind.on("error", () => socket.destroy());
+      behind.on("data", (bytes) => isMute || socket.write(bytes));
+      socket.on("data", (bytes) => behind.write(bytes));
+      socket.on("close", () => behind.destroy());
+    }),
+  );
+  return {
+    url: url.href,
+    mute: (wanted: boolean) => {
+      isMute = wanted;
+    },
+    quietFor: (ms: number) => new Promise<void>((heardNothing) => clear?.setTimeout(ms, heardNothing)),
+  };
+}
