@@ -26,6 +26,8 @@ export interface ClaimedJob extends JobKey {
   payload: Json;
   retry: RetryPolicy;
   timeout: string;
+  /** Of a payload that was too large to come with the claim: it is null until `readHeavy` has it. */
+  payloadBytes?: number;
 }
 
 export interface ClaimedParcel {
@@ -86,7 +88,9 @@ type Usual = "kind" | "n" | "dueAt" | "attempt" | "plannedVersion";
 
 type UsualOrNull = { [Name in Usual]: ClaimedJob[Name] | null };
 
-export interface JobRow extends Omit<ClaimedJob, keyof JobDetails | Usual | "occurrence">, UsualOrNull {
+export interface JobRow
+  extends Omit<ClaimedJob, keyof JobDetails | Usual | "occurrence" | "payloadBytes">,
+    UsualOrNull {
   /** In milliseconds since 1970: an instant as text takes three times as long to write and to read. */
   occurrence: number;
   more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
@@ -99,6 +103,7 @@ interface JobDetails {
   forgiven: number;
   retry: RetryPolicy;
   timeout: string;
+  payloadBytes: number;
 }
 
 interface FreedDetails {
@@ -209,5 +214,6 @@ export function claimedJob(row: JobRow): ClaimedJob {
     forgiven: more?.forgiven ?? 0,
     retry: wholeRetry(more?.retry),
     timeout: more?.timeout ?? defaults.timeout,
+    ...(more?.payloadBytes == null ? {} : { payloadBytes: more.payloadBytes }),
   };
 }

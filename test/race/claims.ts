@@ -125,7 +125,8 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   };
 
   const watchClaims = (statement: Statement) => {
-    const leaseMs = valuesOf(statement).at(-1);
+    const values = valuesOf(statement);
+    const leaseMs = textOf(statement).includes("claim_company") ? values[3] : values[1];
     heard(statement, (rows) => {
       const seen = rowsTogether.parse(rows);
       for (const row of seen) {

@@ -80,6 +80,13 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/parcel/fence-after-crash.test.ts"],
   },
   {
+    name: "is_light: what was compressed or put aside is not",
+    file: fences,
+    text: "pg_column_compression(p_payload) is null and ",
+    replacement: "",
+    tests: ["test/worker/heavy-payloads.test.ts"],
+  },
+  {
     name: "claim_company: the fence that is told",
     file: fences,
     text: "ready_at = v_now, fence = c.fence, claimed_at",
