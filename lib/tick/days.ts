@@ -62,7 +62,9 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
 
 /**
  * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
- * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long.
+ * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long. Millions may be
+ * due at one instant: the line then stands at that instant until the last of them is moved. A row that is in the near plan already does no
+ * harm, since a batch goes no further than the line, and all who read the plan read both.
  * Returns whether there is more to move.
  */
 export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): Promise<boolean> {
@@ -74,7 +76,7 @@ export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): P
       with near as (
         select ctid, due_at from carillon.plan_far
         where shard = ${shard} and due_at < ${target}
-        order by due_at fetch first ${rowsMax} rows with ties
+        order by due_at, schedule_id limit ${rowsMax}
       ), taken as (
         delete from carillon.plan_far f using near where f.ctid = near.ctid
         returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.governed, f.shard
@@ -84,8 +86,8 @@ export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): P
       )
       select count(*)::int as moved, max(due_at) as "lastDueAt" from taken`;
     const more = (moved?.moved ?? 0) >= rowsMax && moved?.lastDueAt != null;
-    // All rows due at the last instant moved (with ties), so the line may stand just after it.
-    const line = more && moved?.lastDueAt ? new Date(moved.lastDueAt.getTime() + 1) : target;
+    // Of the last instant there may be more.
+    const line = more ? moved.lastDueAt : target;
     await tx`update carillon.shards set near_until = greatest(near_until, ${line}) where id = ${shard}`;
     return more;
   });

@@ -134,22 +134,43 @@ describe("a plan far ahead", () => {
     ]);
   });
 
-  test("of many rows at one instant comes near in bounded steps that part no instant", async () => {
+  test("of many rows at one instant comes near in bounded steps, and the line waits at that instant for the last of them", async () => {
     const due = new Date("2026-03-10T00:00:00Z");
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard)
-      select d, d, n, 1, 5 from generate_series(1, 15000) n, lateral (select ${due}::timestamptz + (n / 12000) * interval '1 hour' as d) d`;
+      select d, d, n, 1, 5 from generate_series(1, 250) n, lateral (select ${due}::timestamptz + (n / 240) * interval '1 hour' as d) d`;
     await world.sql`select carillon.attach_days('2026-03-05', '2026-03-13')`;
     await world.clock.setNow("2026-03-09T10:00:00Z");
     const near = async () => (await world.sql`select from carillon.plan where shard = 5`).length;
     const line = async () =>
       (await world.sql`select near_until from carillon.shards where id = 5`)[0]?.["near_until"];
-    expect(await bringNear(world.sql, 5)).toBe(true);
-    expect(await near()).toBe(11_999);
-    expect(await line()).toEqual(new Date(due.getTime() + 1));
-    expect(await bringNear(world.sql, 5)).toBe(false);
-    expect(await near()).toBe(15_000);
+    for (const moved of [100, 200]) {
+      expect(await bringNear(world.sql, 5, 100)).toBe(true);
+      expect(await near()).toBe(moved);
+      expect(await line()).toEqual(due);
+    }
+    // Made by an edit between two steps, as the line says.
+    await world.sql`
+      insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard) values (${due}, ${due}, 1000, 1, 5)`;
+    expect(await bringNear(world.sql, 5, 100)).toBe(false);
+    expect(await near()).toBe(251);
     expect(await line()).toEqual(new Date("2026-03-12T00:00:00Z"));
+  });
+
+  test("of more rows at one instant than a step moves runs each once, also where the steps stop in between", async () => {
+    for (const n of [1, 2, 3, 4, 5]) await world.put(`year-${n}`, { when: "at 2026-03-10T00:00" });
+    await world.sql`update carillon.schedules set shard = 5`;
+    await world.sql`update carillon.plan_far set shard = 5`;
+    await world.sql`select carillon.attach_days('2026-03-05', '2026-03-13')`;
+    await world.clock.setNow("2026-03-09T10:00:00Z");
+    await bringNear(world.sql, 5, 2);
+    await world.remove("year-1");
+    await world.put("year-6", { when: "at 2026-03-10T00:00" });
+    await world.tick();
+    await world.clock.setNow("2026-03-10T00:00:00Z");
+    await world.tick();
+    await world.work();
+    expect(world.delivered.map(({ key }) => key).toSorted()).toEqual([2, 3, 4, 5, 6].map((n) => `year-${n}`));
   });
 });
 

@@ -73,10 +73,10 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/near-line.test.ts"],
   },
   {
-    name: "rows that are due at one instant are brought near together",
+    name: "the near line goes past no instant of which far rows are left",
     file: days,
-    text: "order by due_at fetch first ${rowsMax} rows with ties",
-    replacement: "order by due_at fetch first ${rowsMax} rows only",
+    text: "const line = more ? moved.lastDueAt : target;",
+    replacement: "const line = more ? new Date(moved.lastDueAt.getTime() + 1) : target;",
     tests: ["test/tick/days.test.ts"],
   },
   {
