@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax, type QueueClass } from "../parcel/parcel-queue.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { passedTold } from "./passed-told.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
@@ -19,6 +20,9 @@ const heldTurn = "1 minute";
 
 export interface BacklogRow {
   id: string;
+  scheduleId: string;
+  /** It is in quarantine, and its next try has come. */
+  aside: boolean;
   owing: number;
   queue: QueueClass;
   standing: "live" | "held" | "deleted";
@@ -52,13 +56,13 @@ export async function backlogRoom(
   return { now: row.now, room: { fast: jobsMax - row.fast, slow: jobsMax - row.slow } };
 }
 
-/** Locks the rows whose turn came by then, in turn; those that somebody else serves are left to them. */
+/** Locks the rows whose turn came by then, in turn; those that somebody else serves are left to them, and those that wait aside. */
 export function rowsInTurn(tx: Tx, upTo: Date, limit: number): PromiseLike<BacklogRow[]> {
   return tx<BacklogRow[]>`
-    select b.id, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
+    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
     from (
-      select id, schedule_id, owing, turn_at from carillon.backlog
-      where turn_at <= ${upTo} order by turn_at, id limit ${limit} for update skip locked) b
+      select w.id, w.schedule_id, w.owing, w.turn_at from carillon.backlog w
+      where w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} order by w.turn_at, w.id limit ${limit} for update of w skip locked) b
     left join lateral (
       select s.queue, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
       from carillon.schedules s where s.id = b.schedule_id offset 0) s on true

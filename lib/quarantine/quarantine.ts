@@ -8,6 +8,7 @@ import type { Log } from "../log/log.ts";
  * docs/observability.md says what each name means for an engineer on call.
  */
 export const consumers = [
+  "backlog",
   "calendar-replan",
   "ended",
   "ended-hold",

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
 import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
 import {
   admitTurns,
@@ -10,6 +11,9 @@ import {
   type Turn,
   turnMax,
 } from "../plan/backlog.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import { letGo } from "../quarantine/quarantine.ts";
+import { putAside } from "../quarantine/try-rows.ts";
 
 export interface BacklogSettings {
   /** Jobs let in by one tick, spread over a minute; and so many of each queue are under way at most. */
@@ -35,42 +39,83 @@ interface Room {
   queues: Record<QueueClass, number>;
 }
 
+interface BacklogDeps {
+  sql: Sql;
+  log: Log;
+}
+
 /**
  * Lets in what is owed, at a pace. Rows are served in turn, each a little, and again while the budget lasts. Every round is
  * a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed has either
- * made a row's jobs and counted them, or neither. Returns the parcels to send.
+ * made a row's jobs and counted them, or neither. A round that fails is made with half as many rows, until the row that fails stands alone
+ * and is set aside. Returns the parcels to send.
  */
 export async function admitBacklog(
-  sql: Sql,
+  deps: BacklogDeps,
   { budget, perTurn }: BacklogSettings,
   timeIsUp: () => boolean = () => false,
 ): Promise<OutgoingParcel[]> {
-  const start = await backlogRoom(sql, budget);
+  const start = await backlogRoom(deps.sql, budget);
   if (start === null) return [];
   const outgoing: OutgoingParcel[] = [];
-  const room: Room = { left: budget, queues: start.room };
+  let room: Room = { left: budget, queues: start.room };
   let upTo = start.now;
   let idle = 0;
   let servedInPass = 0;
+  let limit = rowsMax;
   while (room.left > 0 && idle < idleMax && !timeIsUp()) {
-    const round = await sql.begin(async (tx) => {
-      const pace = { from: start.now, perSecond: budget / budgetSeconds, ahead: budget - room.left };
-      return admitRound(tx, { upTo, room, perTurn, pace });
-    });
-    outgoing.push(...round.outgoing);
-    idle += round.idle;
-    servedInPass += round.served;
-    if (!round.last) continue;
+    const pace = { from: start.now, perSecond: budget / budgetSeconds, ahead: budget - room.left };
+    const round = await tryRound(deps, { upTo, room, perTurn, pace, limit });
+    limit = round.nextLimit;
+    if (round.done === null) continue;
+    const { done } = round;
+    room = done.room;
+    outgoing.push(...done.outgoing);
+    idle += done.idle;
+    servedInPass += done.served;
+    if (!done.last) continue;
     if (servedInPass === 0) break;
     // Everybody had a turn; the next pass takes those that were served in this one.
-    upTo = new Date(Math.max(round.now.getTime(), upTo.getTime() + 1));
+    upTo = new Date(Math.max(done.now.getTime(), upTo.getTime() + 1));
     servedInPass = 0;
   }
   return outgoing;
 }
 
+interface RoundWish {
+  upTo: Date;
+  room: Room;
+  perTurn: number;
+  pace: Parameters<typeof admitTurns>[2];
+  limit: number;
+}
+
+/** Where it fails, nothing of it is done; the next round is to look at fewer rows, and at more again once it has succeeded. */
+async function tryRound(
+  { sql, log }: BacklogDeps,
+  wish: RoundWish,
+): Promise<{ done: Round | null; nextLimit: number }> {
+  const { limit } = wish;
+  let looked: readonly BacklogRow[] = [];
+  try {
+    const done = await sql.begin(async (tx) => {
+      looked = await rowsInTurn(tx, wish.upTo, limit);
+      return admitRound(tx, looked, wish);
+    });
+    return { done, nextLimit: Math.min(rowsMax, limit * 2) };
+  } catch (error) {
+    const [row] = looked;
+    if (row === undefined || !mayBeOfARow(error)) throw error;
+    if (looked.length > 1) return { done: null, nextLimit: Math.ceil(looked.length / 2) };
+    await putAside({ sql, log, consumer: "backlog" }, [{ item: row.id, scheduleId: row.scheduleId, error }]);
+    return { done: null, nextLimit: Math.min(rowsMax, limit * 2) };
+  }
+}
+
 interface Round {
   outgoing: OutgoingParcel[];
+  /** What may still be let in after it. */
+  room: Room;
   served: number;
   idle: number;
   /** Nobody is left whose turn came by then. */
@@ -80,24 +125,27 @@ interface Round {
 
 async function admitRound(
   tx: Tx,
-  {
-    upTo,
-    room,
-    perTurn,
-    pace,
-  }: { upTo: Date; room: Room; perTurn: number; pace: Parameters<typeof admitTurns>[2] },
+  rows: readonly BacklogRow[],
+  { upTo, room, perTurn, pace, limit }: RoundWish,
 ): Promise<Round> {
-  const rows = await rowsInTurn(tx, upTo, rowsMax);
-  const shares = shareOut(rows, room, perTurn);
+  const left: Room = { left: room.left, queues: { ...room.queues } };
+  const shares = shareOut(rows, left, perTurn);
   const outgoing = await admitTurns(tx, shares.turns, pace);
   await postponeTurns(tx, shares.idle);
   await dropRows(tx, shares.deleted);
+  const again = rows.slice(0, shares.looked).filter(({ aside }) => aside);
+  await letGo(
+    tx,
+    "backlog",
+    again.map(({ id }) => id),
+  );
   const [clock] = await tx<{ now: Date }[]>`select carillon.clock() as now`;
   return {
     outgoing,
+    room: left,
     served: shares.turns.length,
     idle: shares.idle.length,
-    last: shares.looked === rows.length && rows.length < rowsMax,
+    last: shares.looked === rows.length && rows.length < limit,
     now: clock?.now ?? upTo,
   };
 }

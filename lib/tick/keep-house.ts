@@ -148,9 +148,10 @@ async function days({ log }: Run, act: () => Promise<void>): Promise<void> {
 }
 
 /** After what is due now, what is owed from before. */
-async function admitOwed({ sql, queue, settings, timeIsUp }: Run): Promise<void> {
+async function admitOwed(run: Run): Promise<void> {
+  const { sql, queue, settings, timeIsUp } = run;
   const backlog = { budget: settings.backlogBudget, perTurn: settings.backlogPerTurn };
-  await handOver(sql, queue, await admitBacklog(sql, backlog, timeIsUp));
+  await handOver(sql, queue, await admitBacklog(run, backlog, timeIsUp));
 }
 
 async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<void> {

@@ -23,7 +23,7 @@ function backfill(key: string, wish: Partial<BackfillWish> = {}, sql = world.sql
 }
 
 async function admitAll(): Promise<void> {
-  await handOver(world.sql, world.queue, await admitBacklog(world.sql, backlogDefaults));
+  await handOver(world.sql, world.queue, await admitBacklog(world, backlogDefaults));
 }
 
 /** `every 1m` since ten, of whose first ten hours nothing ran but the newest occurrence. */

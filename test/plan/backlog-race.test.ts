@@ -78,7 +78,7 @@ test("each occurrence that is backfilled runs once, and so does each fire that w
       const [ticking, calling] = [own(), own()];
       return [
         repeat(race, async () => {
-          const parcels = await admitBacklog(ticking, { budget: 120, perTurn: 9 });
+          const parcels = await admitBacklog({ sql: ticking, log: world.log }, { budget: 120, perTurn: 9 });
           await handOver(world.sql, world.queue, parcels);
         }),
         repeat(race, () => {
@@ -115,7 +115,7 @@ test("each occurrence that is backfilled runs once, and so does each fire that w
     for (let turn = 0; isLeft && turn < 100; turn++) {
       await world.clock.advance(minute);
       await world.tick();
-      await handOver(world.sql, world.queue, await admitBacklog(world.sql, { budget: 6_000, perTurn: 100 }));
+      await handOver(world.sql, world.queue, await admitBacklog(world, { budget: 6_000, perTurn: 100 }));
       await world.work();
       const [left] = await world.sql<{ any: boolean }[]>`
         select exists (select from carillon.backlog) or exists (

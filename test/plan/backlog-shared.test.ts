@@ -29,7 +29,7 @@ test("the tick leaves a list that another tick serves to that one, and goes on w
   await world.sql.begin(async (tx) => {
     await tx`
       select from carillon.backlog where schedule_id = (select id from carillon.schedules where key = 'served') for update`;
-    const admitting = admitBacklog(world.sql, backlogDefaults);
+    const admitting = admitBacklog(world, backlogDefaults);
     await until("the other list is served", async () => (await made())[0]?.jobs === 300);
     // Not before the tick has looked for more: let go earlier, the list is served by it as well.
     await admitting;

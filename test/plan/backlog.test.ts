@@ -42,7 +42,7 @@ async function owe(scheduleId: string, occurrences: Date[], kind = "cadence"): P
 
 /** The backlog's part of a tick; returns how many parcels it made. */
 async function admit(settings: Partial<BacklogSettings> = {}, sql = world.sql): Promise<number> {
-  const parcels = await admitBacklog(sql, { ...backlogDefaults, ...settings });
+  const parcels = await admitBacklog({ sql, log: world.log }, { ...backlogDefaults, ...settings });
   await handOver(sql, world.queue, parcels);
   return parcels.length;
 }
@@ -356,7 +356,7 @@ describe("two ticks at once, or one that is killed", () => {
     const dying = connect({ DATABASE_URL: world.databaseUrl }, { applicationName: "dying" });
     const ends = await world.sql.begin(async (tx) => {
       await tx`lock table carillon.jobs in access exclusive mode`;
-      const admitting = Promise.allSettled([admitBacklog(dying, backlogDefaults)]);
+      const admitting = Promise.allSettled([admitBacklog({ sql: dying, log: world.log }, backlogDefaults)]);
       await until("it waits for the lock", async () => {
         const [waiting] = await world.sql`
           select pid from pg_stat_activity where application_name = 'dying' and datname = current_database() and wait_event_type = 'Lock'`;
@@ -393,7 +393,7 @@ describe("the backlog", () => {
   test("costs one look at an index while nothing is owed", async () => {
     await schedules(3);
     const sql = connect({ DATABASE_URL: world.databaseUrl });
-    const of = await touched(sql, () => admitBacklog(sql, backlogDefaults));
+    const of = await touched(sql, () => admitBacklog({ sql, log: world.log }, backlogDefaults));
     await sql.end();
     expect(Object.keys(of.index).filter((name) => !name.startsWith("backlog"))).toEqual([]);
     expect(Object.keys(of.scanned).filter((name) => !["backlog", "test_clock"].includes(name))).toEqual([]);

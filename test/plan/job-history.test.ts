@@ -140,7 +140,7 @@ describe("a schedule's history", () => {
     await world.tick();
     await world.resume("seconds");
     await world.clock.advance(second);
-    await handOver(world.sql, world.queue, await admitBacklog(world.sql, backlogDefaults));
+    await handOver(world.sql, world.queue, await admitBacklog(world, backlogDefaults));
     expect((await world.jobs("seconds")).length).toBeGreaterThan(500);
     const id = await idOf("seconds");
     const told = (await history(id, 1_000)).map(({ occurrence }) => occurrence);
