@@ -1,5 +1,5 @@
 import type { Acceptance } from "../command/acceptance.ts";
-import { ConnectionLost } from "../db/connection-lost.ts";
+import { inItsTime } from "../db/bounded.ts";
 import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import { type Halved, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
@@ -36,9 +36,6 @@ const chunkMax = 1_000;
 const runMax = 250_000;
 /** After so many failures a run looks for no more of them: what fails together is left to the next run, and what does not is applied. */
 const failuresMax = 100;
-/** Postgres ends a transaction that waits ten seconds for what is computed here: a connection lost after so long may be of that. */
-const waitedMs = 8_000;
-
 interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
   bounds: Required<InboxBounds>;
   /** How many were left for the next run. */
@@ -126,17 +123,13 @@ async function tryAll<Row extends ReadRow>(
   act: (rows: readonly Row[]) => Promise<void>,
 ): Promise<void> {
   const attempt = async (some: readonly Row[]) => {
-    const began = run.queue.timing.now();
     try {
-      await act(some);
+      await inItsTime(run.queue.timing, () => act(some));
     } catch (error) {
-      const cause = error instanceof ConnectionLost && run.queue.timing.now() - began > waitedMs;
-      const failure = cause ? new TookTooLong() : error;
       const [first, ...others] = some;
       // At once, so that what comes after it in its key waits, and that it stands on record wherever this run ends.
-      if (first !== undefined && others.length === 0 && mayBeOfARow(failure))
-        await putAside(run, first, failure);
-      throw failure;
+      if (first !== undefined && others.length === 0 && mayBeOfARow(error)) await putAside(run, first, error);
+      throw error;
     }
   };
   const stop = () => run.bounds.mustEnd() || run.failed >= failuresMax;
@@ -144,14 +137,6 @@ async function tryAll<Row extends ReadRow>(
     run.failed < failuresMax ? await inHalves(rows, attempt, stop) : await onlyTogether(rows, attempt);
   for (const { row, key } of left) leave(run, row, key);
   run.left += left.length;
-}
-
-class TookTooLong extends Error {
-  override readonly name = "TookTooLong";
-
-  constructor() {
-    super("The transaction took so long that Postgres may have ended it.");
-  }
 }
 
 async function onlyTogether<Row>(

@@ -1,5 +1,6 @@
 import { belowVerb } from "../command/command-shape.ts";
 import { withoutCredentials } from "../command/without-credentials.ts";
+import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockInbox } from "../db/locks.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
@@ -12,9 +13,6 @@ import type { ReadRow } from "./read-inbox.ts";
 
 export type UnderstoodRow = Extract<ReadRow, { operation: Operation }>;
 export type RefusedRow = Extract<ReadRow, { refusal: Refused }>;
-
-/** A statement that takes longer is given up, so that the command that it hangs on is found before the tick's time is over. */
-const statementMsMax = 2_000;
 
 /** In one transaction, in which the commands also leave the inbox. `tried`: they may be in quarantine, and leave it too. */
 export async function applyTogether(
@@ -29,7 +27,7 @@ export async function applyTogether(
     {
       before: async (tx) => {
         await lockInbox(tx);
-        await tx`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
+        await boundStatements(tx);
         const there = await stillThere(tx, ids);
         const late = await overtakenByQueue(tx, commands);
         return new Set(ids.flatMap((id, index) => (there.has(id) && !late.has(index) ? [] : [index])));

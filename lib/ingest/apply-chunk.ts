@@ -1,3 +1,4 @@
+import { boundStatements, inItsTime } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { lockInboxShared } from "../db/locks.ts";
@@ -37,7 +38,7 @@ const beginningsMax = 20;
 export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
   for (let beginning = 1; ; beginning++) {
     try {
-      return await applyOnce(deps, chunk);
+      return await inItsTime(deps.queue.timing, () => applyOnce(deps, chunk));
     } catch (error) {
       if (!(error instanceof MarksMoved) || beginning === beginningsMax) throw error;
     }
@@ -84,6 +85,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     {
       before: async (tx) => {
         await lockInboxShared(tx);
+        await boundStatements(tx);
         if (marks.size > 0) await lockMarks(tx, marks);
         return new Set();
       },

@@ -66,7 +66,7 @@ export async function ingestMessages(
   try {
     const now = await databaseClock(deps.sql);
     const run: Run = { deps, now, count, stay, early: new Set(), timeIsUp };
-    const entries = entriesOf(deps, records, now);
+    const entries = entriesOf(run, records);
     count.commands = entries.length;
     for (let from = 0; from < entries.length; from += commandsMax)
       await applyEntries(run, entries.slice(from, from + commandsMax));
@@ -83,25 +83,45 @@ export async function ingestMessages(
 }
 
 /** In the order in which the commands were given; what was not understood has none. */
-function entriesOf(deps: QueueDeps, records: readonly SQSRecord[], now: Date): Entry[] {
+function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
+  const { deps, now } = run;
   const bodies = new Map(records.map(({ messageId, body }) => [messageId, body]));
-  const read = records.flatMap(readMessage);
-  const received = read.filter((each): each is Received => !("refusal" in each));
-  const { understood, refused } = understand(deps, received, now);
   const entry = (messageId: string, more: Pick<Entry, "understood" | "dead">): Entry => ({
     messageId,
     body: bodies.get(messageId) ?? "",
     ...more,
   });
+  const read = records.flatMap((record) => orStay(run, record.messageId, () => readMessage(record), []));
+  const each = read
+    .filter((one): one is Received => !("refusal" in one))
+    .map((one) =>
+      orStay(run, one.messageId, () => understand(deps, [one], now), { understood: [], refused: [] }),
+    );
   return [
     ...read
-      .filter((each): each is NotUnderstood => "refusal" in each)
-      .map((each) => entry(each.messageId, { dead: unread(each) })),
-    ...refused.map((each) =>
-      entry(each.received.messageId, { dead: deadOf(each.received, each.key, each.refusal) }),
-    ),
-    ...understood.map((each) => entry(each.received.messageId, { understood: each })),
+      .filter((one): one is NotUnderstood => "refusal" in one)
+      .map((one) => entry(one.messageId, { dead: unread(one) })),
+    ...each
+      .flatMap(({ refused }) => refused)
+      .map(({ received, key, refusal }) =>
+        entry(received.messageId, { dead: deadOf(received, key, refusal) }),
+      ),
+    ...each
+      .flatMap(({ understood }) => understood)
+      .sort((a, b) => (a.stamp < b.stamp ? -1 : 1))
+      .map((command) => entry(command.received.messageId, { understood: command })),
   ];
+}
+
+/** What Carillon itself fails on keeps no neighbour: its message alone stays. */
+function orStay<Read>({ deps, stay }: Run, messageId: string, act: () => Read, otherwise: Read): Read {
+  try {
+    return act();
+  } catch (error) {
+    stay.add(messageId);
+    deps.log.error("ingest.failed", { messages: 1, error: errorText(error) });
+    return otherwise;
+  }
 }
 
 function unread({ messageId, place, command, refusal }: NotUnderstood): DeadCommand {
