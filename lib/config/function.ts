@@ -1,5 +1,7 @@
 import { loggableError } from "../log/error-text.ts";
+import { logFrom } from "../log/log-from.ts";
 import type { Environment } from "./environment.ts";
+import { surviveStrayRejections } from "./stray-rejections.ts";
 
 /** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
 export interface Invocation {
@@ -24,7 +26,10 @@ export function onDemand<Event, Result>(
   let assembled: Assembled<Event, Result> | undefined;
   return async (event, invocation) => {
     try {
-      assembled ??= assemble(process.env);
+      if (assembled === undefined) {
+        surviveStrayRejections(logFrom(process.env, "function"));
+        assembled = assemble(process.env);
+      }
       return await assembled.handler(event, invocation);
     } catch (error) {
       throw loggableError(error);

@@ -145,9 +145,16 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "inbox: a failure that concerns all stops the run",
     file: inbox,
-    text: "if (first !== undefined && others.length === 0 && mayBeOfARow(failure))",
+    text: "if (first !== undefined && others.length === 0 && mayBeOfARow(error))",
     replacement: "if (first !== undefined && others.length === 0)",
     tests: ["test/inbox/failing-runs.test.ts"],
+  },
+  {
+    name: "a rejection that nothing awaits ends no function",
+    file: "lib/config/stray-rejections.ts",
+    text: '  process.removeAllListeners("unhandledRejection");\n',
+    replacement: "",
+    tests: ["test/functions/stray-rejections.test.ts"],
   },
   {
     name: "inbox: commands that fail together are told apart a hundred at a time",
