@@ -58,6 +58,11 @@ export function withZones<Result>(lookup: ZoneLookup, work: () => Result): Resul
   }
 }
 
+/** True while `withZones` has cadences follow other rules than the zones' own. */
+export function followsOtherZones(): boolean {
+  return otherZones !== null;
+}
+
 /** From this instant on, this offset. */
 export interface OffsetChange {
   from: number;

@@ -8,6 +8,7 @@ import { oneByOneMax } from "./apply-wave.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { BeginAnew } from "./begin-anew.ts";
 import { type EditDeps, mayPass } from "./edit-transaction.ts";
+import { foreseeRuns } from "./foresee-runs.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
 /** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
@@ -23,6 +24,7 @@ export async function applyOperations(
   options: ApplyOptions = {},
 ): Promise<Applied[]> {
   const labels: Label[] = [];
+  await foreseeRuns(deps.sql, operations);
   for (let beginning = 1; ; ) {
     try {
       const { applied, parcels } = await deps.sql.begin((tx) => applyOnce(tx, operations, labels, options));

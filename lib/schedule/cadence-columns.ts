@@ -89,7 +89,7 @@ export function sharedCadence({
 }
 
 /** Rules are made ready once per object, so that the same rules are the same object whichever row they were read from. */
-function sameRules(read: CalendarRules): CalendarRules {
+export function sameRules(read: CalendarRules): CalendarRules {
   const text = JSON.stringify(read);
   const known = rulesByText.get(text);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import type { Tx } from "../db/connect.ts";
-import type { CalendarRef } from "./cadence-columns.ts";
+import { type CalendarRef, sameRules } from "./cadence-columns.ts";
 import { type Author, originText } from "./caller.ts";
 import type { Json } from "./json.ts";
 
@@ -36,7 +36,19 @@ export async function findCalendar(tx: Tx, name: string): Promise<CalendarRef | 
     select c.id, v.id as "versionId", v.rules
     from carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.rules_version
     where c.id = ${held.id}`;
-  return row ?? null;
+  return row === undefined ? null : { ...row, rules: sameRules(row.rules) };
+}
+
+/** Those of these names by the rules in force, without a lock, and the time. */
+export async function calendarsNamed(
+  tx: Tx,
+  names: readonly string[],
+): Promise<(CalendarRef & { name: string; now: Date })[]> {
+  const rows = await tx<(CalendarRef & { name: string; now: Date })[]>`
+    select c.name, c.id, v.id as "versionId", v.rules, carillon.clock() as now
+    from carillon.calendars c join carillon.calendar_versions v on v.calendar_id = c.id and v.version = c.rules_version
+    where c.name = any(${names}::text[]) and c.deleted_at is null`;
+  return rows.map((row) => ({ ...row, rules: sameRules(row.rules) }));
 }
 
 const headColumns = (tx: Tx) => tx`
