@@ -1,4 +1,8 @@
-import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
+import {
+  type EventBridgeClient,
+  EventBridgeServiceException,
+  PutEventsCommand,
+} from "@aws-sdk/client-eventbridge";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { errorText } from "../log/error-text.ts";
@@ -40,12 +44,18 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
   const claimed = await claimEvents(deps.sql, limit, wanted);
   if (claimed.length === 0) return { claimed: 0, told: 0, fault: null };
   const now = await databaseClock(deps.sql);
-  const entries = claimed.map((event): Entry => {
-    const detail = lifecycleEnvelope(event, now);
-    return { event, detail, bytes: Buffer.byteLength(detail) + 300 };
-  });
   const told: string[] = [];
   const faults: string[] = [];
+  const entries = claimed.flatMap((event): Entry[] => {
+    try {
+      const detail = lifecycleEnvelope(event, now);
+      return [{ event, detail, bytes: Buffer.byteLength(detail) + 300 }];
+    } catch (error) {
+      // That one alone comes again later, until it is given up.
+      faults.push(errorText(error));
+      return [];
+    }
+  });
   const timeIsUp = AbortSignal.timeout(tellMs);
   await eachRequest(requests(entries), async (batch) => {
     const answer = await putBatch(deps, batch, timeIsUp);
@@ -60,8 +70,14 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
   return { claimed: claimed.length, told: told.length, fault };
 }
 
-/** The answer names no entries: its list has the order of the request. */
-async function putBatch({ events, bus }: TellDeps, batch: readonly Entry[], abortSignal: AbortSignal) {
+interface Answer {
+  told: string[];
+  faults: string[];
+}
+
+/** The answer names no entries: its list has the order of the request. A request that is refused for one of them is made in halves. */
+async function putBatch(deps: TellDeps, batch: readonly Entry[], abortSignal: AbortSignal): Promise<Answer> {
+  const { events, bus } = deps;
   try {
     const { Entries = [] } = await events.send(
       new PutEventsCommand({
@@ -85,8 +101,20 @@ async function putBatch({ events, bus }: TellDeps, batch: readonly Entry[], abor
       ),
     };
   } catch (error) {
-    return { told: [], faults: [errorText(error)] };
+    if (batch.length === 1 || !isRefusal(error)) return { told: [], faults: [errorText(error)] };
+    const half = Math.ceil(batch.length / 2);
+    const first = await putBatch(deps, batch.slice(0, half), abortSignal);
+    const second = await putBatch(deps, batch.slice(half), abortSignal);
+    return { told: [...first.told, ...second.told], faults: [...first.faults, ...second.faults] };
   }
+}
+
+const tooLarge = 413;
+
+/** Of what the request holds, and not of who makes it or when. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof EventBridgeServiceException)) return false;
+  return error.name === "ValidationException" || error.$metadata.httpStatusCode === tooLarge;
 }
 
 function giveUp(

@@ -18,8 +18,8 @@ export async function tellEvents(deps: TellDeps, timeIsUp: () => boolean): Promi
       left -= round.claimed;
       told += round.told;
       fault ??= round.fault;
-      if (round.told === 0 && round.fault !== null) throw untold(deps.bus, round.fault);
-      more = round.claimed === perRound;
+      // Those that come again may be refused for what they are; the bus is asked once more with those that are new.
+      more = round.claimed === perRound && (round.told > 0 || round.fault === null);
     }
   }
   if (told > 0) deps.log.info("tick.events-told", { events: told, bus: deps.bus });

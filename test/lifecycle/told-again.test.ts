@@ -1,7 +1,12 @@
-import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
+import {
+  EventBridgeClient,
+  EventBridgeServiceException,
+  type PutEventsRequestEntry,
+} from "@aws-sdk/client-eventbridge";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimEvents } from "../../lib/lifecycle/outbox.ts";
 import { tellBus } from "../../lib/lifecycle/tell-bus.ts";
+import { tellEvents } from "../../lib/tick/tell-events.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 
@@ -18,17 +23,25 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 /** Tells the bus what is to be told by now; how many events it took. */
-async function told(answer: () => object): Promise<number> {
+const told = async (answer: () => object) => (await tellBus(depsOf(answer), "due", 10)).told;
+
+function depsOf(answer: (entry: PutEventsRequestEntry) => object) {
   const events = new EventBridgeClient({
     region: "us-east-1",
     credentials: { accessKeyId: "a", secretAccessKey: "b" },
   });
   events.middlewareStack.add(
-    () => async () => ({ response: {}, output: { $metadata: {}, Entries: [answer()] } }),
+    () =>
+      async ({ input }) => ({
+        response: {},
+        output: { $metadata: {}, Entries: entriesOf(input).map(answer) },
+      }),
     { step: "initialize", priority: "high" },
   );
-  return (await tellBus({ sql: world.sql, events, bus: "default", log: world.log }, "due", 10)).told;
+  return { sql: world.sql, events, bus: "default", log: world.log };
 }
+
+const entriesOf = (input: object) => ("Entries" in input ? (input.Entries as PutEventsRequestEntry[]) : []);
 
 const takes = () => ({ EventId: "1" });
 const refuses = () => ({ ErrorCode: "ThrottlingException" });
@@ -64,4 +77,43 @@ test("an event that one worker is telling is not told by the next worker too", a
   // Else the bus is told twice of most jobs wherever several workers end at once.
   expect(await claimEvents(world.sql, 10, "fresh")).toHaveLength(1);
   expect(await claimEvents(world.sql, 10, "fresh")).toEqual([]);
+});
+
+/** Of other schedules' jobs, one of which is due at no time that can be told. */
+async function moreEvents(occurrence: string): Promise<void> {
+  await world.sql`
+    insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at)
+    select 'dead', ${occurrence}::timestamptz, 0, 'cadence', 0, 1, carillon.clock(), carillon.clock()`;
+}
+
+const left = async () => (await world.sql`select from carillon.outbox`).length;
+
+test("an event that cannot be written keeps no other from being told", async () => {
+  await moreEvents("2026-03-02T10:00:00Z");
+  await world.sql`update carillon.outbox set occurrence = 'infinity' where schedule_id = 0`;
+  expect(await told(takes)).toBe(1);
+  expect(await left()).toBe(1);
+});
+
+test("an event for which the bus refuses a whole request keeps no other of it from being told", async () => {
+  for (let each = 0; each < 4; each++) await moreEvents(`2026-03-02T10:0${each}:00Z`);
+  const deps = depsOf(({ Detail = "" }) => {
+    if (Detail.includes("10:02:00"))
+      throw new EventBridgeServiceException({ name: "ValidationException", $fault: "client", $metadata: {} });
+    return takes();
+  });
+  expect((await tellBus(deps, "due", 10)).told).toBe(4);
+  expect(await left()).toBe(1);
+});
+
+test("an event that the bus takes at no time keeps none that is new from being told in the same tick", async () => {
+  const deps = depsOf(({ Detail = "" }) => (Detail.includes("10:02:00") ? refuses() : takes()));
+  await world.sql`delete from carillon.outbox`;
+  await moreEvents("2026-03-02T10:02:00Z");
+  await tellBus(deps, "fresh", 10);
+  await world.clock.advance(minute);
+  await moreEvents("2026-03-02T10:03:00Z");
+  await world.sql`update carillon.outbox set offer_at = offer_at + interval '30 seconds' where tries = 0`;
+  await expect(tellEvents(deps, () => false)).rejects.toThrow("does not take events");
+  expect(await left()).toBe(1);
 });

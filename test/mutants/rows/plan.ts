@@ -319,14 +319,14 @@ export const plan: readonly Mutant[] = [
   {
     name: "backlog: a row that another tick serves is left to it",
     file: backlog,
-    text: "limit ${limit} for update skip locked) b",
-    replacement: "limit ${limit} for update) b",
+    text: "limit ${limit} for update of w skip locked) b",
+    replacement: "limit ${limit} for update of w) b",
     tests: ["test/plan/backlog-shared.test.ts"],
   },
   {
     name: "backlog: a row is locked until it is served",
     file: backlog,
-    text: "limit ${limit} for update skip locked) b",
+    text: "limit ${limit} for update of w skip locked) b",
     replacement: "limit ${limit}) b",
     tests: ["test/plan/backlog.test.ts"],
   },
