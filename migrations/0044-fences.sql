@@ -212,9 +212,10 @@ begin
   return next;
 end $$;
 
--- Whether a payload is small as it is stored, told without unpacking it: what was compressed or put aside may be 240 KB.
+-- Whether a payload is small as it is stored, told without unpacking it: what was compressed or put aside may be 240 KB. Stable, as what it asks is: else it
+-- does not become a part of the statement that asks, and costs a call for each job.
 create function carillon.is_light(p_payload jsonb, p_bytes int) returns boolean
-  language sql immutable parallel safe
+  language sql stable parallel safe
   as $$ select p_payload is null or (pg_column_compression(p_payload) is null and pg_column_size(p_payload) <= p_bytes) $$;
 
 -- As carillon.claim_parcels was in 0041, but for the fence, and of a payload that is not light only its bytes are told (`payloadBytes` of `more`): ten
