@@ -18,6 +18,7 @@ export const consumers = [
   "lease",
   "offer",
   "plan",
+  "purge",
   "shared-hold",
   "turn",
   "wanted-hold",

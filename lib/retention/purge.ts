@@ -1,6 +1,9 @@
 import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import type { Log } from "../log/log.ts";
+import { asideAmong } from "../quarantine/quarantine.ts";
+import { tryInHalves } from "../quarantine/try-rows.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { timetableOf } from "../schedule/timetable.ts";
 
@@ -29,11 +32,24 @@ const auditBatchesMax = 20;
  * Lets go of schedules that were deleted or have ended longer ago than the retention, when no day is kept any more on which they had a job,
  * and of old entries of the audit. A tick looks at some tens of thousands of schedules, whatever there is; the next goes on from there.
  */
-export async function purge(sql: Sql, wish: PurgeWish, timeIsUp: () => boolean): Promise<Purged> {
-  return {
-    schedules: await purgeSchedules(sql, wish.retentionDays, timeIsUp),
-    auditEntries: await purgeAudit(sql, wish.auditRetentionDays, timeIsUp),
+export async function purge(
+  deps: PurgeDeps,
+  wish: PurgeWish,
+  { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
+): Promise<Purged> {
+  const noted = (error: unknown) => {
+    note(error);
+    return 0;
   };
+  return {
+    schedules: await purgeSchedules(deps, wish.retentionDays, timeIsUp).catch(noted),
+    auditEntries: await purgeAudit(deps.sql, wish.auditRetentionDays, timeIsUp).catch(noted),
+  };
+}
+
+interface PurgeDeps {
+  sql: Sql;
+  log: Log;
 }
 
 interface Step {
@@ -42,21 +58,47 @@ interface Step {
   doubtful: string[];
 }
 
-async function purgeSchedules(sql: Sql, retentionDays: number, timeIsUp: () => boolean): Promise<number> {
+async function purgeSchedules(
+  deps: PurgeDeps,
+  retentionDays: number,
+  timeIsUp: () => boolean,
+): Promise<number> {
   let gone = 0;
   for (let step = 1; step <= stepsMax && !timeIsUp(); step++) {
-    const [done] = await sql<Step[]>`
+    const [done] = await deps.sql<Step[]>`
       select looked, gone, doubtful from carillon.purge_schedules(${retentionDays} * interval '1 day', ${lookedMax})`;
     if (done === undefined) break;
     gone += done.gone;
-    if (done.doubtful.length > 0) await noteOver(sql, done.doubtful);
+    if (done.doubtful.length > 0) await noteOver(deps, done.doubtful, timeIsUp);
     if (step >= stepsAlways && done.gone * muchOf < done.looked) break;
   }
   return gone;
 }
 
+/** One that fails is set aside; the next round comes to it again. */
+async function noteOver(
+  { sql, log }: PurgeDeps,
+  doubtful: readonly string[],
+  timeIsUp: () => boolean,
+): Promise<void> {
+  const aside = await asideAmong(sql, "purge", doubtful);
+  const rows = doubtful
+    .filter((id) => aside.get(id)?.waits !== true)
+    .map((id) => ({ item: id, scheduleId: id, aside: aside.has(id) }));
+  await tryInHalves(
+    { sql, log, consumer: "purge" },
+    rows,
+    (part) =>
+      noteSome(
+        sql,
+        part.map(({ item }) => item),
+      ),
+    timeIsUp,
+  );
+}
+
 /** Of these the cadence alone tells whether there is a next time: they are over from the day on which this has found none. */
-function noteOver(sql: Sql, ids: readonly string[]): Promise<void> {
+function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
   return sql.begin(async (tx) => {
     const now = (await databaseClock(tx)).getTime();
     const over = (await lockSchedules(tx, ids)).filter(

@@ -131,9 +131,9 @@ async function dropPast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
   if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
 }
 
-async function purgePast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
-  const { schedules, auditEntries } = await purge(sql, settings, timeIsUp);
-  if (schedules + auditEntries > 0) log.info("tick.purged", { schedules, auditEntries });
+async function purgePast(run: Run): Promise<void> {
+  const { schedules, auditEntries } = await purge(run, run.settings, run);
+  if (schedules + auditEntries > 0) run.log.info("tick.purged", { schedules, auditEntries });
 }
 
 /** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */

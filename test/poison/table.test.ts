@@ -14,6 +14,7 @@ const shownIn: Readonly<Record<Consumer, string>> = {
   lease: "lease.test.ts",
   offer: "lease.test.ts",
   plan: "plan.test.ts",
+  purge: "purge.test.ts",
   "shared-hold": "shared-hold.test.ts",
   turn: "turn.test.ts",
   "wanted-hold": "holds.test.ts",

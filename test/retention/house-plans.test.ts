@@ -9,6 +9,7 @@ import { oldestTransactionMs } from "../../lib/tick/oldest-transaction.ts";
 import { rollUp } from "../../lib/tick/roll-up.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { recordedLog } from "../support/recorded-log.ts";
 import { touched } from "../support/touched.ts";
 
 // What each tick asks, however late and however much it is: the alarms' figures, whether a day may go, and which schedules are over.
@@ -152,7 +153,11 @@ test("the reclaim of cadences asks an index about each of them and reads no vers
 test("the purge looks at thirty thousand schedules a time, by their ids, and at each once a round", async () => {
   await sql`update carillon.shards set watermark_at = carillon.clock()`;
   const { scanned, index } = await touched(sql, () =>
-    purge(sql, { retentionDays: 3, auditRetentionDays: 365 }, () => false),
+    purge(
+      { sql, log: recordedLog() },
+      { retentionDays: 3, auditRetentionDays: 365 },
+      { timeIsUp: () => false, note: (error) => Promise.reject(error) },
+    ),
   );
   // By when it was noted, not through the whole of another index.
   expect(index["pulses_passed_noted"]).toBeGreaterThan(0);

@@ -17,6 +17,14 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
+const deps = () => ({ sql: world.as.tick, log: world.log });
+const bounds = {
+  timeIsUp: () => false,
+  note: (error: unknown) => {
+    throw error;
+  },
+};
+
 async function minutes(count: number): Promise<void> {
   for (let each = 0; each < count; each++) {
     await world.tick({ retentionDays });
@@ -120,7 +128,7 @@ describe("schedules that are over", () => {
     await world.clock.advance(8 * day);
     // Also when the day is gone on which it was due: its job would be of a schedule that is no more, and never run.
     await dropDays(world.as.tick, { retentionDays, archived: false }, () => false);
-    await purge(world.as.tick, { retentionDays, auditRetentionDays: null }, () => false);
+    await purge(deps(), { retentionDays, auditRetentionDays: null }, bounds);
     expect(await kept()).toEqual(["lagging"]);
     await minutes(1);
     expect(await world.jobs("lagging")).toMatchObject([{ state: "succeeded" }]);
@@ -148,9 +156,9 @@ describe("schedules that are over", () => {
     await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
     await world.sql`select carillon.drop_settled_day('2 days', false) from generate_series(1, 2)`;
     const wish = { retentionDays, auditRetentionDays: null };
-    expect(await purge(world.as.tick, wish, () => false)).toMatchObject({ schedules: 12_000 });
+    expect(await purge(deps(), wish, bounds)).toMatchObject({ schedules: 12_000 });
     expect(await world.sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);
-    await purge(world.as.tick, wish, () => false);
+    await purge(deps(), wish, bounds);
     expect(await world.sql`select place::int from carillon.purges`).toEqual([{ place: 0 }]);
     expect(await rowsOf("schedules")).toBe(30_000);
   });
@@ -180,7 +188,7 @@ describe("the ledger and the audit", () => {
         (row) => row.subject,
       );
     const purged = (auditRetentionDays: number | null) =>
-      purge(world.as.tick, { retentionDays, auditRetentionDays }, () => false);
+      purge(deps(), { retentionDays, auditRetentionDays }, bounds);
     await purged(null);
     await purged(34);
     expect(await subjects()).toEqual(["one", "two"]);
