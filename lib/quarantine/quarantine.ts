@@ -113,12 +113,26 @@ export async function asideAmong(
   return new Map(rows.map(({ item, waits }) => [item, { waits }]));
 }
 
-/** Entries of which no consumer has tried the row for a day after it was to: the row is gone. Returns how many were dropped. */
+/** Their entry alone says that the row is still to be done: they let go of it themselves. */
+const ownEntries: readonly Consumer[] = ["plan", "shared-hold"];
+
+/**
+ * Drops entries of which no consumer has tried the row for an hour after its time: the row is gone, or somebody else has acted on it. Returns
+ * how many were dropped.
+ */
 export async function dropForgotten(sql: Sql, most: number): Promise<number> {
   const dropped = await sql`
     delete from carillon.quarantine where (consumer, item) in (
-      select consumer, item from carillon.quarantine where consumer = any(${[...consumers]}::text[])
-        and next_at < (select carillon.clock()) - interval '1 day'
+      select consumer, item from carillon.quarantine where ${mayBeForgotten(sql)}
+        and next_at < (select carillon.clock()) - ${forgottenAfter}::interval
       order by next_at limit ${most} for update skip locked)`;
   return dropped.count;
 }
+
+/** When the first entry may be dropped; null where there is none. */
+export const firstForgottenAt = (tx: Tx) => tx`
+  (select min(next_at) + ${forgottenAfter}::interval from carillon.quarantine where ${mayBeForgotten(tx)})`;
+
+const forgottenAfter = "1 hour";
+
+const mayBeForgotten = (tx: Tx) => tx`consumer <> all(${[...ownEntries]}::text[])`;

@@ -6,6 +6,7 @@ import { refusedKeptDays } from "../inbox/refusals.ts";
 import { rememberedDays } from "../ingest/understand.ts";
 import { watchedMs } from "../parcel/sweep.ts";
 import { horizonMs } from "../plan/shard.ts";
+import { firstForgottenAt } from "../quarantine/quarantine.ts";
 import { nearLine } from "./days.ts";
 import type { TickSettings } from "./run.ts";
 
@@ -96,7 +97,7 @@ export async function lookAfter(
       ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
       exists (select from carillon.calendars where replan_after is not null) as calendars,
       ${zones(sql, zoneData)} as zones,
-      ${comes(sql, sql`select min(next_at) + interval '1 day' from carillon.quarantine`)} as aside`;
+      ${comes(sql, firstForgottenAt(sql))} as aside`;
   const { minute, ...there } = answered(found);
   return { there, minute };
 }

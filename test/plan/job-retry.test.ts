@@ -44,7 +44,9 @@ async function deadJob(body: object = {}): Promise<string> {
   return id;
 }
 
+/** As after ticks that have come up to now: a day goes only when every shard is past it. */
 async function dropOldDays(): Promise<void> {
+  await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
   for (;;) {
     const [row] = await world.sql<{ day: string | null }[]>`select carillon.drop_job_day('30 days') as day`;
     if (row?.day === null || row === undefined) return;
