@@ -53,7 +53,7 @@ export function owedOf(schedule: StoredSchedule): Owed | null {
 }
 
 /** Whether a change of the schedule must see to its place in quarantine. */
-export function isAside({ aside, cadence }: StoredSchedule): boolean {
+export function isSetAside({ aside, cadence }: StoredSchedule): boolean {
   return aside !== null || unreadableReason(cadence) !== null;
 }
 

@@ -13,7 +13,7 @@ import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { targetName } from "../schedule/target-name.ts";
 import { longestLag, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { asksForElse, type Raised, raiseVersions } from "../schedule/write-schedule.ts";
-import { isAside } from "./aside.ts";
+import { isSetAside } from "./aside.ts";
 import { type Edit, firstAfterEdit, forgetFailures, startsAfresh } from "./edit.ts";
 import { endRechecksBy, withWaitingRechecks } from "./end-rechecks.ts";
 import { planFromEach, rulesOf, withPendingRows } from "./plan-schedule.ts";
@@ -96,7 +96,7 @@ function isPlainEdit(
     keepsLanes(current, after, grouped) &&
     keepsDue &&
     !leavesOut(cadence) &&
-    !isAside(current) &&
+    !isSetAside(current) &&
     !pending.has(id)
   );
 }

@@ -10,7 +10,7 @@ import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
 import { raiseHeldVersions } from "../schedule/write-many.ts";
 import type { Held } from "../schedule/write-schedule.ts";
-import { isAside } from "./aside.ts";
+import { isSetAside } from "./aside.ts";
 import { wakeBacklog } from "./backlog.ts";
 import { forgetFailures, owedAfterHold } from "./edit.ts";
 import {
@@ -47,7 +47,7 @@ export function plainChangeOf(
 ): PlainChange | null {
   const { id, body, lane, heldSince, heldUntil } = current;
   if (isPulse(current)) return pulseChangeOf(current, holdsAfter, state);
-  if (isAside(current)) return null;
+  if (isSetAside(current)) return null;
   const made = plannedUpTo(state, id);
   if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
   const until = heldUntilOf(holdsAfter);

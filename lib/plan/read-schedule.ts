@@ -1,4 +1,4 @@
-import { type Cadence, nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
+import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
@@ -7,6 +7,7 @@ import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { isSetAside, owedOf } from "./aside.ts";
 import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
 import { jobsOf } from "./job-history.ts";
@@ -149,11 +150,13 @@ function whatIsNext(
   const byAge = jobs.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
   const waiting = byAge.find(({ state }) => state === "waiting")?.occurrence ?? null;
   const late = [waiting, owed].flatMap((at) => (at === null ? [] : [at.getTime()]));
+  const passed = owedOf(schedule)?.occurrence.getTime() ?? null;
+  if (passed !== null) late.push(passed);
   if (late.length > 0) return { nextAt: Math.min(...late), ended: false };
   const coming =
     timetable.firesLeft === 0 ? null : nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, now));
   if (coming !== null) return { nextAt: coming, ended: false };
-  if (unreadableReason(schedule.cadence) !== null) return { nextAt: null, ended: false };
+  if (isSetAside(schedule)) return { nextAt: null, ended: false };
   const latest = byAge.at(-1);
   const unsettled = latest?.state === "running" || latest?.state === "retrying";
   const once = onceOf(schedule.cadence);

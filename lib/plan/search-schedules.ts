@@ -151,7 +151,7 @@ const withTimes = (tx: Tx) => tx`
 
 /**
  * What the columns alone tell of a state, and reading decides: only who has a last occurrence ends, and who runs once, at a time that has
- * passed, with no job in any parcel and nothing owed, has ended.
+ * passed, with no job in any parcel, nothing owed and no place in quarantine, has ended.
  */
 function mayBe(tx: Tx, state: ScheduleState | undefined) {
   const now = tx`(select carillon.clock())`;
@@ -163,9 +163,11 @@ function mayBe(tx: Tx, state: ScheduleState | undefined) {
       return tx`and (v.once_at <= ${now} and h.watermark_at >= ${now} and not v.moved
         and (select count(*) from (select from carillon.parcels where pulse_at is null limit ${parcelsMax + 1}) p) <= ${parcelsMax}
         and (select count(*) from (select from carillon.backlog limit ${parcelsMax + 1}) b) <= ${parcelsMax}
+        and (select count(*) from (select from carillon.quarantine where consumer = 'plan' limit ${parcelsMax + 1}) q) <= ${parcelsMax}
         and s.id not in (
           select unnest(schedule_ids) from (select p.schedule_ids from carillon.parcels p where p.pulse_at is null order by p.id limit ${parcelsMax}) p
-          union all select b.schedule_id from carillon.backlog b)) is not true`;
+          union all select b.schedule_id from carillon.backlog b
+          union all select q.schedule_id from carillon.quarantine q where q.consumer = 'plan' and q.schedule_id is not null)) is not true`;
     default:
       return tx``;
   }

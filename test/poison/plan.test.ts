@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { hour, minute } from "../support/instants.ts";
+import { at, hour, minute } from "../support/instants.ts";
 
 let world: Carillon;
 
@@ -33,6 +35,15 @@ const occurrencesOf = async (key: string) =>
 
 const zoneOf = (from: string, to: string) =>
   world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
+
+/** No job of this schedule can be written, until the trigger is dropped. */
+async function refuseJobsOf(key: string): Promise<void> {
+  const [refused] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
+  await world.sql.unsafe(`
+    create function carillon.test_refuse() returns trigger language plpgsql as
+      $$ begin if new.schedule_id = ${refused?.id} then raise exception 'a secret'; end if; return new; end $$;
+    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+}
 
 /** The next ticks until the retries of the quarantine have come. */
 async function ticks(count: number): Promise<void> {
@@ -181,11 +192,7 @@ test("Rows of schedules that are gone or edited stop nothing, and are not set as
 test("A row that cannot be written is set aside alone, and goes on once it can", async () => {
   for (let each = 0; each < 40; each++) await world.put(`each:${each}`, { when: "*/2 * * * *" });
   await together();
-  const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'each:17'`;
-  await world.sql.unsafe(`
-    create function carillon.test_refuse() returns trigger language plpgsql as
-      $$ begin if new.schedule_id = ${bad?.id} then raise exception 'a secret'; end if; return new; end $$;
-    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+  await refuseJobsOf("each:17");
   await ticks(2);
   expect(await inQuarantine()).toMatchObject([{ key: "each:17" }]);
   for (let each = 0; each < 40; each++)
@@ -197,6 +204,22 @@ test("A row that cannot be written is set aside alone, and goes on once it can",
   expect(await occurrencesOf("each:17")).toEqual(await occurrencesOf("each:18"));
 });
 
+test("A schedule with one instant that could not be planned is active and not deleted as over, and runs once it can be", async () => {
+  await world.put("once", { when: "in 2m", deleteOnEnd: true });
+  await refuseJobsOf("once");
+  await ticks(4);
+  expect(await inQuarantine()).toMatchObject([{ key: "once" }]);
+  expect(await readSchedule(world.sql, "once")).toMatchObject({ state: "active", nextAt: at("10:02:00") });
+  for (const [state, found] of [
+    ["active", 1],
+    ["ended", 0],
+  ] as const)
+    expect((await listSchedules(world.sql, { state, limit: 10 })).items).toHaveLength(found);
+  await world.sql`drop trigger test_refuse on carillon.jobs`;
+  await ticks(10);
+  expect(await occurrencesOf("once")).toEqual([at("10:02:00").toISOString()]);
+});
+
 test("The end of a hold that cannot be written is set aside, and lets go what it held once it can", async () => {
   const until = new Date(world.clock.now().getTime() + hour);
   for (const key of ["bad", "good"]) {
@@ -204,11 +227,7 @@ test("The end of a hold that cannot be written is set aside, and lets go what it
     await world.pause(key, { until });
   }
   await together();
-  const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'bad'`;
-  await world.sql.unsafe(`
-    create function carillon.test_refuse() returns trigger language plpgsql as
-      $$ begin if new.schedule_id = ${bad?.id} then raise exception 'no' using errcode = '22003'; end if; return new; end $$;
-    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+  await refuseJobsOf("bad");
   await ticks(61);
   expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
   expect(await occurrencesOf("good")).not.toEqual([]);

@@ -165,8 +165,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "plain edits: not what the ticks owe",
     file: plainEdits,
-    text: "    !isAside(current) &&\n    !pending.has(id)",
-    replacement: "    !isAside(current)",
+    text: "    !isSetAside(current) &&\n    !pending.has(id)",
+    replacement: "    !isSetAside(current)",
     tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],
   },
   {
@@ -369,7 +369,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "a schedule that cannot be read is not over",
     file: "lib/plan/read-schedule.ts",
-    text: "if (unreadableReason(schedule.cadence) !== null) return { nextAt: null, ended: false };",
+    text: "if (isSetAside(schedule)) return { nextAt: null, ended: false };",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
   },
@@ -398,6 +398,13 @@ export const plan: readonly Mutant[] = [
     name: "a resume goes on from what waited in quarantine",
     file: "lib/plan/edit.ts",
     text: "owedOf(before)?.occurrence.getTime() ??",
+    replacement: "",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "a schedule that waits in quarantine is not over",
+    file: "lib/plan/read-schedule.ts",
+    text: "if (passed !== null) late.push(passed);",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
   },
