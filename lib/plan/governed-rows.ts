@@ -44,6 +44,7 @@ export async function unfoldGoverned(
   );
   const byId = new Map(schedules.map((schedule) => [schedule.id, schedule]));
   const seen = new Set<string>();
+  tooLong.begin();
   for (const row of rows) {
     if (look.jobs > jobsMax) break;
     look.last = row.place;

@@ -2,6 +2,7 @@ import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { Log } from "../log/log.ts";
+import { isSetAside } from "../plan/aside.ts";
 import { asideAmong } from "../quarantine/quarantine.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
@@ -97,12 +98,15 @@ async function noteOver(
   );
 }
 
-/** Of these the cadence alone tells whether there is a next time: they are over from the day on which this has found none. */
+/**
+ * Of these the cadence alone tells whether there is a next time: they are over from the day on which this has found none. One that cannot be
+ * planned now has a next time, though it is not known.
+ */
 function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
   return sql.begin(async (tx) => {
     const now = (await databaseClock(tx)).getTime();
     const over = (await lockSchedules(tx, ids)).filter(
-      (schedule) => nextRunAfter(timetableOf(schedule).cadence, now) === null,
+      (schedule) => nextRunAfter(timetableOf(schedule).cadence, now) === null && !isSetAside(schedule),
     );
     await tx`select carillon.note_over(${over.map(({ id }) => id)}::bigint[])`;
   });

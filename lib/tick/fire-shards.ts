@@ -57,10 +57,12 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       total.finished = false;
       return;
     }
-    const batch = await fireShardBatch(sql, shard, size, run.queue.timing).catch((error: unknown) => {
-      if (!(error instanceof BatchFailed)) throw error;
-      return error;
-    });
+    const batch = await fireShardBatch(sql, shard, size, run.queue.timing, run.cpu).catch(
+      (error: unknown) => {
+        if (!(error instanceof BatchFailed)) throw error;
+        return error;
+      },
+    );
     if (batch instanceof BatchFailed) {
       if (size === 1) logSetAside(run.log, "plan", await passFirstRow(sql, shard, batch.cause));
       size = Math.max(1, Math.floor(size / 8));

@@ -153,6 +153,7 @@ function unfoldEach(
 ): { shared: Map<Look, UnfoldedRow>; failed: FailedCadence[] } {
   const shared = new Map<Look, UnfoldedRow>();
   const failed: FailedCadence[] = [];
+  tooLong.begin();
   for (const look of looks) {
     const { cadenceId, planned, plannedDue } = look;
     if (cadenceId === null || planned === null || plannedDue === null) continue;

@@ -17,6 +17,8 @@ export interface TickDeps {
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
   /** What is taken of the SQL inbox; without, it is left alone. */
   acceptance?: Acceptance | undefined;
+  /** What the machine's time is, for what a batch computes; a test brings its own. */
+  cpu?: (() => number) | undefined;
 }
 
 export interface TickSettings {

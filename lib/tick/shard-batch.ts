@@ -1,4 +1,4 @@
-import type { Timing } from "../clock.ts";
+import { systemTiming, type Timing } from "../clock.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
 import { sqlState } from "../db/sql-state.ts";
@@ -6,7 +6,7 @@ import { errorText } from "../log/error-text.ts";
 import { type Fired, fire } from "../plan/fire.ts";
 import { fireReleases } from "../plan/release.ts";
 import { greatestSchedule, horizonMs, readShard, type ShardState } from "../plan/shard.ts";
-import { type TooLong, tooLongAfter } from "../plan/too-long.ts";
+import { tooLongFor } from "../plan/too-long.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
 import { beyondWatermark, lookAhead, type Place, placeOf } from "./look-ahead.ts";
@@ -31,12 +31,13 @@ export async function fireShardBatch(
   shard: number,
   batchMax: number,
   timing: Timing,
+  cpu: () => number = systemTiming.now,
 ): Promise<Batch> {
   try {
-    return await fireTimed(sql, shard, timing, { batchMax, someExist: false });
+    return await fireTimed(sql, shard, timing, { batchMax, cpu, someExist: false });
   } catch (error) {
     if (!(error instanceof BatchFailed) || sqlState(error.cause) !== "unique_violation") throw error;
-    return fireTimed(sql, shard, timing, { batchMax, someExist: true });
+    return fireTimed(sql, shard, timing, { batchMax, cpu, someExist: true });
   }
 }
 
@@ -59,7 +60,6 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWis
   const onRead = () => {
     readAt = timing.now();
     isRead = true;
-    return tooLongAfter(timing, readAt, wish.batchMax);
   };
   const batch = await fireOnce(sql, shard, wish, onRead).catch((error: unknown) => {
     // Before it was read, others had the shard locked or the database did not answer: no row is at fault.
@@ -74,6 +74,8 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWis
 
 interface BatchWish {
   batchMax: number;
+  /** What the machine's time is: for what a batch computes. */
+  cpu: () => number;
   someExist: boolean;
 }
 
@@ -85,18 +87,18 @@ interface BatchWish {
 function fireOnce(
   sql: Sql,
   shard: number,
-  { batchMax, someExist }: BatchWish,
+  { batchMax, cpu, someExist }: BatchWish,
   /** Called as soon as the clock has been read with the shard. */
-  onRead: () => TooLong,
+  onRead: () => void,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
-    const tooLong = onRead();
+    onRead();
     const horizon = horizonOf(state);
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
     const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true, setAside: [] };
     if (isReached(state, horizon)) return nothing;
-    const look = await lookAhead(tx, state, horizon, { batchMax, tooLong });
+    const look = await lookAhead(tx, state, horizon, { batchMax, tooLong: tooLongFor(batchMax, cpu) });
     const { rows, unfolded, releases, somePassed, done, last } = look;
     // Most shards of a small installation have nothing due in most minutes, and planning the statement below is what then costs.
     if (rows === 0) {

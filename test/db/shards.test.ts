@@ -37,7 +37,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ...["tallies", "target_work", "schedule_tallies", "schedule_counts"],
     ...["minutes", "minute_lateness", "minute_pulse_lateness"],
   ],
-  "a queue, read in its own order by one at a time, whatever it tells of": ["outbox"],
+  "a queue, read in its own order by one at a time, whatever it tells of": ["outbox", "quarantine"],
   "housekeeping, of days or of a round through everything": [
     ...[
       "archived_days",

@@ -6,6 +6,6 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Ingest: 620_000,
   Migration: 420_000,
   SlowWorker: 750_000,
-  Tick: 720_000,
+  Tick: 740_000,
   WebhookSender: 130_000,
 };

@@ -24,10 +24,10 @@ test("A schedule of which nobody can tell whether it is over keeps no other from
   await world.clock.advance(10 * minute);
   await world.work();
   await world.tick();
-  const exchange = (from: string, to: string) => world.sql`
-    update carillon.cadences c set expression = replace(expression, ${from}, ${to})
-    from carillon.schedule_versions v join carillon.schedules s on s.id = v.schedule_id where v.cadence_id = c.id and s.key = 'a'`;
-  await exchange("2026", "2026x 2026");
+  const catchUp = (rules: object | null) => world.sql`
+    update carillon.schedule_versions v set body = v.body || jsonb_build_object('catchUp', ${JSON.stringify(rules)}::text::jsonb)
+    from carillon.schedules s where s.id = v.schedule_id and s.key = 'a'`;
+  await catchUp(null);
   await world.clock.advance(2 * day);
   await world.tick({ retentionDays: 5 });
   await world.tick({ retentionDays: 5 });
@@ -36,11 +36,28 @@ test("A schedule of which nobody can tell whether it is over keeps no other from
     { consumer: "purge", reason: expect.stringContaining("Error") },
   ]);
 
-  await exchange("2026x 2026", "2026");
+  await catchUp({ policy: "latest", within: null, limit: 100 });
   for (let each = 0; each < 3; each++) {
     await world.clock.advance(day / 2);
     await world.tick({ retentionDays: 5 });
   }
   expect(await over()).toEqual(["a", "b", "c"]);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("A schedule whose cadence cannot be read is not noted as over", async () => {
+  for (const key of ["odd", "plain"])
+    await world.put(key, { when: ["at 2026-03-02T10:01", `at 2026-03-02T10:0${key === "odd" ? 3 : 4}`] });
+  await world.tick();
+  await world.clock.advance(10 * minute);
+  await world.work();
+  await world.tick();
+  await world.sql`
+    update carillon.cadences c set expression = replace(expression, '2026', '2026x 2026')
+    from carillon.schedule_versions v join carillon.schedules s on s.id = v.schedule_id where v.cadence_id = c.id and s.key = 'odd'`;
+  await world.clock.advance(2 * day);
+  await world.tick({ retentionDays: 5 });
+  await world.tick({ retentionDays: 5 });
+  expect(await over()).toEqual(["plain"]);
   expect(await quarantined(world)).toEqual([]);
 });

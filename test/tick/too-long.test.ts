@@ -18,33 +18,31 @@ afterEach(async () => {
 });
 
 /** A machine on which unfolding one cadence takes so long. */
-function slow(ms: number) {
+function slow(ms: number): () => number {
   let at = 0;
-  return {
-    now: () => {
-      at += ms;
-      return at;
-    },
-    sleep: async () => {},
+  return () => {
+    at += ms;
+    return at;
   };
 }
 
+const batch = (rowsMax: number, cpu: () => number) =>
+  fireShardBatch(world.sql, 3, rowsMax, world.queue.timing, cpu);
+
 test("A batch whose cadences take too long to be unfolded is rolled back", async () => {
-  const failed = await fireShardBatch(world.sql, 3, 5_000, slow(0.2 * second)).catch(
-    (error: unknown) => error,
-  );
+  const failed = await batch(5_000, slow(0.2 * second)).catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(BatchFailed);
   expect(failed).toMatchObject({ cause: { name: "UnfoldingTooLong" } });
   expect(await world.jobs()).toEqual([]);
 });
 
 test("A batch of one row is never too long", async () => {
-  const { jobs } = await fireShardBatch(world.sql, 3, 1, slow(60 * second));
+  const { jobs } = await batch(1, slow(60 * second));
   expect(jobs).toBeGreaterThan(0);
 });
 
 test("A shard whose cadences take long is fired to its end in one tick, in smaller batches, and nothing of it is set aside", async () => {
-  world.more.tick = { queue: { ...world.queue, timing: slow(0.2 * second) } };
+  world.more.tick = { cpu: slow(0.2 * second) };
   const { finished } = await world.tick();
   expect(finished).toBe(true);
   const made = (await world.jobs()).filter(({ state }) => state !== "skipped");

@@ -26,8 +26,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the plan lock is taken before the shard is read",
     file: batch,
-    text: "await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);\n    const tooLong",
-    replacement: "await Promise.all([undefined, readShard(tx, shard)]);\n    const tooLong",
+    text: "await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);\n    onRead();",
+    replacement: "await Promise.all([undefined, readShard(tx, shard)]);\n    onRead();",
     tests: ["test/race/mutants.test.ts", "test/tick/tick.test.ts"],
   },
   {
@@ -245,7 +245,7 @@ export const ticks: readonly Mutant[] = [
   {
     name: "a batch that takes too long is rolled back",
     file: "lib/plan/too-long.ts",
-    text: "rowsMax > 1 && timing.now() - since > unfoldingMs",
+    text: "rowsMax > 1 && spent > unfoldingMs",
     replacement: "rowsMax < 0",
     tests: ["test/tick/too-long.test.ts"],
   },
