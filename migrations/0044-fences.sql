@@ -220,7 +220,7 @@ create function carillon.is_light(p_payload jsonb, p_bytes int) returns boolean
 
 -- As carillon.claim_parcels was in 0041, but for the fence, and of a payload that is not light only its bytes are told (`payloadBytes` of `more`): ten
 -- parcels may have 600 MB of them. carillon.payloads_of reads those of one parcel. Null for p_light_bytes: every payload is told.
--- safe: no release has it; whoever calls it with two arguments has all payloads
+-- safe: no release has it; a call with two arguments gets all payloads
 drop function carillon.claim_parcels(bigint[], int);
 
 create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int, p_light_bytes int default null)

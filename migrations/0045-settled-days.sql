@@ -69,7 +69,7 @@ begin
   for v_day in select to_date(right(c.relname, 8), 'YYYYMMDD') from pg_inherits i join pg_class c on c.oid = i.inhrelid
                where i.inhparent = 'carillon.jobs'::regclass order by 1 loop
     exit when v_day > v_last or v_day >= v_planned;
-    -- A day in which somebody has written counts from then on.
+    -- A day that was written counts from then on.
     continue when exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last);
     v_from := v_day::timestamp at time zone 'UTC';
     continue when exists (
@@ -113,7 +113,7 @@ create function carillon.keep_cadence(p_id int) returns int
 
 -- Looks at the next p_max cadences and deletes those that no version names. A cadence that an edit is about to name is locked, and passed over; locked
 -- here, it keeps that edit waiting until it is gone, and the edit makes it again. The second look is a statement of its own: it sees the versions that
--- were committed before the lock. Rows of the plan that outlive their schedule may go on naming it: whoever reads them finds none and lets them go.
+-- were committed before the lock. Rows of the plan that outlive their schedule may go on naming it: a reader finds none and lets them go.
 create function carillon.reclaim_cadences(p_max int) returns table (looked int, gone int)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -27,7 +27,7 @@ const sharedHoldSchema = z
       .int()
       .nullable()
       .describe(
-        "Members that have followed so far. Null where it binds more keys than the token reaches, which is told of it where it binds one of these.",
+        "Members that have followed so far. Null where it binds more keys than the token reaches, which sees it where it binds one of these.",
       ),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });

@@ -1,6 +1,6 @@
 import type { Call } from "./command.ts";
 
-/** A call does so many; with the cursor that it answers the next one goes on. */
+/** The most entries of one call; with the cursor that it answers the next one goes on. */
 export async function inParts(
   { out }: Pick<Call<never>, "out">,
   total: { done: number },

@@ -34,7 +34,7 @@ export interface InboxApplied {
 const chunkMax = 1_000;
 /** So many are looked at by one run at most. */
 const runMax = 250_000;
-/** After so many failures a run looks for no more of them: what fails together is left to the next run, and what does not is applied. */
+/** After a hundred failures a run looks for no more of them: what fails together is left to the next run, and the rest is applied. */
 const failuresMax = 100;
 interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
   bounds: Required<InboxBounds>;

@@ -11,7 +11,7 @@ interface DueParcel extends Tried {
   lease: "none" | "ended" | "live";
 }
 
-/** So many parcels are looked at together; the tick repeats it while there is more. */
+/** The most parcels that are looked at together; the tick repeats it while there is more. */
 export const sweepMax = 1_000;
 
 export interface Swept {
@@ -66,7 +66,7 @@ interface Deps {
   log: Log;
 }
 
-/** Those that nobody has locked. The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is. */
+/** Parcels that no transaction has locked. The clock is asked in a query of its own: compared with directly it would be asked again for each parcel there is. */
 function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
   const id = sql`p.id`;
   return sql<DueParcel[]>`
@@ -97,7 +97,7 @@ async function offerTravelling(
   return outgoing;
 }
 
-/** Somebody may have offered or claimed them since they were listed. */
+/** They may have been offered or claimed since they were listed. */
 async function offerSome(tx: Tx, part: readonly DueParcel[]): Promise<OutgoingParcel[]> {
   const still = await tx<{ id: string; lease: DueParcel["lease"] }[]>`
     select p.id, ${leaseOf(tx)} as lease from carillon.parcels p

@@ -56,7 +56,7 @@ export async function backlogRoom(
   return { now: row.now, room: { fast: jobsMax - row.fast, slow: jobsMax - row.slow } };
 }
 
-/** Locks the rows whose turn came by then, in turn; those that somebody else serves are left to them, and those that wait aside. */
+/** Locks the rows whose turn came by then, in turn, and passes over rows that another tick serves and rows that wait aside. */
 export function rowsInTurn(tx: Tx, upTo: Date, limit: number): PromiseLike<BacklogRow[]> {
   return tx<BacklogRow[]>`
     select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing

@@ -74,7 +74,7 @@ function passedRow({ heldSince, heldUntil }: StoredSchedule, row: GovernedRow): 
   return { ...row, heldSince: heldUntil?.getTime() === row.dueAt.getTime() ? heldSince : null };
 }
 
-/** The end of a hold costs as much as so many jobs, however few it makes: it is written by statements of its own. */
+/** The end of a hold counts as ten jobs at least, however few it makes: it is read and written apart from the others. */
 const releaseJobs = 10;
 
 function lookAt(

@@ -21,7 +21,7 @@ export interface ReplanBounds {
   /** So many schedules are planned anew at most. */
   most: number;
   timeIsUp: () => boolean;
-  /** Is told of a schedule that fails: it keeps no other from its turn, and its own comes again when the others are through. */
+  /** Called for a schedule that fails: it keeps no other from its turn, and its own comes again when the others are through. */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
 }
 

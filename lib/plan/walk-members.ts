@@ -11,7 +11,7 @@ export interface WalkBounds {
   /** So many members at most. */
   most: number;
   timeIsUp: () => boolean;
-  /** Is told of members that cannot be changed, and the walk goes past them; without, it stops before them. */
+  /** Called for members that cannot be changed, and the walk goes past them; without it, the walk stops before them. */
   setAside?: (failed: Halved<Member>["failed"]) => Promise<void>;
 }
 
@@ -79,7 +79,7 @@ async function changePage(
     };
     try {
       const { failed, left } = await inHalves(batch, change, () => timeIsUp() || overtaken);
-      // Somebody has asked for something else meanwhile, or time is up.
+      // Another call has asked for something else meanwhile, or time is up.
       if (overtaken || left.length > 0) return { done, whole: false };
       if (setAside === undefined) failures.push(...failed.map(({ error }) => error));
       else await setAside(failed);

@@ -26,7 +26,7 @@ import {
 
 export interface ZoneReplanBounds {
   timeIsUp: () => boolean;
-  /** Is told of a schedule that fails: it keeps no other from its turn, and the next round comes to it again. */
+  /** Called for a schedule that fails: it keeps no other from its turn, and the next round comes to it again. */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
 }
 

@@ -117,7 +117,7 @@ export async function asideAmong(
 const ownEntries: readonly Consumer[] = ["plan", "shared-hold"];
 
 /**
- * Drops entries of which no consumer has tried the row for an hour after its time: the row is gone, or somebody else has acted on it. Returns
+ * Drops entries of which no consumer has tried the row for an hour after its time: the row is gone, or another part has acted on it. Returns
  * how many were dropped.
  */
 export async function dropForgotten(sql: Sql, most: number): Promise<number> {

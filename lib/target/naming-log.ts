@@ -55,7 +55,7 @@ function asText(fields: LogFields): LogFields {
     const members: [string, unknown][] = Object.entries(fields);
     return Object.fromEntries(members.map(([name, value]) => [name, textOf(value)]));
   } catch {
-    // An accessor or a proxy of the handler's own: its event is told all the same.
+    // An accessor or a proxy of the handler's own: its event is logged all the same.
     return {};
   }
 }

@@ -9,7 +9,7 @@ import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../sc
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 
 const pageMax = 500;
-/** Claims of a shard wait while holds are taken off so many schedules of it. */
+/** Claims of a shard wait while holds are taken off a batch of its schedules. */
 const togetherMax = 25;
 
 interface Clearing {

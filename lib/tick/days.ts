@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 
 interface MissingDay {
   day: string;
-  /** Yesterday or later: whoever edits or fires at this moment may need it. */
+  /** Yesterday or later: an edit or a batch at this moment may need it. */
   isNow: boolean;
 }
 
@@ -64,7 +64,7 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
  * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
  * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long. Millions may be
  * due at one instant: the line then stands at that instant until the last of them is moved. A row that is in the near plan already does no
- * harm, since a batch goes no further than the line, and all who read the plan read both.
+ * harm, since a batch goes no further than the line, and every reader of the plan reads both.
  * Returns whether there is more to move.
  */
 export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): Promise<boolean> {

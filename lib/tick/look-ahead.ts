@@ -121,7 +121,7 @@ export async function lookAhead(
   };
 }
 
-/** The last of so many rows, and of what ties with it; null where there are none. */
+/** The place of the last of `size` rows, and of what ties with it; null where there are none. */
 export async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
   const [place] = await tx<Place[]>`
     select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows

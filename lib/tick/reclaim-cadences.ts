@@ -1,7 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
 
-/** So many cadences one step looks at, in one transaction, and so many steps a tick takes. */
+/** The most cadences that one step looks at, in one transaction, and the most steps of a tick. */
 const lookedMax = 1_000;
 const stepsMax = 5;
 

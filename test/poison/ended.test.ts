@@ -54,7 +54,7 @@ test.each(["a", "c"])(
   },
 );
 
-test("An ended schedule that somebody has locked keeps no other of its shard from being deleted", async () => {
+test("An ended schedule that another transaction has locked keeps no other of its shard from being deleted", async () => {
   await endedSchedules();
   await impatientTick(world);
   await world.sql.begin(async (tx) => {

@@ -51,7 +51,7 @@ test("A lane that cannot be swept keeps no other from its turn, is in quarantine
   expect(world.delivered.map(({ key }) => key).toSorted()).toEqual(keys);
 });
 
-test("A lane that somebody has locked is waited for briefly, and keeps no other from its turn", async () => {
+test("A lane that another transaction has locked is waited for briefly, and keeps no other from its turn", async () => {
   await waitingInLanes();
   const [bad = ""] = (await laned()).toSorted();
   await impatientTick(world);

@@ -17,7 +17,7 @@ const over = async () =>
       select s.key from carillon.over_schedules o join carillon.schedules s on s.id = o.schedule_id order by s.key`
   ).map(({ key }) => key);
 
-test("A schedule of which nobody can tell whether it is over keeps no other from being noted, is in quarantine, and is noted once mended", async () => {
+test("A schedule of which the purge cannot tell whether it is over keeps no other from being noted, is in quarantine, and is noted once mended", async () => {
   for (const key of ["a", "b", "c"])
     await world.put(key, { when: ["at 2026-03-02T10:01", `at 2026-03-02T10:0${"abc".indexOf(key) + 3}`] });
   await world.tick();

@@ -90,7 +90,7 @@ test("What waits aside for a pause is forgotten when the resume comes before it"
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A member that somebody has locked keeps no other of its shard from a pause", async () => {
+test("A member that another transaction has locked keeps no other of its shard from a pause", async () => {
   await pauseLabel(world, wish, gone);
   await impatientTick(world);
   await world.sql.begin(async (tx) => {

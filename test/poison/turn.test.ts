@@ -15,7 +15,7 @@ afterEach(() => world.stop());
 const waiting = async (name: string) =>
   (await parcels(world, `handler/${name}`)).filter(({ turn }) => turn === "waits").length;
 
-test("A target at which nobody can be given a turn keeps no other's from it, is in quarantine, and goes on once mended", async () => {
+test("A target at which no turn can be given keeps no other's from it, is in quarantine, and goes on once mended", async () => {
   for (const name of ["a", "b"]) await dueOnce(world, name, 1);
   await world.tick();
   world.queue.messages = [];
