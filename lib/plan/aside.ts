@@ -1,6 +1,6 @@
 import { nextAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { letGo, setAside } from "../quarantine/quarantine.ts";
+import { letGo, type SetAside, setAside } from "../quarantine/quarantine.ts";
 import type { PlanAside, StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
 
@@ -14,13 +14,46 @@ export interface PassedRow {
   heldSince: Date | null;
 }
 
-/** What the quarantine keeps of a plan row, so that the schedule goes on from that occurrence when it can be planned again. */
-export function asideOfRow({ version, occurrence, dueAt, heldSince }: PassedRow): PlanAside {
+/** A row that could not be planned, and why. */
+export interface FailedRow {
+  row: PassedRow;
+  error: unknown;
+}
+
+/**
+ * Keeps of each schedule from which occurrence on it goes on when it can be planned again. Two of its rows may be passed over, by one batch or one
+ * after the other: the end of a hold and what comes after it. In the transaction that passes them over, which has the plan lock.
+ */
+export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Promise<SetAside[]> {
+  if (failed.length === 0) return [];
+  const inOrder = failed.toSorted((a, b) => a.row.dueAt.getTime() - b.row.dueAt.getTime());
+  const ids = inOrder.map(({ row: { scheduleId } }) => scheduleId);
+  const rows = await tx<{ item: string; detail: PlanAside | null }[]>`
+    select item, detail from carillon.quarantine where consumer = 'plan' and item = any(${ids}::text[])`;
+  const kept = new Map(rows.map(({ item, detail }) => [item, detail]));
+  const entries = inOrder.map(({ row, error }) => {
+    const { scheduleId } = row;
+    const detail = withLater(kept.get(scheduleId) ?? null, asideOfRow(row));
+    kept.set(scheduleId, detail);
+    return { item: scheduleId, scheduleId, error, detail };
+  });
+  // The last one that names a schedule tells of all its rows.
+  return setAside(tx, "plan", entries.toReversed());
+}
+
+/** An older version's has been dealt with by the edit that ended it. */
+function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
+  const isBefore = kept?.version === later.version && kept.heldSince !== null && later.heldSince === null;
+  return isBefore ? { ...kept, next: kept.next ?? later.occurrence } : later;
+}
+
+function asideOfRow({ version, occurrence, dueAt, heldSince }: PassedRow): PlanAside {
   return {
     version,
     occurrence: occurrence.toISOString(),
     dueAt: dueAt.toISOString(),
     heldSince: heldSince?.toISOString() ?? null,
+    next: null,
   };
 }
 
@@ -36,20 +69,24 @@ export interface Owed {
   held: { heldSince: Date; heldUntil: Date } | null;
 }
 
-/** From where a schedule goes on that waits in quarantine; null where it does not, or has nothing more to come. */
-export function owedOf(schedule: StoredSchedule): Owed | null {
+/** From where a schedule goes on that waits in quarantine, oldest first; empty where it does not, or has nothing more to come. */
+export function owedOf(schedule: StoredSchedule): Owed[] {
   const aside = asideOf(schedule);
-  if (aside === null) return null;
-  const [noted, due] = [new Date(aside.occurrence), new Date(aside.dueAt)];
-  if (aside.heldSince !== null) {
-    const held = { heldSince: new Date(aside.heldSince), heldUntil: due };
-    return { occurrence: noted, dueAt: due, held };
-  }
-  // An edit may have noted its own moment, which is no occurrence.
+  if (aside === null) return [];
+  const { occurrence, heldSince, next } = aside;
+  if (heldSince === null) return owedFrom(schedule, occurrence);
+  const due = new Date(aside.dueAt);
+  const held = { heldSince: new Date(heldSince), heldUntil: due };
+  const release = { occurrence: new Date(occurrence), dueAt: due, held };
+  return [release, ...(next === null ? [] : owedFrom(schedule, next))];
+}
+
+/** An edit may have noted its own moment, which is no occurrence. */
+function owedFrom(schedule: StoredSchedule, noted: string): Owed[] {
   const timetable = timetableOf(schedule);
-  const first = nextAfter(timetable.cadence, noted.getTime() - 1);
-  if (first === null) return null;
-  return { occurrence: new Date(first), dueAt: new Date(dueAt(timetable, first)), held: null };
+  const first = nextAfter(timetable.cadence, Date.parse(noted) - 1);
+  if (first === null) return [];
+  return [{ occurrence: new Date(first), dueAt: new Date(dueAt(timetable, first)), held: null }];
 }
 
 /** Whether a change of the schedule must see to its place in quarantine. */
@@ -83,8 +120,8 @@ export async function carryAside(
       error: new Error(reason),
       detail:
         owed === null
-          ? { version, occurrence: from, dueAt: from, heldSince: null }
-          : { ...owed, version, heldSince: null },
+          ? { version, occurrence: from, dueAt: from, heldSince: null, next: null }
+          : { ...owed, version, heldSince: null, next: null },
     },
   ]);
 }

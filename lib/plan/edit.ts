@@ -243,7 +243,7 @@ async function planVersion(
 
 /** From where a schedule goes on after its hold: from what it could not plan before, or from what was due since the hold began. */
 function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
-  return owedOf(before)?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
+  return owedOf(before)[0]?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
 }
 
 /** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */

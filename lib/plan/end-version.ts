@@ -73,12 +73,11 @@ export async function planPending(
   const planned = plannedOf(current);
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
-  const owed = owedOf(current);
   const pending = (await pendingRows(tx, state, current)).map((row) => ({
     ...row,
     held: isRelease(timetable, current.heldUntil, row) ? {} : null,
   }));
-  for (const row of owed === null ? pending : [owed, ...pending]) {
+  for (const row of [...owedOf(current), ...pending]) {
     if (timetable.firesLeft === 0) break;
     if (row.held !== null) {
       const released = await fireRelease(tx, state, { ...current, ...row.held }, current.version);

@@ -150,7 +150,7 @@ function whatIsNext(
   const byAge = jobs.toSorted((a, b) => a.occurrence.getTime() - b.occurrence.getTime());
   const waiting = byAge.find(({ state }) => state === "waiting")?.occurrence ?? null;
   const late = [waiting, owed].flatMap((at) => (at === null ? [] : [at.getTime()]));
-  const passed = owedOf(schedule)?.occurrence.getTime() ?? null;
+  const passed = owedOf(schedule)[0]?.occurrence.getTime() ?? null;
   if (passed !== null) late.push(passed);
   if (late.length > 0) return { nextAt: Math.min(...late), ended: false };
   const coming =

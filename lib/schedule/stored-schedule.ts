@@ -26,6 +26,8 @@ export interface PlanAside {
   dueAt: string;
   /** Where it is what was due under a hold that has ended by itself: since when that held, until `dueAt`. */
   heldSince: string | null;
+  /** The occurrence after that hold, where it was passed over too. */
+  next: string | null;
 }
 
 /** A schedule as it stands in the database: its head and the spec of its current version. */

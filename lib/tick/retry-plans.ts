@@ -11,6 +11,7 @@ import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { afterFires } from "../schedule/timetable.ts";
 import type { Run } from "./run.ts";
 
 /** During one transaction claims and edits of its shard wait. */
@@ -96,13 +97,20 @@ function waitsStill(schedule: StoredSchedule): string | null {
 }
 
 async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {
-  // Null where an edit has planned a version of its own since.
-  const owed = owedOf(schedule);
-  if (owed === null) return [];
-  if (owed.held !== null)
-    return (await fireRelease(tx, state, { ...schedule, ...owed.held }, schedule.version)).parcels;
   const planned = plannedOf(schedule);
+  let { timetable } = planned;
+  const parcels: OutgoingParcel[] = [];
   const now = state.now.getTime();
-  const { upTo: _, ...moment } = momentOf(planned.timetable, { now, bound: now, missedAfterMs });
-  return planFrom(tx, state, planned, owed.occurrence.getTime(), moment);
+  // Empty where an edit has planned a version of its own since.
+  for (const { occurrence, held } of owedOf(schedule)) {
+    if (held !== null) {
+      const released = await fireRelease(tx, state, { ...schedule, ...held }, schedule.version);
+      parcels.push(...released.parcels);
+      timetable = afterFires(timetable, released.made);
+      continue;
+    }
+    const { upTo: _, ...moment } = momentOf(timetable, { now, bound: now, missedAfterMs });
+    parcels.push(...(await planFrom(tx, state, { ...planned, timetable }, occurrence.getTime(), moment)));
+  }
+  return parcels;
 }

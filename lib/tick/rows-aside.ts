@@ -1,8 +1,8 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import { asideOfRow, type PassedRow } from "../plan/aside.ts";
+import { type PassedRow, setPassedAside } from "../plan/aside.ts";
 import type { ShardState } from "../plan/shard.ts";
-import { type SetAside, setAside } from "../quarantine/quarantine.ts";
+import type { SetAside } from "../quarantine/quarantine.ts";
 import { beyondWatermark, type LookedAhead, type Place } from "./look-ahead.ts";
 
 /**
@@ -23,9 +23,9 @@ export async function setRowsAside(
           tx,
           tx`${beyondWatermark(tx, state, last)} and governed is null and cadence_id = any(${[...errors.keys()]}::int[])`,
         );
-  return setAside(tx, "plan", [
-    ...shared.map((row) => failedRow(row, errors.get(row.cadenceId ?? 0))),
-    ...failed.rows.map(({ row, error }) => failedRow(row, error)),
+  return setPassedAside(tx, [
+    ...shared.map((row) => ({ row, error: errors.get(row.cadenceId ?? 0) })),
+    ...failed.rows,
   ]);
 }
 
@@ -37,16 +37,10 @@ export async function setAllAside(
   error: unknown,
 ): Promise<SetAside[]> {
   const rows = await liveRows(tx, beyondWatermark(tx, state, last));
-  return setAside(
+  return setPassedAside(
     tx,
-    "plan",
-    rows.map((row) => failedRow(row, error)),
+    rows.map((row) => ({ row, error })),
   );
-}
-
-function failedRow(row: PassedRow, error: unknown) {
-  const { scheduleId } = row;
-  return { item: scheduleId, scheduleId, error, detail: asideOfRow(row) };
 }
 
 function liveRows(

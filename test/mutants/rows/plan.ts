@@ -397,7 +397,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "a resume goes on from what waited in quarantine",
     file: "lib/plan/edit.ts",
-    text: "owedOf(before)?.occurrence.getTime() ??",
+    text: "owedOf(before)[0]?.occurrence.getTime() ??",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
   },

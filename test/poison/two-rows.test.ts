@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { hour, minute } from "../support/instants.ts";
+import { quarantined } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+const unknownZone = "Mars/Olympus_Mons";
+
+const zoneOf = (from: string, to: string) =>
+  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
+
+const occurrencesOf = async (key: string) =>
+  (await world.jobs(key))
+    .filter(({ state }) => state !== "skipped")
+    .map(({ occurrence }) => occurrence.toISOString());
+
+async function ticks(count: number): Promise<void> {
+  for (let each = 0; each < count; each++) {
+    await world.clock.advance(minute);
+    await world.tick();
+  }
+}
+
+/** Both are held for an hour; of one, the end of the hold and what comes after it are both passed over. */
+async function passBoth(ticksAtTheEnd: number, rules: object): Promise<void> {
+  const until = new Date(world.clock.now().getTime() + hour);
+  for (const [key, timezone] of [
+    ["bad", "Asia/Tokyo"],
+    ["good", "Europe/Berlin"],
+  ] as const) {
+    await world.put(key, { when: "*/5 * * * *", timezone, ...rules });
+    await world.pause(key, { until });
+  }
+  await world.clock.advance(50 * minute);
+  await world.tick();
+  await zoneOf("Asia/Tokyo", unknownZone);
+  if (ticksAtTheEnd === 1) await world.clock.advance(19 * minute);
+  await ticks(ticksAtTheEnd);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+}
+
+const all = { catchUp: { policy: "all" } };
+
+const passed = [
+  ["one after the other", 20, all],
+  ["by one batch", 1, all],
+  ["by one batch, the second without rules of its own", 1, {}],
+] as const;
+
+test.each(passed)(
+  "A schedule of which the end of a hold and the row after it are passed over (%s) loses neither",
+  async (_, ticksAtTheEnd, rules) => {
+    await passBoth(ticksAtTheEnd, rules);
+    await ticks(80);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+  },
+);
+
+test.each(passed)(
+  "An edit of a schedule of which the end of a hold and the row after it were passed over (%s) makes both",
+  async (_, ticksAtTheEnd, rules) => {
+    await passBoth(ticksAtTheEnd, rules);
+    for (const key of ["bad", "good"]) await world.patch(key, { payload: { now: true } });
+    expect(await quarantined(world)).toEqual([]);
+    await ticks(80);
+    expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+  },
+);
