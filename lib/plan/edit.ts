@@ -19,7 +19,7 @@ import { wakeBacklog } from "./backlog.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHold } from "./ended-hold.ts";
-import { heldFrom } from "./held-from.ts";
+import { heldFrom, withOwed } from "./held-from.ts";
 import { momentOf } from "./instants.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
 import { type Planned, planFrom, rulesOf } from "./plan-schedule.ts";
@@ -127,7 +127,8 @@ export async function applyEdit(
     ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
   ];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
-  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, current, cut);
+  const owing = withOwed(current);
+  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, owing, cut);
 
   const { spec, change } = edit;
   const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);
@@ -135,7 +136,7 @@ export async function applyEdit(
   const before = timetableOf(current);
   const next = edit.from ?? firstAfterEdit(before, timetableOf({ ...current, cadence, body }), kept, cut);
   const after = timetableOf({ ...current, cadence, body });
-  const held = isHeld ? heldFrom(current, { kept, next, cut, after, until: heldUntilOf(holdsAfter) }) : null;
+  const held = isHeld ? heldFrom(owing, { kept, next, cut, after, until: heldUntilOf(holdsAfter) }) : null;
   const raised = await raiseVersion(
     tx,
     current,

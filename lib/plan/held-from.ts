@@ -1,6 +1,7 @@
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import type { Held } from "../schedule/write-schedule.ts";
+import { owedOf } from "./aside.ts";
 
 /** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
 export function heldFrom(
@@ -16,6 +17,13 @@ export function heldFrom(
   if (kept && current.heldSince !== null)
     return { since: sameSince(current, current.heldSince, after), until };
   return { since: heldSinceOf(kept ? null : next, cut), until };
+}
+
+/** What waits in quarantine since before its hold is owed under it: the entry is let go of by the version that goes on with it. */
+export function withOwed(held: StoredSchedule): StoredSchedule {
+  const [owed] = owedOf(held);
+  if (held.heldSince === null || owed === undefined || owed.dueAt > held.heldSince) return held;
+  return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };
 }
 
 /** Under another spread or slot the hold goes on from the same occurrence. */

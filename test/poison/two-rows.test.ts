@@ -77,3 +77,26 @@ test.each(passed)(
     expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
   },
 );
+
+test.each([
+  ["until it is resumed", null],
+  ["for an hour", hour],
+])(
+  "A schedule that is paused (%s) while it cannot be read, and patched when it can, loses nothing that was due before the pause",
+  async (_, ms) => {
+    await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...all });
+    await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", ...all });
+    await zoneOf("Asia/Tokyo", unknownZone);
+    await ticks(12);
+    const wish = ms === null ? {} : { until: new Date(world.clock.now().getTime() + ms) };
+    for (const key of ["bad", "good"]) await world.pause(key, wish);
+    await ticks(3);
+    await zoneOf(unknownZone, "Asia/Tokyo");
+    for (const key of ["bad", "good"]) await world.patch(key, { payload: { now: true } });
+    await ticks(3);
+    if (ms === null) for (const key of ["bad", "good"]) await world.resume(key);
+    await ticks(70);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+  },
+);

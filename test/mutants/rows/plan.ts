@@ -402,6 +402,20 @@ export const plan: readonly Mutant[] = [
     tests: ["test/poison/plan.test.ts"],
   },
   {
+    name: "a change of a schedule that is held keeps what it was owed before the hold",
+    file: "lib/plan/held-from.ts",
+    text: "return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };",
+    replacement: "return held;",
+    tests: ["test/poison/two-rows.test.ts"],
+  },
+  {
+    name: "the end of a hold that is passed over is not replaced by the row after it",
+    file: "lib/plan/aside.ts",
+    text: "return isBefore ?",
+    replacement: "return isBefore && kept === null ?",
+    tests: ["test/poison/two-rows.test.ts"],
+  },
+  {
     name: "a schedule that waits in quarantine is not over",
     file: "lib/plan/read-schedule.ts",
     text: "if (passed !== null) late.push(passed);",
