@@ -8,7 +8,7 @@ import { momentOf } from "../plan/instants.ts";
 import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
 import { fireRelease } from "../plan/release.ts";
 import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
-import { inHalves } from "../quarantine/in-halves.ts";
+import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires } from "../schedule/timetable.ts";
@@ -19,26 +19,28 @@ const together = 100;
 
 /**
  * Plans again what waits in quarantine and whose time has come, from the occurrence that was passed over: the catch-up policy decides
- * what of it still runs, as after a time without ticks. Edits of a schedule do the same, whichever comes first.
+ * what of it still runs, as after a time without ticks. Edits of a schedule do the same, whichever comes first. A shard whose locks are not to be
+ * had is left until the next tick.
  */
 export async function retryPlans(run: Run): Promise<void> {
+  const locked = new Set<number>();
   for (;;) {
-    const due = await duePlans(run.sql);
+    const due = await duePlans(run.sql, [...locked]);
     for (const [shard, ids] of due) {
       if (run.timeIsUp()) return;
-      await retryShard(run, shard, ids);
+      if (!(await retryShard(run, shard, ids))) locked.add(shard);
     }
     if (due.size === 0) return;
   }
 }
 
 /** Entries of schedules that are gone have no shard: they are let go. Each page leaves the list, let go or put off. */
-async function duePlans(sql: Sql): Promise<ReadonlyMap<number, string[]>> {
+async function duePlans(sql: Sql, locked: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
   const due = await sql<{ item: string; shard: number | null }[]>`
-    select q.item, s.shard from (
-      select item, schedule_id, next_at from carillon.quarantine
-      where consumer = 'plan' and next_at <= (select carillon.clock()) order by next_at limit ${together * 10}) q
-    left join carillon.schedules s on s.id = q.schedule_id and s.deleted_at is null order by q.next_at`;
+    select q.item, s.shard from carillon.quarantine q
+    left join carillon.schedules s on s.id = q.schedule_id and s.deleted_at is null
+    where q.consumer = 'plan' and q.next_at <= (select carillon.clock()) and coalesce(s.shard <> all(${[...locked]}::int[]), true)
+    order by q.next_at limit ${together * 10}`;
   const gone = due.flatMap(({ item, shard }) => (shard === null ? [item] : []));
   await letGo(sql, "plan", gone);
   const standing = due.filter(({ shard }) => shard !== null);
@@ -46,27 +48,34 @@ async function duePlans(sql: Sql): Promise<ReadonlyMap<number, string[]>> {
   return new Map([...byShard].map(([shard, rows]) => [shard, rows.map(({ item }) => item)]));
 }
 
-async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<void> {
+/** False where the locks of the shard are not to be had. */
+async function retryShard(run: Run, shard: number, ids: readonly string[]): Promise<boolean> {
   const { sql, queue, log } = run;
   for (let at = 0; at < ids.length; at += together) {
-    const { failed } = await inHalves(
-      ids.slice(at, at + together),
-      async (part) => {
-        const { parcels, stillFailing } = await sql.begin((tx) => retryTogether(tx, shard, part));
-        logSetAside(log, "plan", stillFailing);
-        await handOver(sql, queue, parcels);
-      },
-      run.timeIsUp,
-    );
-    const entries = failed.map(({ item, error }) => ({ item, scheduleId: item, error }));
-    logSetAside(log, "plan", await setAside(sql, "plan", entries));
+    const retry = async (part: readonly string[]) => {
+      const { parcels, stillFailing } = await blameOnceLocked((noteLocked) =>
+        sql.begin((tx) => retryTogether(tx, shard, part, noteLocked)),
+      );
+      logSetAside(log, "plan", stillFailing);
+      await handOver(sql, queue, parcels);
+    };
+    try {
+      const { failed } = await inHalves(ids.slice(at, at + together), retry, run.timeIsUp);
+      const entries = failed.map(({ item, error }) => ({ item, scheduleId: item, error }));
+      logSetAside(log, "plan", await setAside(sql, "plan", entries));
+    } catch (error) {
+      if (!(error instanceof OfNoRow)) throw error;
+      run.note(error.cause);
+      return false;
+    }
   }
+  return true;
 }
 
-async function retryTogether(tx: Tx, shard: number, ids: readonly string[]) {
+async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
   const [, , schedules, state] = await Promise.all([
     lockPlanShared(tx, shard),
-    closeGate(tx, shard),
+    closeGate(tx, shard).then(noteLocked),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);

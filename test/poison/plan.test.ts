@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { closeGate } from "../../lib/db/locks.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
+import { impatientTick } from "./poison.ts";
 
 let world: Carillon;
 
@@ -235,4 +237,23 @@ test("The end of a hold that cannot be written is set aside, and lets go what it
   await ticks(70);
   expect(await inQuarantine()).toEqual([]);
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+});
+
+test("A shard that is locked puts off none of its schedules that wait in quarantine", async () => {
+  for (const key of ["one", "two"]) await world.put(key, { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
+  await together();
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(3);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  const before = await inQuarantine();
+  expect(before).toMatchObject([{ key: "one" }, { key: "two" }]);
+  await world.clock.advance(10 * minute);
+  await impatientTick(world);
+  await world.sql.begin(async (tx) => {
+    await closeGate(tx, 3);
+    await expect(world.tick()).rejects.toThrow("lock timeout");
+    expect(await inQuarantine()).toEqual(before);
+  });
+  await world.tick();
+  expect(await inQuarantine()).toEqual([]);
 });
