@@ -117,7 +117,9 @@ export async function applyEdit(
   author: Caller,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
-  const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state);
+  // What it is owed is not made for a schedule that goes: no worker would start it, and what cannot be planned could not be deleted.
+  const owing = edit.delete === true ? { ...found, aside: null } : found;
+  const { current, pending, isPlanned } = await madeByEndedHold(tx, owing, state);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
   // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
@@ -127,8 +129,8 @@ export async function applyEdit(
     ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
   ];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
-  const owing = withOwed(current);
-  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, owing, cut);
+  const underHold = withOwed(current);
+  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, underHold, cut);
 
   const { spec, change } = edit;
   const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);
@@ -136,7 +138,9 @@ export async function applyEdit(
   const before = timetableOf(current);
   const next = edit.from ?? firstAfterEdit(before, timetableOf({ ...current, cadence, body }), kept, cut);
   const after = timetableOf({ ...current, cadence, body });
-  const held = isHeld ? heldFrom(owing, { kept, next, cut, after, until: heldUntilOf(holdsAfter) }) : null;
+  const held = isHeld
+    ? heldFrom(underHold, { kept, next, cut, after, until: heldUntilOf(holdsAfter) })
+    : null;
   const raised = await raiseVersion(
     tx,
     current,
@@ -154,7 +158,7 @@ export async function applyEdit(
   if (startsAfresh.has(change)) await forgetFailures(tx, [current.id]);
   await carryAside(
     tx,
-    current,
+    found,
     {
       id: current.id,
       version: raised.version,

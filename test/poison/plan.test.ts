@@ -222,6 +222,16 @@ test("A schedule with one instant that could not be planned is active and not de
   expect(await occurrencesOf("once")).toEqual([at("10:02:00").toISOString()]);
 });
 
+test("A schedule that waits in quarantine is deleted though it still cannot be planned", async () => {
+  await world.put("bad", { when: "*/2 * * * *" });
+  await refuseJobsOf("bad");
+  await ticks(5);
+  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
+  await world.remove("bad");
+  expect(await readSchedule(world.sql, "bad")).toBeNull();
+  expect(await inQuarantine()).toEqual([]);
+});
+
 test("The end of a hold that cannot be written is set aside, and lets go what it held once it can", async () => {
   const until = new Date(world.clock.now().getTime() + hour);
   for (const key of ["bad", "good"]) {
