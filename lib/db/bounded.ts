@@ -8,8 +8,8 @@ const statementMsMax = 2_000;
  * From here to the transaction's end a statement that takes longer is given up, a wait for a lock included: so that the command that it
  * hangs on is found by halves while there is time.
  */
-export async function boundStatements(tx: Tx): Promise<void> {
-  await tx`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
+export async function boundStatements(tx: Tx, most: number = statementMsMax): Promise<void> {
+  await tx`select set_config('statement_timeout', ${String(most)}, true)`;
 }
 
 /** Postgres ends a transaction that waits ten seconds for what is computed here. */

@@ -57,7 +57,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       total.finished = false;
       return;
     }
-    const batch = await fireShardBatch(sql, shard, size, run.queue.timing, run.cpu).catch(
+    const batch = await fireShardBatch(sql, shard, size, run.queue.timing, run.cpu && { cpu: run.cpu }).catch(
       (error: unknown) => {
         if (!(error instanceof BatchFailed)) throw error;
         return error;

@@ -1,4 +1,5 @@
 import { unreadableReason } from "../cadence/cadence.ts";
+import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
@@ -73,7 +74,8 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
 }
 
 async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
-  const [, , schedules, state] = await Promise.all([
+  const [, , , schedules, state] = await Promise.all([
+    boundStatements(tx),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
     lockSchedules(tx, ids),

@@ -1,4 +1,5 @@
 import { systemTiming, type Timing } from "../clock.ts";
+import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan } from "../db/locks.ts";
 import { sqlState } from "../db/sql-state.ts";
@@ -23,6 +24,19 @@ export interface Batch extends Fired {
 }
 
 /**
+ * A usual batch takes half a second. One that hangs on a row for so long is begun again with fewer rows: all attempts until that row stands alone
+ * fit into one tick, which would never come to it if each took as long as the role lets a statement take.
+ */
+const statementMs = 8_000;
+
+export interface BatchBounds {
+  /** What the machine's time is: for what a batch computes. */
+  cpu?: () => number;
+  /** A statement is given up that takes longer. */
+  mostMs?: number;
+}
+
+/**
  * One batch of one shard. A job is written without asking whether it exists, which costs half as much; where one does, because an edit
  * planned its occurrence again, the whole batch is done anew with the question.
  */
@@ -31,13 +45,14 @@ export async function fireShardBatch(
   shard: number,
   batchMax: number,
   timing: Timing,
-  cpu: () => number = systemTiming.now,
+  { cpu = systemTiming.now, mostMs = statementMs }: BatchBounds = {},
 ): Promise<Batch> {
+  const wish = { batchMax, cpu, mostMs };
   try {
-    return await fireTimed(sql, shard, timing, { batchMax, cpu, someExist: false });
+    return await fireTimed(sql, shard, timing, { ...wish, someExist: false });
   } catch (error) {
     if (!(error instanceof BatchFailed) || sqlState(error.cause) !== "unique_violation") throw error;
-    return fireTimed(sql, shard, timing, { batchMax, cpu, someExist: true });
+    return fireTimed(sql, shard, timing, { ...wish, someExist: true });
   }
 }
 
@@ -72,10 +87,8 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWis
   };
 }
 
-interface BatchWish {
+interface BatchWish extends Required<BatchBounds> {
   batchMax: number;
-  /** What the machine's time is: for what a batch computes. */
-  cpu: () => number;
   someExist: boolean;
 }
 
@@ -87,12 +100,16 @@ interface BatchWish {
 function fireOnce(
   sql: Sql,
   shard: number,
-  { batchMax, cpu, someExist }: BatchWish,
+  { batchMax, cpu, mostMs, someExist }: BatchWish,
   /** Called as soon as the clock has been read with the shard. */
   onRead: () => void,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
-    const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
+    const [, , state] = await Promise.all([
+      boundStatements(tx, mostMs),
+      lockPlan(tx, shard),
+      readShard(tx, shard),
+    ]);
     onRead();
     const horizon = horizonOf(state);
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();

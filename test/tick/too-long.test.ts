@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BatchFailed, fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { hour, second } from "../support/instants.ts";
+import { hour, minute, second } from "../support/instants.ts";
+import { standingTiming } from "../support/standing-timing.ts";
 
 let world: Carillon;
 
@@ -27,7 +28,7 @@ function slow(ms: number): () => number {
 }
 
 const batch = (rowsMax: number, cpu: () => number) =>
-  fireShardBatch(world.sql, 3, rowsMax, world.queue.timing, cpu);
+  fireShardBatch(world.sql, 3, rowsMax, world.queue.timing, { cpu });
 
 test("A batch whose cadences take too long to be unfolded is rolled back", async () => {
   const failed = await batch(5_000, slow(0.2 * second)).catch((error: unknown) => error);
@@ -48,4 +49,49 @@ test("A shard whose cadences take long is fired to its end in one tick, in small
   const made = (await world.jobs()).filter(({ state }) => state !== "skipped");
   expect(new Set(made.map(({ key }) => key)).size).toBe(12);
   expect(await world.sql`select from carillon.quarantine`).toEqual([]);
+});
+
+/** To write a job of this schedule hangs while somebody has the lock. */
+async function hangOn(key: string): Promise<void> {
+  const [hung] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
+  await world.sql.unsafe(`
+    create or replace function carillon.test_hang() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(77, 77); return new; end $$;
+    create trigger test_hang before insert on carillon.jobs for each row when (new.schedule_id = ${hung?.id})
+      execute function carillon.test_hang()`);
+}
+
+const whileHung = (act: () => Promise<void>) =>
+  world.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(77, 77)`;
+    await act();
+  });
+
+test("A batch that hangs on a row is given up, and fewer rows are tried", async () => {
+  await hangOn("each:7");
+  await whileHung(async () => {
+    const failed = await fireShardBatch(world.sql, 3, 5_000, standingTiming(world.clock), {
+      mostMs: 100,
+    }).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(BatchFailed);
+    expect(failed).toMatchObject({ cause: { code: "57014" } });
+    const { jobs } = await fireShardBatch(world.sql, 3, 1, standingTiming(world.clock), { mostMs: 5_000 });
+    expect(jobs).toBeGreaterThan(0);
+  });
+});
+
+test("A schedule in quarantine on which a retry hangs keeps no other from its retry", async () => {
+  await world.sql`update carillon.cadences set timezone = 'Mars/Olympus_Mons' where expression in ('7 * * * *', '8 * * * *')`;
+  await world.tick();
+  const aside = () => world.sql`select schedule_id from carillon.quarantine`;
+  expect(await aside()).toHaveLength(2);
+  await world.sql`update carillon.cadences set timezone = 'UTC'`;
+  await hangOn("each:7");
+  await world.clock.advance(minute);
+  await whileHung(async () => {
+    await world.tick();
+    expect(await world.jobs("each:7")).toEqual([]);
+    expect(await world.jobs("each:8")).not.toEqual([]);
+    expect(await aside()).toHaveLength(1);
+  });
 });
