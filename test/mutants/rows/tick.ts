@@ -26,8 +26,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the plan lock is taken before the shard is read",
     file: batch,
-    text: "await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);\n    onRead();",
-    replacement: "await Promise.all([undefined, readShard(tx, shard)]);\n    onRead();",
+    text: "      lockPlan(tx, shard),\n      readShard(tx, shard),\n    ]);\n    onRead();",
+    replacement: "      undefined,\n      readShard(tx, shard),\n    ]);\n    onRead();",
     tests: ["test/race/mutants.test.ts", "test/tick/tick.test.ts"],
   },
   {
@@ -254,6 +254,20 @@ export const ticks: readonly Mutant[] = [
     file: "lib/plan/too-long.ts",
     text: "rowsMax > 1 &&",
     replacement: "rowsMax > 0 &&",
+    tests: ["test/tick/too-long.test.ts"],
+  },
+  {
+    name: "a shard that is locked puts off none that wait in quarantine",
+    file: "lib/tick/retry-plans.ts",
+    text: "if (!(error instanceof OfNoRow)) throw error;",
+    replacement: "throw error;",
+    tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "a retry that hangs is given up",
+    file: "lib/tick/retry-plans.ts",
+    text: "boundStatements(tx),",
+    replacement: "undefined,",
     tests: ["test/tick/too-long.test.ts"],
   },
   {
