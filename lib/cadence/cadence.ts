@@ -30,6 +30,10 @@ export interface Unreadable {
   kind: "unreadable";
   /** Its stored expression. */
   text: string;
+  /** As they are stored beside it. */
+  timezone: string;
+  dst: string;
+  on: "skip" | "next" | "previous" | null;
   reason: string;
 }
 

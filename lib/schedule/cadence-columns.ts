@@ -84,7 +84,8 @@ export function sharedCadence({
     isExcluded(calendar, 0);
     return { kind: "calendared", of, timezone: zone, on: calendarOn, rules: calendar };
   } catch (error) {
-    return { kind: "unreadable", text: expression, reason: errorText(error).replace(/^Error: /, "") };
+    const reason = errorText(error).replace(/^Error: /, "");
+    return { kind: "unreadable", text: expression, timezone: zone, dst, on: calendarOn, reason };
   }
 }
 
@@ -181,6 +182,11 @@ function sharedText({
 }): string | null {
   const { shared } = plannedColumns(cadence);
   if (shared === null) return null;
+  const version = calendar?.versionId ?? null;
+  if (shared.kind === "unreadable") {
+    const { text: expression, timezone, dst, on } = shared;
+    return JSON.stringify({ expression, timezone, dst, version, on });
+  }
   const calendared = shared.kind === "calendared" ? shared : null;
   if ((calendared === null) !== (calendar === null))
     throw new Error("A cadence and its calendar come together.");
@@ -193,7 +199,7 @@ function sharedText({
     expression,
     timezone: calendared?.timezone ?? timezone,
     dst,
-    version: calendar?.versionId ?? null,
+    version,
     on: calendared?.on ?? null,
   });
 }

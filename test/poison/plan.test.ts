@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { closeGate } from "../../lib/db/locks.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -105,6 +107,41 @@ test("A schedule that cannot be read is listed, paused, resumed and deleted like
   await ticks(70);
   expect(await inQuarantine()).toEqual([]);
 });
+
+test.each([
+  ["without a calendar", {}],
+  ["with a calendar", { calendar: { name: "c", on: "next" } }],
+])(
+  "A schedule (%s) that cannot be read is patched, beside others, and goes on in its zone",
+  async (_, by) => {
+    const deps = { sql: world.sql, queue: world.queue };
+    const rules = { dates: [], weekly: ["sat"], except: [] } as const;
+    await putCalendar(deps, { name: "c", body: { description: null, rules }, caller: { name: "ann" } });
+    await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...by });
+    await world.put("good", { when: "*/5 * * * *" });
+    await zoneOf("Asia/Tokyo", unknownZone);
+    await ticks(3);
+    const patches = ["bad", "good"].map((key) => ({
+      kind: "patch" as const,
+      key,
+      patch: { payload: "new" },
+      caller: { name: "ann" },
+    }));
+    expect(await applyOperations(deps, patches)).toMatchObject([
+      { change: "changed" },
+      { change: "changed" },
+    ]);
+    await zoneOf(unknownZone, "Asia/Tokyo");
+    await ticks(12);
+    expect(await inQuarantine()).toEqual([]);
+    expect(await world.sql`select distinct timezone from carillon.cadences`).toHaveLength(2);
+    expect((await occurrencesOf("bad")).length).toBeGreaterThan(1);
+    expect((await readSchedule(world.sql, "bad"))?.body).toMatchObject({
+      payload: "new",
+      timezone: "Asia/Tokyo",
+    });
+  },
+);
 
 test("A schedule that was paused and resumed while it could not be read goes on when it can", async () => {
   await world.put("bad", { when: "*/10 * * * *", timezone: "Asia/Tokyo" });
