@@ -112,7 +112,8 @@ export async function carryAside(
     return;
   }
   const owed = after.isMade ? null : asideOf(before);
-  const from = cut.toISOString();
+  // What occurred by the cut was the version's that ends.
+  const from = new Date(cut.getTime() + 1).toISOString();
   await setAside(tx, "plan", [
     {
       item: id,

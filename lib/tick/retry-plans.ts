@@ -5,9 +5,10 @@ import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../plan/aside.ts";
+import { withOwed } from "../plan/held-from.ts";
 import { momentOf } from "../plan/instants.ts";
 import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
-import { fireRelease } from "../plan/release.ts";
+import { endsByItself, fireRelease, planBeyondHold } from "../plan/release.ts";
 import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
@@ -86,6 +87,7 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
   for (const schedule of schedules) {
     const reason = waitsStill(schedule);
     if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));
+    else if (isUnderHold(schedule)) parcels.push(...(await planUnderHold(tx, state, withOwed(schedule))));
     else failing.push({ item: schedule.id, scheduleId: schedule.id, error: new Error(reason) });
   }
   const waiting = new Set(failing.map(({ item }) => item));
@@ -105,6 +107,22 @@ function waitsStill(schedule: StoredSchedule): string | null {
     unreadableReason(cadence) ??
     (heldSince === null || aside.heldSince !== null ? null : "The schedule is held.")
   );
+}
+
+/** Whether what it is owed was due before its hold or under it: the end of the hold lets it go. */
+function isUnderHold(schedule: StoredSchedule): boolean {
+  const { heldSince, heldUntil, cadence } = schedule;
+  if (heldSince === null || unreadableReason(cadence) !== null) return false;
+  return owedOf(schedule).every(({ dueAt }) => heldUntil === null || dueAt <= heldUntil);
+}
+
+/** Its version began while it could not be read, so that nothing of it is planned. */
+async function planUnderHold(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {
+  const { id, heldSince: since, heldUntil: until } = schedule;
+  if (since === null) return [];
+  await tx`update carillon.schedules set held_since = ${since} where id = ${id}`;
+  const held = { since, until };
+  return endsByItself(held) ? planBeyondHold(tx, state, schedule, plannedOf(schedule), held) : [];
 }
 
 async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): Promise<OutgoingParcel[]> {

@@ -257,6 +257,13 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/too-long.test.ts"],
   },
   {
+    name: "a schedule that is held leaves the quarantine as soon as it can be read",
+    file: "lib/tick/retry-plans.ts",
+    text: "else if (isUnderHold(schedule))",
+    replacement: 'else if (isUnderHold(schedule) && schedule.id === "")',
+    tests: ["test/poison/under-hold.test.ts"],
+  },
+  {
     name: "a shard that is locked puts off none that wait in quarantine",
     file: "lib/tick/retry-plans.ts",
     text: "if (!(error instanceof OfNoRow)) throw error;",

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { hour, minute } from "../support/instants.ts";
+import { quarantined } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(async () => {
+  await world.stop();
+});
+
+const unknownZone = "Mars/Olympus_Mons";
+const keys = ["bad", "good"];
+
+const zoneOf = (from: string, to: string) =>
+  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
+
+const occurrencesOf = async (key: string) =>
+  (await world.jobs(key))
+    .filter(({ state }) => state !== "skipped")
+    .map(({ occurrence }) => occurrence.toISOString());
+
+async function ticks(count: number): Promise<void> {
+  for (let each = 0; each < count; each++) {
+    await world.clock.advance(minute);
+    await world.tick();
+  }
+}
+
+/** One of two cannot be read for so long, is paused then as the other, and can be read again after three minutes. */
+async function pauseUnread(minutesBefore: number, wish: { until?: Date }): Promise<void> {
+  const rules = { when: "*/5 * * * *", catchUp: { policy: "all" } };
+  await world.put("bad", { ...rules, timezone: "Asia/Tokyo" });
+  await world.put("good", { ...rules, timezone: "Europe/Berlin" });
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await ticks(minutesBefore);
+  for (const key of keys) await world.pause(key, wish);
+  await ticks(3);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+}
+
+test.each([0, 12])(
+  "A schedule that can be read again leaves the quarantine while its pause lasts, and the resume lets go what was due (paused after %i minutes)",
+  async (minutesBefore) => {
+    await pauseUnread(minutesBefore, {});
+    await ticks(20);
+    expect(await quarantined(world)).toEqual([]);
+    for (const key of keys) await world.resume(key);
+    await ticks(6);
+    expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+  },
+);
+
+test.each([0, 12])(
+  "A schedule that can be read again before its hold ends by itself goes on with that end (paused after %i minutes)",
+  async (minutesBefore) => {
+    const until = new Date(world.clock.now().getTime() + hour);
+    await pauseUnread(minutesBefore, { until });
+    await ticks(60 - 3 - minutesBefore + 6);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+    expect(
+      (
+        await world.sql`select from carillon.plan p join carillon.schedules s on s.id = p.schedule_id and s.version = p.version`
+      ).length,
+    ).toBeGreaterThan(0);
+  },
+);
