@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { closeGate } from "../../lib/db/locks.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
-import { impatientTick } from "./poison.ts";
 
 let world: Carillon;
 
@@ -107,41 +103,6 @@ test("A schedule that cannot be read is listed, paused, resumed and deleted like
   await ticks(70);
   expect(await inQuarantine()).toEqual([]);
 });
-
-test.each([
-  ["without a calendar", {}],
-  ["with a calendar", { calendar: { name: "c", on: "next" } }],
-])(
-  "A schedule (%s) that cannot be read is patched, beside others, and goes on in its zone",
-  async (_, by) => {
-    const deps = { sql: world.sql, queue: world.queue };
-    const rules = { dates: [], weekly: ["sat"], except: [] } as const;
-    await putCalendar(deps, { name: "c", body: { description: null, rules }, caller: { name: "ann" } });
-    await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo", ...by });
-    await world.put("good", { when: "*/5 * * * *" });
-    await zoneOf("Asia/Tokyo", unknownZone);
-    await ticks(3);
-    const patches = ["bad", "good"].map((key) => ({
-      kind: "patch" as const,
-      key,
-      patch: { payload: "new" },
-      caller: { name: "ann" },
-    }));
-    expect(await applyOperations(deps, patches)).toMatchObject([
-      { change: "changed" },
-      { change: "changed" },
-    ]);
-    await zoneOf(unknownZone, "Asia/Tokyo");
-    await ticks(12);
-    expect(await inQuarantine()).toEqual([]);
-    expect(await world.sql`select distinct timezone from carillon.cadences`).toHaveLength(2);
-    expect((await occurrencesOf("bad")).length).toBeGreaterThan(1);
-    expect((await readSchedule(world.sql, "bad"))?.body).toMatchObject({
-      payload: "new",
-      timezone: "Asia/Tokyo",
-    });
-  },
-);
 
 test("A schedule that was paused and resumed while it could not be read goes on when it can", async () => {
   await world.put("bad", { when: "*/10 * * * *", timezone: "Asia/Tokyo" });
@@ -259,16 +220,6 @@ test("A schedule with one instant that could not be planned is active and not de
   expect(await occurrencesOf("once")).toEqual([at("10:02:00").toISOString()]);
 });
 
-test("A schedule that waits in quarantine is deleted though it still cannot be planned", async () => {
-  await world.put("bad", { when: "*/2 * * * *" });
-  await refuseJobsOf("bad");
-  await ticks(5);
-  expect(await inQuarantine()).toMatchObject([{ key: "bad" }]);
-  await world.remove("bad");
-  expect(await readSchedule(world.sql, "bad")).toBeNull();
-  expect(await inQuarantine()).toEqual([]);
-});
-
 test("The end of a hold that cannot be written is set aside, and lets go what it held once it can", async () => {
   const until = new Date(world.clock.now().getTime() + hour);
   for (const key of ["bad", "good"]) {
@@ -284,23 +235,4 @@ test("The end of a hold that cannot be written is set aside, and lets go what it
   await ticks(70);
   expect(await inQuarantine()).toEqual([]);
   expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
-});
-
-test("A shard that is locked puts off none of its schedules that wait in quarantine", async () => {
-  for (const key of ["one", "two"]) await world.put(key, { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
-  await together();
-  await zoneOf("Asia/Tokyo", unknownZone);
-  await ticks(3);
-  await zoneOf(unknownZone, "Asia/Tokyo");
-  const before = await inQuarantine();
-  expect(before).toMatchObject([{ key: "one" }, { key: "two" }]);
-  await world.clock.advance(10 * minute);
-  await impatientTick(world);
-  await world.sql.begin(async (tx) => {
-    await closeGate(tx, 3);
-    await expect(world.tick()).rejects.toThrow("lock timeout");
-    expect(await inQuarantine()).toEqual(before);
-  });
-  await world.tick();
-  expect(await inQuarantine()).toEqual([]);
 });

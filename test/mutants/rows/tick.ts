@@ -268,7 +268,7 @@ export const ticks: readonly Mutant[] = [
     file: "lib/tick/retry-plans.ts",
     text: "if (!(error instanceof OfNoRow)) throw error;",
     replacement: "throw error;",
-    tests: ["test/poison/plan.test.ts"],
+    tests: ["test/poison/plan-waits.test.ts"],
   },
   {
     name: "a retry that hangs is given up",
