@@ -19,8 +19,8 @@ const filterShapes = {
     .optional()
     .describe(`The part of Carillon that failed: ${consumers.join(", ")}.`),
   item: storableText({ max: 1_000 }).optional().describe("The row's id in the words of its consumer."),
-  key: keyShape.optional().describe("Of this schedule."),
-  prefix: storableText({ max: 255 }).optional().describe("Of schedules whose keys begin with this."),
+  key: keyShape.optional().describe("Entries of the schedule with this key."),
+  prefix: storableText({ max: 255 }).optional().describe("Entries of schedules whose keys begin with this."),
 };
 
 const retryShape = z.strictObject({ filter: z.strictObject(filterShapes).default({}) });
@@ -29,8 +29,11 @@ const entrySchema = z.strictObject({
   consumer: z.string(),
   item: z.string(),
   scheduleId: z.string().nullable(),
-  key: z.string().nullable().describe("Of the schedule that waits because of it, where there is one."),
-  reason: z.string().describe("What failed, without values."),
+  key: z
+    .string()
+    .nullable()
+    .describe("The key of the schedule that waits because of the row; null where no schedule does."),
+  reason: z.string().describe("The error, without the values of the row."),
   firstAt: instantText.describe("When it failed first."),
   lastAt: instantText,
   tries: z.int(),

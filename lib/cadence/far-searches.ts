@@ -46,7 +46,7 @@ function remembered(c: Calendared, after: number, ask: () => number | null): num
   return found;
 }
 
-/** What comes first after an instant comes first after every later one that lies before it. */
+/** The first occurrence after an instant is also the first after each later instant that lies before the occurrence. */
 function answers({ after, found }: Far, asked: number): boolean {
   return asked >= after && asked < (found ?? after + NOTHING_MS);
 }

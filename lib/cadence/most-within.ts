@@ -11,7 +11,7 @@ const CHANGE_SECONDS = 2 * 3_600;
 /** A change divides a window in two, and what falls into its gap comes at its end. */
 const changeSlack = 3;
 
-/** What comes at the end of a gap, on an excluded day, moves to a time that the cadence does not name: one for each of two changes. */
+/** An occurrence at the end of a gap in the clock, on an excluded day, moves to a time that the cadence does not name. A window meets two such gaps at most. */
 const moveSlack = 2;
 
 /**
@@ -81,7 +81,7 @@ function mostMoved(calendared: Calendared, of: Cadence, lengthMs: number): numbe
   return days * (mostWithin(of, lengthMs) + changeSlack) + moveSlack;
 }
 
-/** So many excluded days follow each other at most, as far as any of them still moves. */
+/** The most excluded days in a row from which occurrences still move. */
 function longestStretch({ dates, weekly }: CalendarRules): number {
   if (dates.length > 0) return moveDaysMax;
   let longest = 0;

@@ -7,9 +7,9 @@ import { counted } from "./table.ts";
 export const quarantineCommand = command({
   name: "quarantine",
   group: "Operation",
-  summary: "What a part of Carillon failed on and tries again by itself",
+  summary: "List rows that Carillon failed on and tries again by itself",
   usage: "",
-  about: "With --retry the next tick tries what the filters match, instead of when its time has come.",
+  about: "With --retry the next tick tries the rows that the filters match, instead of at their time.",
   words: { min: 0, max: 0 },
   options: {
     consumer: { value: "name", about: "Of this part of Carillon, such as ended" },

@@ -1,19 +1,28 @@
 import { ConnectionLost } from "./connection-lost.ts";
 import { type SqlState, sqlState } from "./sql-state.ts";
 
-const passing: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
-  "cancelled",
-  "deadlock",
-  "lock_timeout",
+const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "no_answer",
   "read_only",
-  "serialization_failure",
   "shutdown",
   "starting",
   "too_many_connections",
 ]);
 
+/** A lock that is not granted, a statement that takes too long: other rows may fare better at the same moment. */
+const ofTheMoment: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "cancelled",
+  "deadlock",
+  "lock_timeout",
+  "serialization_failure",
+]);
+
+/** Whether the database as a whole has failed: no row is at fault. */
+export function isOfTheDatabase(error: unknown): boolean {
+  return error instanceof ConnectionLost || ofTheDatabase.has(sqlState(error));
+}
+
 /** Whether the database is likely to do the same a moment later. */
 export function isPassingFailure(error: unknown): boolean {
-  return error instanceof ConnectionLost || passing.has(sqlState(error));
+  return isOfTheDatabase(error) || ofTheMoment.has(sqlState(error));
 }

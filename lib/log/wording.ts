@@ -71,7 +71,7 @@ export const wording = {
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (tries so far: {tries}) and tried again at {next}: {error}",
-  "tick.cadences-reclaimed": "{cadences} cadences that no schedule has any more were deleted",
+  "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",
   "tick.days-dropped": "days dropped: {days}",
   "tick.days-kept": "days could not be attached or dropped now and will be next minute: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",

@@ -1,16 +1,6 @@
-import { ConnectionLost } from "../db/connection-lost.ts";
-import { type SqlState, sqlState } from "../db/sql-state.ts";
+import { isOfTheDatabase } from "../db/passing-failure.ts";
 
-/** Failures of the database as a whole: no row is at fault, and the next tick tries all of them again. */
-const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
-  "no_answer",
-  "read_only",
-  "shutdown",
-  "starting",
-  "too_many_connections",
-]);
-
-/** What all rows of a batch need has failed, such as the lock of their shard: none of them is at fault. */
+/** A failure of something that all rows of a batch need, such as the lock of their shard: none of the rows is at fault. */
 export class OfNoRow extends Error {
   override readonly name = "OfNoRow";
   override readonly cause: unknown;
@@ -21,7 +11,7 @@ export class OfNoRow extends Error {
   }
 }
 
-/** What fails before `work` says that it has the locks which all rows of its batch need is the fault of none of them. */
+/** Runs `work`. A failure before `work` has noted the locks that all rows of its batch need is thrown as the fault of no row. */
 export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promise<T>): Promise<T> {
   let isLocked = false;
   const noteLocked = () => {
@@ -36,9 +26,7 @@ export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promi
 
 /** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
 export function mayBeOfARow(error: unknown): boolean {
-  return (
-    !(error instanceof ConnectionLost || error instanceof OfNoRow) && !ofTheDatabase.has(sqlState(error))
-  );
+  return !(error instanceof OfNoRow) && !isOfTheDatabase(error);
 }
 
 export interface Halved<Item> {

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { at, hour, minute } from "../support/instants.ts";
+import { at, hour } from "../support/instants.ts";
+import { planSteps, unknownZone } from "./plan-steps.ts";
+import { told } from "./poison.ts";
 
 let world: Carillon;
 
@@ -14,44 +16,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-const unknownZone = "Mars/Olympus_Mons";
-
-/** All in one shard, whose rows are then worked together. */
-async function together(): Promise<void> {
-  await world.sql`update carillon.schedules set shard = 3`;
-  await world.sql`update carillon.plan set shard = 3`;
-  await world.sql`update carillon.plan_far set shard = 3`;
-}
-
-const inQuarantine = () =>
-  world.sql<{ key: string; reason: string; tries: number }[]>`
-    select s.key, q.reason, q.tries from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id
-    where q.consumer = 'plan' order by s.key`;
-
-const occurrencesOf = async (key: string) =>
-  (await world.jobs(key))
-    .filter(({ state }) => state !== "skipped")
-    .map(({ occurrence }) => occurrence.toISOString());
-
-const zoneOf = (from: string, to: string) =>
-  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
-
-/** No job of this schedule can be written, until the trigger is dropped. */
-async function refuseJobsOf(key: string): Promise<void> {
-  const [refused] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
-  await world.sql.unsafe(`
-    create function carillon.test_refuse() returns trigger language plpgsql as
-      $$ begin if new.schedule_id = ${refused?.id} then raise exception 'a secret'; end if; return new; end $$;
-    create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
-}
-
-/** The next ticks until the retries of the quarantine have come. */
-async function ticks(count: number): Promise<void> {
-  for (let each = 0; each < count; each++) {
-    await world.clock.advance(minute);
-    await world.tick();
-  }
-}
+const { together, inQuarantine, occurrencesOf, zoneOf, refuseJobsOf, ticks } = planSteps(() => world);
 
 test.each([
   ["shares its plan rows", {}],
@@ -68,7 +33,7 @@ test.each([
     expect(await inQuarantine()).toMatchObject([
       { key: "bad", reason: `Error: The time zone ${unknownZone} is not known to this runtime.` },
     ]);
-    expect(world.log.lines.filter(({ event }) => event === "quarantine.set-aside")).not.toEqual([]);
+    expect(told(world)[0]?.[0]).toBe("plan");
   },
 );
 
@@ -186,6 +151,7 @@ test("Rows of schedules that are gone or edited stop nothing, and are not set as
   await world.remove("gone");
   await ticks(3);
   expect(await occurrencesOf("good")).not.toEqual([]);
+  expect(told(world)).toEqual([]);
   expect(await inQuarantine()).toEqual([]);
 });
 

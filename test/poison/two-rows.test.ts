@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, minute } from "../support/instants.ts";
+import { planSteps, unknownZone } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
 
 let world: Carillon;
@@ -13,22 +14,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-const unknownZone = "Mars/Olympus_Mons";
-
-const zoneOf = (from: string, to: string) =>
-  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
-
-const occurrencesOf = async (key: string) =>
-  (await world.jobs(key))
-    .filter(({ state }) => state !== "skipped")
-    .map(({ occurrence }) => occurrence.toISOString());
-
-async function ticks(count: number): Promise<void> {
-  for (let each = 0; each < count; each++) {
-    await world.clock.advance(minute);
-    await world.tick();
-  }
-}
+const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
 /** Both are held for an hour; of one, the end of the hold and what comes after it are both passed over. */
 async function passBoth(ticksAtTheEnd: number, rules: object): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { hour, minute } from "../support/instants.ts";
+import { hour } from "../support/instants.ts";
+import { planSteps, unknownZone } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
 
 let world: Carillon;
@@ -13,23 +14,8 @@ afterEach(async () => {
   await world.stop();
 });
 
-const unknownZone = "Mars/Olympus_Mons";
 const keys = ["bad", "good"];
-
-const zoneOf = (from: string, to: string) =>
-  world.sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
-
-const occurrencesOf = async (key: string) =>
-  (await world.jobs(key))
-    .filter(({ state }) => state !== "skipped")
-    .map(({ occurrence }) => occurrence.toISOString());
-
-async function ticks(count: number): Promise<void> {
-  for (let each = 0; each < count; each++) {
-    await world.clock.advance(minute);
-    await world.tick();
-  }
-}
+const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
 /** One of two cannot be read for so long, is paused then as the other, and can be read again after three minutes. */
 async function pauseUnread(minutesBefore: number, wish: { until?: Date }): Promise<void> {

@@ -59,7 +59,7 @@ describe.runIf(hasHistory)("the previous release's code, on the tables of this o
   });
 });
 
-/** Its tests migrate by its own code, which runs each migration in a transaction: an index is made there as any other. */
+/** The tests of the previous release migrate by its own code, which runs each migration in a transaction. `concurrently` is not allowed there, so it is left out. */
 async function insideTransactions(directory: string): Promise<void> {
   for (const file of await readdir(directory)) {
     const text = await readFile(join(directory, file), "utf8");

@@ -1,0 +1,43 @@
+import type { Carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+
+export const unknownZone = "Mars/Olympus_Mons";
+
+/** The steps of tests in which a schedule cannot be planned; `world` is asked for at each step, since each test makes its own. */
+export function planSteps(world: () => Carillon) {
+  return {
+    /** All in one shard, whose rows are then worked together. */
+    together: async () => {
+      const { sql } = world();
+      await sql`update carillon.schedules set shard = 3`;
+      await sql`update carillon.plan set shard = 3`;
+      await sql`update carillon.plan_far set shard = 3`;
+    },
+    inQuarantine: () => world().sql<{ key: string; reason: string; tries: number }[]>`
+      select s.key, q.reason, q.tries from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id
+      where q.consumer = 'plan' order by s.key`,
+    /** Of its jobs, but those that were skipped. */
+    occurrencesOf: async (key: string) =>
+      (await world().jobs(key))
+        .filter(({ state }) => state !== "skipped")
+        .map(({ occurrence }) => occurrence.toISOString()),
+    zoneOf: (from: string, to: string) =>
+      world().sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`,
+    /** No job of this schedule can be written, until the trigger is dropped. */
+    refuseJobsOf: async (key: string) => {
+      const { sql } = world();
+      const [refused] = await sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
+      await sql.unsafe(`
+        create function carillon.test_refuse() returns trigger language plpgsql as
+          $$ begin if new.schedule_id = ${refused?.id} then raise exception 'a secret'; end if; return new; end $$;
+        create trigger test_refuse before insert on carillon.jobs for each row execute function carillon.test_refuse()`);
+    },
+    /** A minute, and a tick, as often as this. */
+    ticks: async (count: number) => {
+      for (let each = 0; each < count; each++) {
+        await world().clock.advance(minute);
+        await world().tick();
+      }
+    },
+  };
+}
