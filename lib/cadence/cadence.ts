@@ -189,7 +189,7 @@ function latest(members: readonly Cadence[], ask: (member: Cadence) => number | 
 /** True where a calendar may leave out occurrences among those that run. */
 export function leavesOut(cadence: Cadence): boolean {
   if (cadence.kind === "window") return leavesOut(cadence.of);
-  return cadence.kind === "calendared" && cadence.on === "skip";
+  return (cadence.kind === "calendared" || cadence.kind === "unreadable") && cadence.on === "skip";
 }
 
 /** Why it cannot be read; null where it can. */

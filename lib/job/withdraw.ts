@@ -38,6 +38,40 @@ async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, aft
   }
 }
 
+/**
+ * The same for a cadence that cannot be read any more: its jobs are found by their rows. Those that wait are in parcels of their shard, which are
+ * few beside the jobs of the same minutes. What a calendar left out is in no parcel, and is looked for among these jobs. Returns the
+ * earliest that was found.
+ */
+export async function withdrawUnread(
+  tx: Tx,
+  { id, shard, cadence }: { id: string; shard: number; cadence: Cadence },
+  { after, upTo, cut }: { after: number; upTo: number; cut: Date },
+): Promise<Date | null> {
+  const from = new Date(after);
+  const isLeftOut = leavesOut(cadence);
+  const leftOut = isLeftOut
+    ? tx`
+      union all
+      select occurrence from carillon.jobs
+      where occurrence > ${from} and occurrence <= ${new Date(upTo)} and schedule_id = ${id} and kind = 'cadence' and n = 0
+        and state = 'skipped' and reason = 'calendar'`
+    : tx``;
+  const rows = await tx<{ occurrence: Date }[]>`
+    select k.occurrence from carillon.parcels p
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds) k (occurrence, schedule_id, kind)
+    where p.shard = ${shard} and ${id}::bigint = any(p.schedule_ids) and k.schedule_id = ${id} and coalesce(k.kind, 'cadence') = 'cadence'
+      and k.occurrence > ${from}
+    ${leftOut}
+    order by occurrence`;
+  const occurrences = rows.map(({ occurrence }) => occurrence);
+  await withdrawAt(tx, id, occurrences, cut);
+  if (isLeftOut)
+    await tx`
+      delete from carillon.passed_over where schedule_id = ${id} and reason = 'calendar' and from_at > ${from}`;
+  return occurrences[0] ?? null;
+}
+
 /** As `withdraw`, where the occurrences are told by other means than the cadence as it stands. */
 export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[], cut: Date): Promise<void> {
   if (occurrences.length === 0) return;
@@ -55,7 +89,16 @@ export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[]
 export async function withdrawReleased(
   tx: Tx,
   scheduleId: string,
-  { released, heldSince, heldUntil }: { released: readonly Date[]; heldSince: Date; heldUntil: Date },
+  {
+    released,
+    heldSince,
+    heldUntil,
+  }: {
+    /** Null where the cadence cannot be read: all that were made for this end. */
+    released: readonly Date[] | null;
+    heldSince: Date;
+    heldUntil: Date;
+  },
 ): Promise<void> {
   await tx`
     with withdrawn as (
@@ -64,7 +107,7 @@ export async function withdrawReleased(
       where p.held_schedule = ${scheduleId} and j.occurrence = k.occurrence and j.schedule_id = k.schedule_id
         and j.kind = 'cadence' and coalesce(k.kind, 'cadence') = 'cadence' and j.n = 0
         and j.state = 'waiting' and j.attempt = 0 and j.parcel_id = p.id
-        and j.occurrence = any(${tx.array([...released])}::timestamptz[]) and j.due_at > ${heldSince}
+        ${released === null ? tx`` : tx`and j.occurrence = any(${tx.array([...released])}::timestamptz[])`} and j.due_at > ${heldSince}
       returning 1
     ), owed as (
       delete from carillon.backlog

@@ -9,6 +9,7 @@ import { applyWaves } from "./apply-waves.ts";
 import { BeginAnew } from "./begin-anew.ts";
 import { type EditDeps, mayPass } from "./edit-transaction.ts";
 import { foreseeRuns } from "./foresee-runs.ts";
+import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
 /** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
@@ -18,16 +19,30 @@ const beginningsMax = 10;
  * Many edits in one transaction, each as if it were alone and one after the other; the results in the order of the operations. Throws
  * TooMuchAtOnce, and has then done nothing, where too many of them cannot be done together.
  */
-export async function applyOperations(
+export function applyOperations(
   deps: EditDeps,
   operations: readonly Operation[],
   options: ApplyOptions = {},
+): Promise<Applied[]> {
+  // Of several it is not known whose jobs cannot be written: the caller halves them.
+  return operations.length > 1
+    ? applyBy(makeAtOnce, deps, operations, options)
+    : owingWhatFails((maker) => applyBy(maker, deps, operations, options));
+}
+
+async function applyBy(
+  maker: Maker,
+  deps: EditDeps,
+  operations: readonly Operation[],
+  options: ApplyOptions,
 ): Promise<Applied[]> {
   const labels: Label[] = [];
   await foreseeRuns(deps.sql, operations);
   for (let beginning = 1; ; ) {
     try {
-      const { applied, parcels } = await deps.sql.begin((tx) => applyOnce(tx, operations, labels, options));
+      const { applied, parcels } = await deps.sql.begin((tx) =>
+        applyOnce(tx, operations, { labels, maker }, options),
+      );
       await handOver(deps.sql, deps.queue, parcels);
       return applied;
     } catch (error) {
@@ -56,12 +71,12 @@ class NothingDone extends Error {
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  labels: readonly Label[],
+  { labels, maker }: { labels: readonly Label[]; maker: Maker },
   { allOrNothing = false, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, budget: oneByOneMax });
+  const done = await applyWaves(tx, wanted, { labels, budget: oneByOneMax, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

@@ -19,6 +19,7 @@ import { askedTogether, askedWhenNeeded, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { isMadeAlone, makeSchedules } from "./make-schedules.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
+import type { Maker } from "./maker.ts";
 import type { Applied, Operation } from "./operation.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
@@ -61,7 +62,7 @@ export async function applyWave(
   tx: Tx,
   ofKeys: readonly (readonly Operation[])[],
   locked: ManyLocked,
-  { budget, isFirst }: { budget: number; isFirst: boolean },
+  { budget, isFirst, maker }: { budget: number; isFirst: boolean; maker: Maker },
 ): Promise<WaveDone> {
   const { standing, states, labels } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
@@ -71,7 +72,7 @@ export async function applyWave(
   const left: (readonly Operation[])[] = [];
   let oneByOne = 0;
   for (const own of ofKeys) {
-    const next = await decideNext(tx, own, locked, known);
+    const next = await decideNext(tx, own, locked, { known, maker });
     for (const each of next) {
       if ("unlocked" in each) unlocked.push(...each.unlocked);
       else decided.push(each);
@@ -93,12 +94,12 @@ export async function applyWave(
   oneByOne += made.filter(isMadeAlone).length;
   if (oneByOne > budget) throw new TooMuchAtOnce();
   const ofMade = await makeSchedules(tx, made);
-  const { parcels, others } = await changeTogether(tx, changes);
+  const { parcels, others } = await changeTogether(tx, changes, maker);
   oneByOne += others.length;
   if (oneByOne > budget) throw new TooMuchAtOnce();
   parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
   for (const { current, state, edit, holdsAfter, caller } of others)
-    parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller)));
+    parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller, maker)));
   return { results, left, parcels, oneByOne };
 }
 
@@ -107,25 +108,35 @@ async function decideNext(
   tx: Tx,
   own: readonly Operation[],
   locked: ManyLocked,
-  known: Known,
+  means: DecideMeans,
 ): Promise<Decided[]> {
   const decided: Decided[] = [];
   for (const operation of own) {
-    const each = await decide(tx, operation, locked, known);
+    const each = await decide(tx, operation, locked, means);
     decided.push(each);
     if (!("applied" in each)) break;
   }
   return decided;
 }
 
-async function decide(tx: Tx, operation: Operation, locked: ManyLocked, known: Known): Promise<Decided> {
+interface DecideMeans {
+  known: Known;
+  maker: Maker;
+}
+
+async function decide(
+  tx: Tx,
+  operation: Operation,
+  locked: ManyLocked,
+  { known, maker }: DecideMeans,
+): Promise<Decided> {
   const { standing, states, labels } = locked;
   const { key } = operation;
   const found = standing.get(key);
   if (found === undefined) return decideMissing(operation, locked, known);
   try {
     const state = stateOf(states, found.shard);
-    const current = await afterEndedHold(tx, found, state);
+    const current = await afterEndedHold(tx, found, state, maker);
     standing.set(key, current);
     // Its holds are others by now than those that were asked for together.
     const knownNow = current === found ? known : askedWhenNeeded(tx, state.now);

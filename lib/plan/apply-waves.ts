@@ -4,6 +4,7 @@ import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";
 import { BeginAnew } from "./begin-anew.ts";
 import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
+import { type Maker, makeAtOnce } from "./maker.ts";
 import type { Operation } from "./operation.ts";
 
 export interface WavesWish {
@@ -12,13 +13,14 @@ export interface WavesWish {
   /** So many of the operations may have to be done by themselves, while claims and ticks wait. */
   budget: number;
   also?: AlsoPassing;
+  maker?: Maker;
 }
 
 /** Operations of one key follow each other: the first of every key together, then the second of every key that has one, and so on. */
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, budget, also }: WavesWish,
+  { labels, budget, also, maker = makeAtOnce }: WavesWish,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [], oneByOne: 0 };
   if (operations.length === 0) return all;
@@ -27,7 +29,7 @@ export async function applyWaves(
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {
     if (all.oneByOne > budget) throw new TooMuchAtOnce();
-    const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst });
+    const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst, maker });
     // Each wave after the first costs about what an edit by itself does.
     all.oneByOne += wave.oneByOne + 1;
     for (const [operation, applied] of wave.results) all.results.set(operation, applied);

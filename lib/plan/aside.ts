@@ -97,12 +97,16 @@ export function isSetAside({ aside, cadence }: StoredSchedule): boolean {
 /**
  * What becomes of a schedule's entry in quarantine when its version ends. `isMade`: what the entry keeps has been planned by the edit. A schedule
  * whose cadence cannot be read has no next occurrence, so that nothing would plan it again: its new version is set aside, and goes on
- * from what it has owed since, or from the edit.
+ * from what it has owed since, from what was withdrawn, or from the edit.
  */
 export async function carryAside(
   tx: Tx,
   before: StoredSchedule,
-  after: Pick<StoredSchedule, "id" | "version" | "cadence"> & { isGone: boolean; isMade: boolean },
+  after: Pick<StoredSchedule, "id" | "version" | "cadence"> & {
+    isGone: boolean;
+    isMade: boolean;
+    withdrawnFrom: Date | null;
+  },
   cut: Date,
 ): Promise<void> {
   const reason = after.isGone ? null : unreadableReason(after.cadence);
@@ -111,9 +115,13 @@ export async function carryAside(
     if (before.aside !== null) await letGo(tx, "plan", [id]);
     return;
   }
-  const owed = after.isMade ? null : asideOf(before);
+  const { withdrawnFrom } = after;
+  const place = after.isMade ? null : asideOf(before);
+  const isFirst =
+    withdrawnFrom === null || (place !== null && Date.parse(place.occurrence) < withdrawnFrom.getTime());
+  const owed = isFirst ? place : null;
   // What occurred by the cut was the version's that ends.
-  const from = new Date(cut.getTime() + 1).toISOString();
+  const from = (withdrawnFrom ?? new Date(cut.getTime() + 1)).toISOString();
   await setAside(tx, "plan", [
     {
       item: id,

@@ -190,10 +190,11 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
     select`;
 }
 
-/** For the resume of schedules: it is their backlog's turn now. */
+/** For the resume of schedules: it is their backlog's turn now, as far as it is due. */
 export async function wakeBacklog(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
   await tx`
-    update carillon.backlog set turn_at = carillon.clock() where schedule_id = any(${scheduleIds}::bigint[]) and turn_at > carillon.clock()`;
+    update carillon.backlog set turn_at = greatest(carillon.clock(), dues[taken + 1])
+    where schedule_id = any(${scheduleIds}::bigint[]) and turn_at > greatest(carillon.clock(), dues[taken + 1])`;
 }
 
 /** The oldest cadence occurrence that each of these schedules owes and that is no job yet. */

@@ -24,6 +24,7 @@ import {
 } from "../schedule/shared-holds.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterEndedHold, applyEdit, type Edit } from "./edit.ts";
+import type { Maker } from "./maker.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 import { readShard, type ShardState } from "./shard.ts";
 
@@ -41,7 +42,7 @@ export async function bindMembers(
   tx: Tx,
   asked: SharedHold,
   found: readonly Member[],
-  { briefly, noteLocked }: { briefly: boolean; noteLocked: () => void },
+  { briefly, noteLocked, maker }: { briefly: boolean; noteLocked: () => void; maker: Maker },
 ): Promise<Bound> {
   const ids = found.map(({ id }) => id);
   const shard = found[0]?.shard ?? 0;
@@ -57,12 +58,12 @@ export async function bindMembers(
     holdsOf(tx, ids),
   ]);
   if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
-  const wanted = { hold, edit: editOf(hold, state.now), state };
+  const wanted = { hold, edit: editOf(hold, state.now), state, maker };
   const members = schedules.flatMap((current): BoundMember[] => {
     const had = holds.get(current.id) ?? [];
     if (!isToChange(current, had, hold, state.now)) return [];
     const after = holdsAfter(had, wanted.edit.holds, state.now);
-    return [{ current, after, plain: plainChangeOf(current, after, state) }];
+    return [{ current, after, plain: maker.together === null ? null : plainChangeOf(current, after, state) }];
   });
   const plain = members.flatMap((member) => member.plain ?? []);
   const others = members.filter((member) => member.plain === null);
@@ -87,29 +88,32 @@ interface Wanted {
   hold: SharedHold;
   edit: HoldEdit;
   state: ShardState;
+  maker: Maker;
 }
 
 async function changeTogether(
   tx: Tx,
-  { hold, edit: { change, holds, detail }, state }: Wanted,
+  { hold, edit: { change, holds, detail }, state, maker }: Wanted,
   changes: readonly PlainChange[],
 ): Promise<OutgoingParcel[]> {
   if (changes.length === 0) return [];
   const ids = changes.map(({ id }) => id);
   for (const set of holds.set ?? []) await writeHoldOfEach(tx, ids, set);
   for (const name of holds.remove ?? []) await removeHoldOfEach(tx, ids, name);
-  return applyPlainChanges(tx, state, changes, { detail, author: callerOfHold(hold) }, change);
+  const words = { detail, author: callerOfHold(hold) };
+  const apply = () => applyPlainChanges(tx, state, changes, words, change);
+  return maker.together === null ? [] : maker.together(apply);
 }
 
 async function changeEach(
   tx: Tx,
-  { hold, edit, state }: Wanted,
+  { hold, edit, state, maker }: Wanted,
   members: readonly BoundMember[],
 ): Promise<OutgoingParcel[]> {
   const parcels: OutgoingParcel[] = [];
   for (const { current, after } of members) {
-    const context = { current: await afterEndedHold(tx, current, state), state };
-    parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold))));
+    const context = { current: await afterEndedHold(tx, current, state, maker), state };
+    parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold), maker)));
   }
   return parcels;
 }

@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { writeHoldsOfEach } from "../schedule/holds.ts";
+import type { Maker } from "./maker.ts";
 import { applyPlainEdits, type DecidedEdit, plainAmong } from "./plain-edits.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 
@@ -14,7 +15,18 @@ interface PlainHold {
 export async function changeTogether(
   tx: Tx,
   edits: readonly DecidedEdit[],
-): Promise<{ parcels: OutgoingParcel[]; others: DecidedEdit[] }> {
+  { together }: Pick<Maker, "together">,
+): Promise<ChangedTogether> {
+  if (together === null) return { parcels: [], others: [...edits] };
+  return together(() => changeWhatMay(tx, edits));
+}
+
+interface ChangedTogether {
+  parcels: OutgoingParcel[];
+  others: DecidedEdit[];
+}
+
+async function changeWhatMay(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
   const { plain, others } = await plainAmong(tx, edits);
   const holds = others.flatMap((decided) => plainHoldOf(decided) ?? []);
   const together = new Set(holds.map(({ decided }) => decided));

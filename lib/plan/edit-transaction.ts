@@ -11,6 +11,7 @@ import { findPlace, findPlaceOrNewId, findScheduleById, type Place } from "../sc
 import { BeginAnew } from "./begin-anew.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
+import { type Maker, owingWhatFails } from "./maker.ts";
 import { factsOf, readStored, type ScheduleRead } from "./read-schedule.ts";
 
 export interface EditDeps {
@@ -57,11 +58,15 @@ export interface EditSteps {
 }
 
 /** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
-export async function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+export function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+  return owingWhatFails((maker) => editBy(maker, deps, wish, steps));
+}
+
+async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
   let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const done = await deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, labels));
+      const done = await deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker }));
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
         if ("schedule" in done) return done;
@@ -93,19 +98,24 @@ export type EditedOnce =
   /** The schedule was deleted while its locks were waited for. */
   | "again";
 
+interface EditMeans {
+  labels: readonly Label[];
+  maker: Maker;
+}
+
 export async function editOnce(
   tx: Tx,
   wish: EditWish,
   steps: EditSteps,
-  labels: readonly Label[],
+  means: EditMeans,
 ): Promise<EditedOnce> {
   if (steps.missing === undefined) {
     const place = await findPlace(tx, wish.key);
     if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
-    return editPlaced(tx, place, wish, steps, labels);
+    return editPlaced(tx, place, wish, steps, means);
   }
   const place = await findPlaceOrNewId(tx, wish.key);
-  if (!("newId" in place)) return editPlaced(tx, place, wish, steps, labels);
+  if (!("newId" in place)) return editPlaced(tx, place, wish, steps, means);
   const made = await steps.missing(tx, place.newId);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, made.parcels),
@@ -119,9 +129,9 @@ async function editPlaced(
   place: Place,
   wish: EditWish,
   steps: EditSteps,
-  labels: readonly Label[],
+  { labels, maker }: EditMeans,
 ): Promise<EditedOnce> {
-  const context = await lockForEdit(tx, place, labels);
+  const context = await lockForEdit(tx, place, labels, maker);
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
@@ -134,7 +144,7 @@ async function editPlaced(
     return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
   if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
-  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller);
+  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller, maker);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, [...(decision.freed ?? []), ...ofEdit]),
     readAfter(tx, current, state.now),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
-import { cancelHeld, holdParked, releaseHeld } from "../parcel/held.ts";
+import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
@@ -13,18 +13,18 @@ import { isPulse } from "../schedule/pulse-shape.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
-import { type Held, raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
-import { carryAside, owedOf } from "./aside.ts";
-import { wakeBacklog } from "./backlog.ts";
+import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { carryAside } from "./aside.ts";
+import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHold } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
-import { momentOf } from "./instants.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
-import { type Planned, planFrom, rulesOf } from "./plan-schedule.ts";
-import { endsByItself, planBeyondHold } from "./release.ts";
-import { missedAfterMs, plannedUpTo, readShard, type ShardState } from "./shard.ts";
+import { makeLater } from "./make-later.ts";
+import { type Maker, makeAtOnce } from "./maker.ts";
+import { rulesOf } from "./plan-schedule.ts";
+import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
 export interface Edit {
@@ -57,6 +57,7 @@ export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
   labels: readonly Label[] = [],
+  maker: Maker = makeAtOnce,
 ): Promise<EditContext | null> {
   // Statements with a snapshot each, sent in this order.
   const [, , , current, state] = await Promise.all([
@@ -68,7 +69,7 @@ export async function lockForEdit(
   ]);
   if (current === null) return null;
   return {
-    current: await afterEndedHold(tx, current, state),
+    current: await afterEndedHold(tx, current, state, maker),
     state,
     labels,
     known: askedWhenNeeded(tx, state.now),
@@ -83,12 +84,13 @@ export async function afterEndedHold(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
+  maker: Maker = makeAtOnce,
 ): Promise<StoredSchedule> {
   const { heldUntil } = current;
   if (heldUntil === null || heldUntil > state.now) return current;
   return !isPulse(current) && plannedUpTo(state, current.id) < heldUntil
     ? current
-    : clearEndedHold(tx, { current, state });
+    : clearEndedHold(tx, { current, state }, maker);
 }
 
 /** What somebody does on purpose: the jobs that have died in a row until then count no more. */
@@ -115,19 +117,24 @@ export async function applyEdit(
   edit: Edit,
   holdsAfter: readonly Hold[],
   author: Caller,
+  usual: Maker = makeAtOnce,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
-  // What it is owed is not made for a schedule that goes: no worker would start it, and what cannot be planned could not be deleted.
-  const owing = edit.delete === true ? { ...found, aside: null } : found;
-  const { current, pending, isPlanned } = await madeByEndedHold(tx, owing, state);
+  // No worker would start what a schedule is owed that goes. As backlog it is told in the ledger, and needs no job to be written.
+  const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
+  const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;
   // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
-  const lagging = [
-    ...pending,
-    ...(await endVersion(tx, current, state, { keepPending: !kept && edit.delete !== true, isPlanned })),
-  ];
+  const ended = await endVersion(tx, current, state, {
+    keepPending: !kept && edit.delete !== true,
+    isPlanned,
+    keepAhead:
+      kept && edit.holds === undefined && edit.delete !== true && unreadableReason(current.cadence) !== null,
+    maker,
+  });
+  const lagging = [...pending, ...ended.parcels];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
   const underHold = withOwed(current);
   if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, underHold, cut);
@@ -165,6 +172,7 @@ export async function applyEdit(
       cadence,
       isGone: edit.delete === true,
       isMade: current.heldSince === null && unreadableReason(current.cadence) === null,
+      withdrawnFrom: ended.withdrawnFrom,
     },
     cut,
   );
@@ -187,8 +195,8 @@ export async function applyEdit(
     cadenceId: id,
     ...rulesOf(body),
   };
-  if (held !== null) return [...done, ...(await hold(tx, state, schedule, planned, held))];
-  return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next }))];
+  if (held !== null) return [...done, ...(await planHeld(tx, state, schedule, planned, held, maker))];
+  return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next, maker }))];
 }
 
 /** A hold that has ended by itself before the ticks came up to its end: what it lets go is made now, once. */
@@ -196,65 +204,15 @@ async function madeByEndedHold(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
+  maker: Maker,
 ): Promise<{ current: StoredSchedule; pending: OutgoingParcel[]; isPlanned: boolean }> {
   if (current.heldUntil === null || current.heldUntil > state.now)
     return { current, pending: [], isPlanned: false };
-  const { parcels, firesLeft } = await planPending(tx, current, state);
-  const cleared = await clearEndedHold(tx, { current, state });
+  const { parcels, firesLeft } = await planPending(tx, current, state, maker);
+  const cleared = await clearEndedHold(tx, { current, state }, maker);
   const { maxFires } = current.body;
   const fires = maxFires === null || firesLeft === null ? current.fires : maxFires - firesLeft;
   return { current: { ...cleared, fires }, pending: parcels, isPlanned: true };
-}
-
-/** What waits is kept for the hold; beyond the end of one that ends by itself, everything is planned already. */
-async function hold(
-  tx: Tx,
-  state: ShardState,
-  schedule: StoredSchedule,
-  planned: Planned,
-  held: Held,
-): Promise<OutgoingParcel[]> {
-  const parked = await holdParked(tx, [schedule.id], held.until);
-  return endsByItself(held)
-    ? [...parked, ...(await planBeyondHold(tx, state, schedule, planned, held))]
-    : parked;
-}
-
-/** Plans the version that begins: after a hold from where it began, else from the cut; what waited for the hold is let go. */
-async function planVersion(
-  tx: Tx,
-  state: ShardState,
-  planned: Planned,
-  { before, kept, next }: { before: StoredSchedule; kept: boolean; next: number | null },
-): Promise<OutgoingParcel[]> {
-  const cut = state.now.getTime();
-  if (before.heldSince === null) {
-    // Due may have moved behind the cut, where a spread or a slot became smaller: what had not begun runs now.
-    const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;
-    return planFrom(tx, state, planned, next, moved);
-  }
-  const parcels = kept
-    ? await planFrom(
-        tx,
-        state,
-        planned,
-        firstOwed(before, before.heldSince),
-        owedAfterHold(planned.timetable, cut),
-      )
-    : await planFrom(tx, state, planned, next);
-  await wakeBacklog(tx, [planned.id]);
-  return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
-}
-
-/** From where a schedule goes on after its hold: from what it could not plan before, or from what was due since the hold began. */
-function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
-  return owedOf(before)[0]?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
-}
-
-/** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */
-export function owedAfterHold(timetable: Timetable, cut: number) {
-  const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });
-  return { ...moment, heldUpTo };
 }
 
 /**

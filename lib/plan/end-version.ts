@@ -1,67 +1,89 @@
-import { nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
-import { withdraw, withdrawReleased } from "../job/withdraw.ts";
+import { withdraw, withdrawReleased, withdrawUnread } from "../job/withdraw.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { asideOf, owedOf } from "./aside.ts";
 import { momentOf } from "./instants.ts";
+import type { Maker } from "./maker.ts";
+import { noteRanges } from "./note-passed.ts";
 import { tellPassed } from "./passed-told.ts";
-import { firePlanned, pendingRows, plannedOf } from "./plan-schedule.ts";
-import { fireRelease, isRelease, unfoldHeld, withoutLimit } from "./release.ts";
+import { pendingRows, plannedOf } from "./plan-schedule.ts";
+import { isRelease, unfoldHeld, withoutLimit } from "./release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 
-/**
- * Up to the cut the version that ends has its jobs, after it none. `keepPending`: the cadence changes, so what occurred by
- * the cut and is due later (a spread, a slot) can only be planned by the version that ends: it keeps its due time. `isPlanned`: what
- * the ticks lag behind with is made already.
- */
+/** How a version ends. */
+export interface VersionEnd {
+  /** The cadence changes: what occurred by the cut and is due later (a spread, a slot) can only be planned by this version, and keeps its due time. */
+  keepPending: boolean;
+  /** What the ticks lag behind with is made already. */
+  isPlanned: boolean;
+  /** The version after it cannot be planned, and would want the same jobs: those that were made ahead stay. */
+  keepAhead: boolean;
+  maker: Maker;
+}
+
+/** `withdrawnFrom`: the first of the occurrences that were withdrawn and that no version can plan, since their cadence cannot be read. */
+export interface VersionEnded {
+  parcels: OutgoingParcel[];
+  withdrawnFrom: Date | null;
+}
+
+/** Up to the cut the version that ends has its jobs, after it none. */
 export async function endVersion(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
-  { keepPending, isPlanned }: { keepPending: boolean; isPlanned: boolean },
-): Promise<OutgoingParcel[]> {
-  if (isPulse(current)) return [];
-  const { id, heldSince, heldUntil } = current;
+  { keepPending, isPlanned, keepAhead, maker }: VersionEnd,
+): Promise<VersionEnded> {
+  if (isPulse(current)) return { parcels: [], withdrawnFrom: null };
+  const { id, heldSince } = current;
   const timetable = timetableOf(current);
   const cut = state.now.getTime();
-  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
-  const upTo = occurrenceDueBy(timetable, reached);
-  if (heldSince !== null) {
-    if (heldUntil === null) return [];
-    await withdraw(tx, id, timetable.cadence, {
-      after: occurrenceDueBy(timetable, heldUntil.getTime()),
-      upTo,
-      cut: state.now,
-    });
-    const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
-    const released = [...(held?.runs ?? []), ...(held?.backlog ?? [])].map(({ at }) => new Date(at));
-    await withdrawReleased(tx, id, { released, heldSince, heldUntil });
-    return [];
-  }
+  if (heldSince !== null)
+    return { parcels: [], withdrawnFrom: keepAhead ? null : await withdrawBeyondHold(tx, current, state) };
   const lags = !isPlanned && (plannedUpTo(state, id) < state.now || asideOf(current) !== null);
-  const lagging = lags ? (await planPending(tx, current, state)).parcels : [];
-  if (!keepPending) {
-    await withdraw(tx, id, timetable.cadence, {
-      after: occurrenceDueBy(timetable, cut),
-      upTo,
-      cut: state.now,
-    });
-    return lagging;
+  const parcels = lags ? (await planPending(tx, current, state, maker)).parcels : [];
+  const first = keepPending ? firstDueAfter(timetable, cut) : null;
+  if (first !== null && first <= cut && timetable.firesLeft !== 0) {
+    const moment = { missedUpTo: Number.NEGATIVE_INFINITY, upTo: cut };
+    parcels.push(...(await maker.firePlanned(tx, state, plannedOf(current), first, moment)).parcels);
   }
-  const first = firstDueAfter(timetable, cut);
-  const kept =
-    first !== null && first <= cut && timetable.firesLeft !== 0
-      ? await firePlanned(tx, state, plannedOf(current), first, {
-          missedUpTo: Number.NEGATIVE_INFINITY,
-          upTo: cut,
-        })
-      : null;
-  await withdraw(tx, id, timetable.cadence, { after: cut, upTo, cut: state.now });
-  return [...lagging, ...(kept?.parcels ?? [])];
+  if (keepAhead) return { parcels, withdrawnFrom: null };
+  const after = keepPending ? cut : occurrenceDueBy(timetable, cut);
+  return { parcels, withdrawnFrom: await withdrawAhead(tx, current, state, after) };
+}
+
+/** What was made ahead of the end of a hold that ends by itself, and beyond it. */
+async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<Date | null> {
+  const { id, cadence, heldSince, heldUntil } = current;
+  if (heldSince === null || heldUntil === null) return null;
+  const timetable = timetableOf(current);
+  const from = await withdrawAhead(tx, current, state, occurrenceDueBy(timetable, heldUntil.getTime()));
+  const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
+  const released = [...(held?.runs ?? []), ...(held?.backlog ?? [])].map(({ at }) => new Date(at));
+  await withdrawReleased(tx, id, {
+    released: unreadableReason(cadence) === null ? released : null,
+    heldSince,
+    heldUntil,
+  });
+  return from;
+}
+
+async function withdrawAhead(
+  tx: Tx,
+  schedule: StoredSchedule,
+  { reachedAt, watermarkAt, now }: ShardState,
+  after: number,
+): Promise<Date | null> {
+  const reached = Math.max(reachedAt.getTime(), watermarkAt.getTime());
+  const bounds = { after, upTo: occurrenceDueBy(timetableOf(schedule), reached), cut: now };
+  if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);
+  await withdraw(tx, schedule.id, schedule.cadence, bounds);
+  return null;
 }
 
 /** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
@@ -69,6 +91,7 @@ export async function planPending(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
+  maker: Maker,
 ): Promise<{ parcels: OutgoingParcel[]; firesLeft: number | null }> {
   const planned = plannedOf(current);
   let { timetable } = planned;
@@ -80,7 +103,7 @@ export async function planPending(
   for (const row of [...owedOf(current), ...pending]) {
     if (timetable.firesLeft === 0) break;
     if (row.held !== null) {
-      const released = await fireRelease(tx, state, { ...current, ...row.held }, current.version);
+      const released = await maker.fireRelease(tx, state, { ...current, ...row.held }, current.version);
       parcels.push(...released.parcels);
       timetable = afterFires(timetable, released.made);
       continue;
@@ -91,7 +114,7 @@ export async function planPending(
       missedAfterMs,
     });
     const occurrence = row.occurrence.getTime();
-    const fired = await firePlanned(tx, state, { ...planned, timetable }, occurrence, moment);
+    const fired = await maker.firePlanned(tx, state, { ...planned, timetable }, occurrence, moment);
     parcels.push(...fired.parcels);
     timetable = afterFires(timetable, fired.jobs);
   }
@@ -110,9 +133,7 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   const first = nextAfter(cadence, since);
   const last = previousBefore(cadence, upTo + 1);
   if (count === 0 || first === null || last === null) return;
-  await tx`
-    insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
-    values (${current.id}, ${new Date(first)}, ${new Date(last)}, ${count}, ${more}, 'paused', ${cut}, ${current.shard})`;
-  const range = { from: first, to: last, count, more, reason: "paused" };
+  const range = { from: first, to: last, count, more, reason: "paused" as const };
+  await noteRanges(tx, current, [range], cut);
   await tellPassed(tx, current.id, [range]);
 }

@@ -12,7 +12,8 @@ import { raiseHeldVersions } from "../schedule/write-many.ts";
 import type { Held } from "../schedule/write-schedule.ts";
 import { isSetAside } from "./aside.ts";
 import { wakeBacklog } from "./backlog.ts";
-import { forgetFailures, owedAfterHold } from "./edit.ts";
+import { owedAfterHold } from "./begin-version.ts";
+import { forgetFailures } from "./edit.ts";
 import {
   type Beginning,
   firePlannedEach,

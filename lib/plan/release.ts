@@ -70,7 +70,7 @@ export function letsGoAtOnce(
   return !pulse && held.until <= plannedUpTo(state, id) && firstUnderHold(timetable, held) !== null;
 }
 
-function firstUnderHold(timetable: Timetable, { since, until }: EndingHeld): number | null {
+export function firstUnderHold(timetable: Timetable, { since, until }: EndingHeld): number | null {
   const first = firstDueAfter(timetable, since.getTime());
   return first !== null && dueAt(timetable, first) <= until.getTime() ? first : null;
 }

@@ -5,6 +5,7 @@ import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../quarantine/i
 import { endWalk, type Member, moveReached, nextMembers, type SharedHold } from "../schedule/shared-holds.ts";
 import { bindMembers } from "./bind-members.ts";
 import type { EditDeps } from "./edit-transaction.ts";
+import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import { hasMembersAside } from "./members-aside.ts";
 
 export interface WalkBounds {
@@ -119,9 +120,12 @@ async function changeBatch(
   let done = 0;
   for (let left = members; left.length > 0; ) {
     const some = left;
-    const bound = await blameOnceLocked((noteLocked) =>
-      wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked })),
-    );
+    const bind = (maker: Maker) =>
+      blameOnceLocked((noteLocked) =>
+        wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked, maker })),
+      );
+    // Of several it is not known whose jobs cannot be written: they are halved.
+    const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";
     done += bound.changed;

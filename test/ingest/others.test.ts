@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
 import { editOnce } from "../../lib/plan/edit-transaction.ts";
+import { makeAtOnce } from "../../lib/plan/maker.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { deleteSteps, putSteps } from "../../lib/plan/schedule-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
@@ -36,7 +37,7 @@ async function whileEdited(
   const written = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
   const edited = sql.begin(async (tx) => {
-    await editOnce(tx, { key, caller: { name: "ann" } }, edit, []);
+    await editOnce(tx, { key, caller: { name: "ann" } }, edit, { labels: [], maker: makeAtOnce });
     written.resolve();
     await commit.promise;
   });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { cancelLabel } from "../../lib/plan/cancel-label.ts";
 import { editOnce } from "../../lib/plan/edit-transaction.ts";
+import { makeAtOnce } from "../../lib/plan/maker.ts";
 import { patchSteps } from "../../lib/plan/schedule-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
@@ -41,9 +42,10 @@ test.each([
       await world.put(key, { when: "every 1h", group: "g", tags: ["t"] });
     const outcome = await whileEdited(world, "leaves", () => cancelLabel(deps(), { label, caller }), {
       before: (tx) =>
-        editOnce(tx, { key: "leaves", caller }, patchSteps({ patch, caller }), [
-          { scope: "group", name: "other" },
-        ]),
+        editOnce(tx, { key: "leaves", caller }, patchSteps({ patch, caller }), {
+          labels: [{ scope: "group", name: "other" }],
+          maker: makeAtOnce,
+        }),
     });
     expect(outcome).toMatchObject({ value: { done: 1, running: 0 } });
     expect(await standing()).toEqual(["leaves"]);

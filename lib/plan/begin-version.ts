@@ -1,0 +1,65 @@
+import type { Tx } from "../db/connect.ts";
+import { holdParked, releaseHeld } from "../parcel/held.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import type { Held } from "../schedule/write-schedule.ts";
+import { owedOf } from "./aside.ts";
+import { wakeBacklog } from "./backlog.ts";
+import { momentOf } from "./instants.ts";
+import type { Maker } from "./maker.ts";
+import type { Planned } from "./plan-schedule.ts";
+import { endsByItself } from "./release.ts";
+import { missedAfterMs, type ShardState } from "./shard.ts";
+
+/** What waits is kept for the hold; beyond the end of one that ends by itself, everything is planned already. */
+export async function planHeld(
+  tx: Tx,
+  state: ShardState,
+  schedule: StoredSchedule,
+  planned: Planned,
+  held: Held,
+  maker: Maker,
+): Promise<OutgoingParcel[]> {
+  const parked = await holdParked(tx, [schedule.id], held.until);
+  return endsByItself(held)
+    ? [...parked, ...(await maker.planBeyondHold(tx, state, schedule, planned, held))]
+    : parked;
+}
+
+/** Plans the version that begins: after a hold from where it began, else from the cut; what waited for the hold is let go. */
+export async function planVersion(
+  tx: Tx,
+  state: ShardState,
+  planned: Planned,
+  { before, kept, next, maker }: { before: StoredSchedule; kept: boolean; next: number | null; maker: Maker },
+): Promise<OutgoingParcel[]> {
+  const cut = state.now.getTime();
+  if (before.heldSince === null) {
+    // Due may have moved behind the cut, where a spread or a slot became smaller: what had not begun runs now.
+    const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;
+    return maker.planFrom(tx, state, planned, next, moved);
+  }
+  const parcels = kept
+    ? await maker.planFrom(
+        tx,
+        state,
+        planned,
+        firstOwed(before, before.heldSince),
+        owedAfterHold(planned.timetable, cut),
+      )
+    : await maker.planFrom(tx, state, planned, next);
+  await wakeBacklog(tx, [planned.id]);
+  return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
+}
+
+/** From where a schedule goes on after its hold: from what it could not plan before, or from what was due since the hold began. */
+function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
+  return owedOf(before)[0]?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
+}
+
+/** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */
+export function owedAfterHold(timetable: Timetable, cut: number) {
+  const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });
+  return { ...moment, heldUpTo };
+}

@@ -1,0 +1,105 @@
+import type { Tx } from "../db/connect.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
+import { type PassedRow, setPassedAside } from "./aside.ts";
+import { rowMax } from "./backlog.ts";
+import { type Unfolded, unfold } from "./instants.ts";
+import type { Maker } from "./maker.ts";
+import { noteRanges, rangesOf } from "./note-passed.ts";
+import { tellPassed } from "./passed-told.ts";
+import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
+import { firstUnderHold, planBeyondHolds, releaseOf } from "./release.ts";
+import { plannedUpTo, type ShardState } from "./shard.ts";
+
+/**
+ * For a schedule whose jobs cannot be written. What it owes by the edit's cut is chosen now, by the rules of the version that ends, and goes into the
+ * backlog, whose row waits in quarantine until its jobs can be written. What comes of the new version before the next tick is set aside, and goes
+ * on from there; what is due later is planned as always. Put into the backlog, it would outlive the next edit.
+ */
+export function makeLater(error: unknown): Maker {
+  const setAside = (tx: Tx, rows: PassedRow[]) =>
+    setPassedAside(
+      tx,
+      rows.map((row) => ({ row, error })),
+    );
+  return {
+    firePlanned: async (tx, state, planned, first, moment) => {
+      const unfolded = unfold(planned.timetable, first, moment);
+      return { jobs: await owe(tx, state, planned, unfolded, state.now), parcels: [] };
+    },
+    fireRelease: async (tx, state, schedule, version) => {
+      const { until, unfolded } = releaseOf(schedule, version);
+      // What was passed over is noted when the hold is cleared away.
+      const chosen = unfolded === null ? null : { ...unfolded, passed: [], ranges: [] };
+      const planned = { id: schedule.id, version };
+      return { made: chosen === null ? 0 : await owe(tx, state, planned, chosen, until), parcels: [] };
+    },
+    planFrom: async (tx, state, planned, first, owed) => {
+      if (planned.pulse) return planFrom(tx, state, planned, first, owed);
+      const { timetable, id, version } = planned;
+      if (first === null || timetable.firesLeft === 0) return [];
+      const upTo = occurrenceDueBy(timetable, state.now.getTime());
+      const unfolded = unfold(timetable, first, { missedUpTo: Number.NEGATIVE_INFINITY, ...owed, upTo });
+      await owe(tx, state, planned, unfolded, state.now);
+      const { next } = unfolded;
+      if (next === null) return [];
+      if (next.due > plannedUpTo(state, id).getTime())
+        await insertPlanRow(tx, state, planned, { occurrence: next.at, due: next.due });
+      else await setAside(tx, [rowOf({ id, version }, next)]);
+      return [];
+    },
+    planBeyondHold: async (tx, state, _schedule, planned, held) => {
+      const { timetable, id, version } = planned;
+      const until = held.until.getTime();
+      if (planned.pulse || held.until > plannedUpTo(state, id))
+        return planBeyondHolds(tx, [{ state, planned, held }]);
+      const [under, after] = [firstUnderHold(timetable, held), firstDueAfter(timetable, until)];
+      await setAside(tx, [
+        ...(under === null
+          ? []
+          : [{ ...rowOf({ id, version }, { at: under, due: until }), heldSince: held.since }]),
+        ...(after === null ? [] : [rowOf({ id, version }, { at: after, due: dueAt(timetable, after) })]),
+      ]);
+      return [];
+    },
+    noteSkipped: async (tx, _state, schedule, passed, notedAt) =>
+      noteRanges(tx, schedule, rangesOf(passed), notedAt),
+    together: null,
+  };
+}
+
+function rowOf(
+  { id, version }: Pick<Planned, "id" | "version">,
+  { at, due }: { at: number; due: number },
+): PassedRow {
+  return { scheduleId: id, version, occurrence: new Date(at), dueAt: new Date(due), heldSince: null };
+}
+
+/** Returns how many jobs are owed. */
+async function owe(
+  tx: Tx,
+  state: ShardState,
+  { id, version }: Pick<Planned, "id" | "version">,
+  { runs, backlog, passed, ranges }: Unfolded,
+  turnAt: Date,
+): Promise<number> {
+  const owed = [...runs, ...backlog].sort((a, b) => a.at - b.at);
+  // A row is packed with others of its turn, none of which may wait for its due time.
+  const turns = Map.groupBy(owed, ({ due }) => Math.max(due, turnAt.getTime()));
+  const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
+  for (const [turn, ofTurn] of turns) {
+    for (let from = 0; from < ofTurn.length; from += rowMax) {
+      const part = ofTurn.slice(from, from + rowMax);
+      await tx`
+        insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, taken, turn_at, noted_at)
+        values (${id}, ${state.shard}, 'cadence', ${version}, ${dates(part.map(({ at }) => at))}::timestamptz[],
+          ${dates(part.map(({ due }) => due))}::timestamptz[], 0, ${new Date(turn)}, ${state.now})`;
+    }
+  }
+  if (owed.length > 0)
+    await tx`
+      update carillon.schedules set fires = fires + ${owed.length} where id = ${id} and max_fires is not null`;
+  const all = [...rangesOf(passed), ...ranges];
+  await noteRanges(tx, { id, shard: state.shard }, all, state.now);
+  await tellPassed(tx, id, all);
+  return owed.length;
+}

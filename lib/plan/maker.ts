@@ -1,0 +1,63 @@
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import { makeLater } from "./make-later.ts";
+import { noteSkipped } from "./note-passed.ts";
+import { firePlanned, planFrom } from "./plan-schedule.ts";
+import { fireRelease, planBeyondHold } from "./release.ts";
+
+/** What an edit does with what its schedule owes, and with what comes of it before the next tick: makes jobs of it, or has them made later. */
+export interface Maker {
+  firePlanned: (
+    ...wish: Parameters<typeof firePlanned>
+  ) => Promise<{ jobs: number; parcels: OutgoingParcel[] }>;
+  fireRelease: typeof fireRelease;
+  planFrom: typeof planFrom;
+  planBeyondHold: typeof planBeyondHold;
+  noteSkipped: typeof noteSkipped;
+  /** Runs what is done for several edits by the same statements; null where each is done by itself. */
+  together: (<Done>(work: () => Promise<Done>) => Promise<Done>) | null;
+}
+
+export const makeAtOnce: Maker = {
+  firePlanned,
+  fireRelease,
+  planFrom,
+  planBeyondHold,
+  noteSkipped,
+  together: (work) => work(),
+};
+
+/**
+ * Runs `work`, the edit of one schedule, in a transaction of its own. Where the schedule's jobs cannot be written, the edit is begun again and
+ * owes them: a caller can pause, mend or delete such a schedule. A savepoint around each step was the other way, and costs every edit.
+ */
+export async function owingWhatFails<T>(work: (maker: Maker) => Promise<T>): Promise<T> {
+  const failures = new Set<unknown>();
+  try {
+    return await work(noting(failures));
+  } catch (error) {
+    if (!failures.has(error) || !mayBeOfARow(error)) throw error;
+    return work(makeLater(error));
+  }
+}
+
+function noting(failures: Set<unknown>): Maker {
+  const noted =
+    <Wish extends unknown[], Done>(step: (...wish: Wish) => Promise<Done>) =>
+    async (...wish: Wish): Promise<Done> => {
+      try {
+        return await step(...wish);
+      } catch (error) {
+        failures.add(error);
+        throw error;
+      }
+    };
+  return {
+    firePlanned: noted(firePlanned),
+    fireRelease: noted(fireRelease),
+    planFrom: noted(planFrom),
+    planBeyondHold: noted(planBeyondHold),
+    noteSkipped: noted(noteSkipped),
+    together: (work) => noted(work)(),
+  };
+}
