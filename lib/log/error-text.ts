@@ -4,8 +4,17 @@
  * gets here.
  */
 export function errorText(error: unknown): string {
+  return textWithin(error, { errors: readMax });
+}
+
+/** How many errors of a tree are still read. */
+interface Left {
+  errors: number;
+}
+
+function textWithin(error: unknown, left: Left): string {
   try {
-    return readText(error);
+    return readText(error, left);
   } catch {
     // A proxy, or an error whose members are not what they should be.
     return "an error that cannot be read";
@@ -27,11 +36,21 @@ export function plainClass(name: unknown): string {
   return typeof name === "string" && plainName.test(name) ? name : "Error";
 }
 
-function readText(error: unknown): string {
+function readText(error: unknown, left: Left): string {
   if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
-  if (error instanceof AggregateError)
-    return oneLine(`${error.name}: ${error.errors.slice(0, aggregatedMax).map(errorText).join("; ")}`);
+  if (error instanceof AggregateError) return oneLine(`${error.name}: ${textsOf(error, left).join("; ")}`);
   return oneLine(`${error.name}: ${messageOf(error)}`);
+}
+
+/** An error may hold itself, and five errors of five errors of five … have no end: all errors of a tree share one count. */
+function textsOf({ errors }: AggregateError, left: Left): string[] {
+  const texts: string[] = [];
+  for (const each of errors.slice(0, aggregatedMax)) {
+    if (left.errors === 0) break;
+    left.errors -= 1;
+    texts.push(textWithin(each, left));
+  }
+  return texts;
 }
 
 /** An error as it may leave a function: its runtime logs it with all that hangs on it. */
@@ -51,10 +70,14 @@ export function framesOf(error: unknown): string {
 }
 
 const aggregatedMax = 5;
+const readMax = 20;
 const lengthMax = 1_000;
+/** Control characters are looked for in the beginning of a text alone, however long it is. */
+const searchedMax = 10_000;
 
 function oneLine(text: string): string {
   return text
+    .slice(0, searchedMax)
     .replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
     .slice(0, lengthMax)
     .toWellFormed();

@@ -79,6 +79,46 @@ describe("what a log tells of an error", () => {
   });
 });
 
+/** Of this depth and width, with its own text at each leaf. */
+function tree(depth: number, width: number): Error {
+  if (depth === 0) return new Error("leaf");
+  return new AggregateError(Array.from({ length: width }, () => tree(depth - 1, width)));
+}
+
+const holdingItself = (times: number) => {
+  const error = new AggregateError([]);
+  for (let each = 0; each < times; each++) error.errors.push(error);
+  return error;
+};
+
+const wide = () => new AggregateError(Array.from({ length: 1_000 }, () => new Error("leaf")));
+
+const readOf = (text: string) => text.split(/Error: /).length - 1;
+
+test.each([
+  ["holds itself", () => holdingItself(1)],
+  ["holds itself many times", () => holdingItself(1_000)],
+  ["is a deep tree", () => tree(12, 2)],
+  ["is a wide tree", () => tree(3, 10)],
+  ["is a list of a thousand", wide],
+])("The text of an error that %s is of a bounded length, and tells some twenty errors at most", (_, make) => {
+  const text = errorText(make());
+  expect(text.length).toBeLessThanOrEqual(1_000);
+  expect(readOf(text)).toBeLessThanOrEqual(21);
+  expect(readOf(text)).toBeGreaterThan(1);
+});
+
+test("An error that cannot be read keeps no other of its list from being told", () => {
+  const odd = new Proxy(new Error("odd"), {
+    get: () => {
+      throw new Error("no");
+    },
+  });
+  expect(errorText(new AggregateError([odd, new Error("leaf")]))).toBe(
+    "AggregateError: an error that cannot be read; Error: leaf",
+  );
+});
+
 test("no line of the log is given an error as it came", () => {
   const root = path.resolve(import.meta.dirname, "../..");
   const files = ["lib", "functions"].flatMap((folder) =>
