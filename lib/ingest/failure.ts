@@ -1,3 +1,4 @@
+import { isOfTheNetwork } from "../config/network-failure.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
 import { type SqlState, sqlState } from "../db/sql-state.ts";
 import { MarksMoved } from "./marks.ts";
@@ -12,10 +13,4 @@ const ofACommand: ReadonlySet<SqlState | undefined> = new Set<SqlState>(["cancel
 export function isPassing(error: unknown): boolean {
   if (error instanceof MarksMoved || isOfTheNetwork(error)) return true;
   return isPassingFailure(error) && !ofACommand.has(sqlState(error));
-}
-
-/** As Node names what a socket or a resolver answers: ECONNREFUSED, ENOTFOUND. */
-function isOfTheNetwork(error: unknown): boolean {
-  if (typeof error !== "object" || error === null || !("code" in error)) return false;
-  return typeof error.code === "string" && /^E[A-Z_]+$/.test(error.code);
 }

@@ -15,6 +15,7 @@ import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import { localQueueArn, localRegion } from "../../lib/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
 import { ingestWorld } from "../ingest/ingest-world.ts";
+import { connectThrough, valuesOf } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 let world: Carillon;
@@ -180,6 +181,31 @@ test("A command on which Carillon fails when it reads it keeps none beside it, o
     expect(rows.map(({ key }) => key)).toEqual(keysOf("read", [1, 2, 4, 5]));
     expect(JSON.stringify(other.carillon.log.lines)).not.toContain("every 1h");
   } finally {
+    await other.stop();
+  }
+});
+
+test.each([
+  ["ERR_INVALID_ARG_TYPE", ["odd"]],
+  ["ECONNRESET", ["first", "last", "odd"]],
+])("A command that ends in %s leaves the messages %j in the queue", async (code, left) => {
+  const other = await ingestWorld();
+  const failing = connectThrough(other.carillon.databaseUrl, (line) => ({
+    ...line,
+    run: (statement) =>
+      JSON.stringify(valuesOf(statement)).includes('"odd"')
+        ? statement.reject(Object.assign(new Error("no"), { code }))
+        : line.run(statement),
+  }));
+  other.deps.sql = failing;
+  try {
+    const messages = ["first", "odd", "last"].map((key) => ({
+      id: key,
+      body: { put: { key, when: "every 1h", target: { queue: "demo" } } },
+    }));
+    expect((await other.ingest(messages)).toSorted()).toEqual(left);
+  } finally {
+    await failing.end();
     await other.stop();
   }
 });
