@@ -5,7 +5,7 @@ import { passIdleShards } from "./idle-shards.ts";
 import { makePulseParcels } from "./make-pulse-parcels.ts";
 import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
 import type { Run } from "./run.ts";
-import { BatchFailed, fireShardBatch, passFirstRow } from "./shard-batch.ts";
+import { BatchFailed, fireShardBatch, passFailedRow } from "./shard-batch.ts";
 import { inTurn } from "./share.ts";
 
 /** What has to be done before a shard can be fired; it never fails. */
@@ -64,7 +64,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       },
     );
     if (batch instanceof BatchFailed) {
-      if (size === 1) logSetAside(run.log, "plan", await passFirstRow(sql, shard, batch.cause));
+      if (size === 1) logSetAside(run.log, "plan", await passFailedRow(sql, shard, batch));
       size = Math.max(1, Math.floor(size / 8));
       continue;
     }

@@ -121,8 +121,23 @@ export async function lookAhead(
   };
 }
 
+/** By what a plan row is known again. */
+export interface PlanRow {
+  scheduleId: string;
+  version: number;
+  occurrence: Date;
+  dueAt: Date;
+}
+
+/** The first row of the coming batch, and what ties with it. */
+export function firstRows(tx: Tx, state: ShardState, horizon: Date): PromiseLike<PlanRow[]> {
+  return tx<PlanRow[]>`
+    select schedule_id as "scheduleId", version, occurrence, due_at as "dueAt" from (${nextRows(tx, state, horizon, 1)}) rows
+    order by version, occurrence`;
+}
+
 /** The place of the last of `size` rows, and of what ties with it; null where there are none. */
-export async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
+async function placeOf(tx: Tx, state: ShardState, horizon: Date, size: number): Promise<Place | null> {
   const [place] = await tx<Place[]>`
     select due_at as "dueAt", schedule_id as schedule from (${nextRows(tx, state, horizon, size)}) rows
     order by due_at desc, schedule_id desc limit 1`;

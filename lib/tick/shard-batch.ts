@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { systemTiming, type Timing } from "../clock.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
@@ -10,7 +11,7 @@ import { greatestSchedule, horizonMs, readShard, type ShardState } from "../plan
 import { tooLongFor } from "../plan/too-long.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
-import { beyondWatermark, lookAhead, type Place, placeOf } from "./look-ahead.ts";
+import { beyondWatermark, firstRows, lookAhead, type Place, type PlanRow } from "./look-ahead.ts";
 import { setAllAside, setRowsAside } from "./rows-aside.ts";
 
 export interface Batch extends Fired {
@@ -59,9 +60,12 @@ export async function fireShardBatch(
 /** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
 export class BatchFailed extends Error {
   override readonly name = "BatchFailed";
+  /** What failed, where the batch was to hold one row: that row, and what ties with it. */
+  readonly rows: readonly PlanRow[];
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, rows: readonly PlanRow[]) {
     super(`A batch of a shard failed: ${errorText(cause)}`, { cause });
+    this.rows = rows;
   }
 }
 
@@ -71,14 +75,15 @@ export class BatchFailed extends Error {
  */
 async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWish): Promise<Batch> {
   let readAt = timing.now();
-  let isRead = false;
-  const onRead = () => {
+  let read: readonly PlanRow[] | null = null;
+  const onRead = (rows: readonly PlanRow[]) => {
     readAt = timing.now();
-    isRead = true;
+    read = rows;
   };
   const batch = await fireOnce(sql, shard, wish, onRead).catch((error: unknown) => {
-    // Before it was read, others had the shard locked or the database did not answer: no row is at fault.
-    throw isRead && mayBeOfARow(error) ? new BatchFailed(error) : error;
+    // Before it was read, others had the shard locked or the database did not answer: no row is at fault. Nor is one where there is none.
+    const isOfRows = read !== null && (wish.batchMax > 1 || read.length > 0) && mayBeOfARow(error);
+    throw isOfRows ? new BatchFailed(error, read ?? []) : error;
   });
   const sinceMs = timing.now() - readAt;
   return {
@@ -101,8 +106,8 @@ function fireOnce(
   sql: Sql,
   shard: number,
   { batchMax, cpu, mostMs, someExist }: BatchWish,
-  /** Called as soon as the clock has been read with the shard. */
-  onRead: () => void,
+  /** Called as soon as the clock has been read with the shard; with the row of a batch of one, and what ties with it. */
+  onRead: (rows: readonly PlanRow[]) => void,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, , state] = await Promise.all([
@@ -110,8 +115,8 @@ function fireOnce(
       lockPlan(tx, shard),
       readShard(tx, shard),
     ]);
-    onRead();
     const horizon = horizonOf(state);
+    onRead(batchMax === 1 ? await firstRows(tx, state, horizon) : []);
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
     const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true, setAside: [] };
     if (isReached(state, horizon)) return nothing;
@@ -153,17 +158,20 @@ function fireOnce(
 }
 
 /**
- * The first row of a shard beyond its watermark, and what ties with it, when no batch of it can be written: it is set aside, and the watermark
- * passes it.
+ * Sets aside the row on which a batch of one has failed, with what ties with it, and the watermark passes it. Since that batch was rolled back
+ * another tick may have done so, or an edit may have taken the row away: where other rows come first by now, none of them is at fault. While the
+ * lock of the shard is held its plan does not change, so the rows need no locks of their own.
  */
-export function passFirstRow(sql: Sql, shard: number, error: unknown): Promise<SetAside[]> {
+export function passFailedRow(sql: Sql, shard: number, { rows, cause }: BatchFailed): Promise<SetAside[]> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     const horizon = horizonOf(state);
     if (isReached(state, horizon)) return [];
-    const last = await placeOf(tx, state, horizon, 1);
-    if (last === null) return [];
-    const aside = await setAllAside(tx, state, last, error);
+    const first = await firstRows(tx, state, horizon);
+    const [row] = first;
+    if (row === undefined || !isDeepStrictEqual(first, rows)) return [];
+    const last = { dueAt: row.dueAt, schedule: row.scheduleId };
+    const aside = await setAllAside(tx, state, last, cause);
     await raiseWatermark(tx, shard, last, horizon);
     return aside;
   });

@@ -26,9 +26,16 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the plan lock is taken before the shard is read",
     file: batch,
-    text: "      lockPlan(tx, shard),\n      readShard(tx, shard),\n    ]);\n    onRead();",
-    replacement: "      undefined,\n      readShard(tx, shard),\n    ]);\n    onRead();",
+    text: "      boundStatements(tx, mostMs),\n      lockPlan(tx, shard),\n",
+    replacement: "      boundStatements(tx, mostMs),\n      undefined,\n",
     tests: ["test/race/mutants.test.ts", "test/tick/tick.test.ts"],
+  },
+  {
+    name: "the row that is set aside is the one that a batch has failed on",
+    file: batch,
+    text: "row === undefined || !isDeepStrictEqual(first, rows)",
+    replacement: "row === undefined",
+    tests: ["test/poison/late-tick.test.ts"],
   },
   {
     name: "a job that exists is no failure of the batch",
