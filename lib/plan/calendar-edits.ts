@@ -61,6 +61,7 @@ export async function putCalendar(
     timeIsUp: () => performance.now() > until,
     // The edit stands whatever becomes of its schedules; the tick comes to them again, and tells what fails.
     failed: () => Promise.resolve(),
+    left: new Set(),
   });
   // As it stood when it was written: somebody's next version is not the answer to this one.
   return { change, calendar: { ...calendar, ...(await countReferring(deps.sql, calendar.id)) }, replanned };

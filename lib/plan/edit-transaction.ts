@@ -55,6 +55,8 @@ export interface EditSteps {
   /** What to do where the key is free; without it, the schedule must exist. */
   missing?: (tx: Tx, id: string) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
+  /** Called when the locks are held that all schedules of its shard need. */
+  noteLocked?: () => void;
 }
 
 /** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
@@ -131,7 +133,7 @@ async function editPlaced(
   steps: EditSteps,
   { labels, maker }: EditMeans,
 ): Promise<EditedOnce> {
-  const context = await lockForEdit(tx, place, labels, maker);
+  const context = await lockForEdit(tx, place, { labels, maker, noteLocked: steps.noteLocked });
   if (context === null) return "again";
   const { current, state } = context;
   if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {

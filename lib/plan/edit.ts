@@ -49,21 +49,25 @@ export interface EditContext {
   known: Known;
 }
 
-/**
- * The labels, plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. The
- * labels are those that the edit may bring the schedule under.
- */
+export interface EditLocks {
+  /** Those that the edit may bring the schedule under. */
+  labels?: readonly Label[];
+  maker?: Maker;
+  /** Called when the locks are held that all schedules of the shard need. */
+  noteLocked?: (() => void) | undefined;
+}
+
+/** The labels, plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
 export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
-  labels: readonly Label[] = [],
-  maker: Maker = makeAtOnce,
+  { labels = [], maker = makeAtOnce, noteLocked = () => {} }: EditLocks = {},
 ): Promise<EditContext | null> {
   // Statements with a snapshot each, sent in this order.
   const [, , , current, state] = await Promise.all([
     lockLabels(tx, labels),
     lockPlanShared(tx, found.shard),
-    closeGate(tx, found.shard),
+    closeGate(tx, found.shard).then(noteLocked),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGo } from "../quarantine/quarantine.ts";
 import {
   endReplanRound,
@@ -23,6 +24,8 @@ export interface ReplanBounds {
   timeIsUp: () => boolean;
   /** Called for a schedule that fails: it keeps no other from its turn, and its own comes again when the others are through. */
   failed: (scheduleId: string, error: unknown) => Promise<void>;
+  /** Shards whose locks were not to be had: each schedule of them would wait as long. Their turn comes again, too. */
+  left: Set<number>;
 }
 
 const consumer = "calendar-replan";
@@ -63,7 +66,7 @@ async function replanPage(
   deps: EditDeps,
   place: ReplanPlace,
   page: readonly ReferringSchedule[],
-  { most, timeIsUp, failed: tell }: ReplanBounds,
+  { most, timeIsUp, ...about }: ReplanBounds,
 ): Promise<number> {
   const older = page.filter((found) => found.older).map(({ id }) => id);
   const aside = older.length === 0 ? new Map() : await asideAmong(deps.sql, consumer, older);
@@ -75,7 +78,7 @@ async function replanPage(
     if (found.older) {
       if (tried === most || timeIsUp()) break;
       tried += 1;
-      const done = await replanFound(deps, place, found, { aside: aside.get(found.id), tell });
+      const done = await replanFound(deps, place, found, { ...about, aside: aside.get(found.id) });
       if (done === "replanned") replanned += 1;
       if (done === "failed") failed = true;
     }
@@ -89,22 +92,25 @@ async function replanFound(
   deps: EditDeps,
   place: ReplanPlace,
   found: ReferringSchedule,
-  { aside, tell }: { aside: { waits: boolean } | undefined; tell: ReplanBounds["failed"] },
+  { aside, failed, left }: { aside: { waits: boolean } | undefined } & Pick<ReplanBounds, "failed" | "left">,
 ): Promise<"replanned" | "unchanged" | "failed"> {
-  if (aside?.waits === true) return "failed";
+  if (aside?.waits === true || left.has(found.shard)) return "failed";
   try {
-    const done = await replan(deps, found, byRulesInForce, { name: place.author });
+    const done = await blameOnceLocked((noteLocked) =>
+      replan(deps, found, byRulesInForce, { author: { name: place.author }, noteLocked }),
+    );
     if (aside !== undefined) await letGo(deps.sql, consumer, [found.id]);
     return done === null ? "unchanged" : "replanned";
   } catch (error) {
-    if (!mayPass(error)) await tell(found.id, error);
+    if (error instanceof OfNoRow) left.add(found.shard);
+    if (!mayPass(error)) await failed(found.id, error);
     return "failed";
   }
 }
 
 /** The next round tries again. */
 function mayPass(error: unknown): boolean {
-  const state = sqlState(error);
+  const state = sqlState(error instanceof OfNoRow ? error.cause : error);
   return state === "deadlock" || state === "serialization_failure";
 }
 

@@ -38,10 +38,11 @@ export async function replan(
   deps: EditDeps,
   found: { id: string; shard: number },
   decide: (tx: Tx, context: EditContext) => Promise<ReplanDecision>,
-  author: Caller,
+  /** `noteLocked` is called when the locks are held that all schedules of the shard need. */
+  { author, noteLocked }: { author: Caller; noteLocked: () => void },
 ): Promise<Replanned | null> {
   const done = await deps.sql.begin(async (tx) => {
-    const context = await lockForEdit(tx, found);
+    const context = await lockForEdit(tx, found, { noteLocked });
     if (context === null) return null;
     const { current, state } = context;
     const decision = await decide(tx, context);

@@ -2,6 +2,7 @@ import { withZones, type Zone } from "../cadence/zone-spans.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { withdrawAt } from "../job/withdraw.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGo } from "../quarantine/quarantine.ts";
 import { keptSpec } from "../schedule/resolve-spec.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
@@ -32,6 +33,11 @@ export interface ZoneReplanBounds {
 
 const consumer = "zone-replan";
 
+/** Also of the shards whose locks were not to be had: each schedule of them would wait as long. The next round comes to it again. */
+interface Bounds extends ZoneReplanBounds {
+  left: Set<number>;
+}
+
 /** Schedules passed at a time, most of which are in no zone that differs; so many of those that are, are read together. */
 const pageMax = 2_000;
 const readMax = 100;
@@ -46,6 +52,7 @@ export async function replanForZones(
   update: ZoneUpdate,
   { timeIsUp, failed }: ZoneReplanBounds,
 ): Promise<{ checked: number; moved: number; rounds: number } | null> {
+  const bounds = { timeIsUp, failed, left: new Set<number>() };
   let after = await beginZoneRound(deps.sql, update);
   if (after === null) return null;
   const earlier = await earlierRules(deps.sql, update);
@@ -56,7 +63,7 @@ export async function replanForZones(
       if (timeIsUp()) return null;
       const ids = concerned.slice(from, from + readMax);
       const to = from + readMax > concerned.length ? last : (ids.at(-1) ?? last);
-      const done = await replanSome(deps, { update, earlier, ids }, { timeIsUp, failed });
+      const done = await replanSome(deps, { update, earlier, ids }, bounds);
       if (done === "time is up") return null;
       const place = { from: after, to, checked: ids.length, failed: done === "failed" };
       // Another tick goes the same way, and one is enough.
@@ -80,19 +87,20 @@ const lanes = 2;
 async function replanSome(
   deps: EditDeps,
   { update, earlier, ids }: Some,
-  { timeIsUp, failed }: ZoneReplanBounds,
+  { timeIsUp, failed, left }: Bounds,
 ): Promise<"through" | "failed" | "time is up"> {
   if (ids.length === 0) return "through";
   const shards = await readShards(deps.sql);
   const aside = await asideAmong(deps.sql, consumer, ids);
   const schedules = (await findSchedulesById(deps.sql, ids)).values();
   const tryOne = async (schedule: StoredSchedule, waiting: { waits: boolean } | undefined) => {
-    if (waiting?.waits === true) return false;
+    if (waiting?.waits === true || left.has(schedule.shard)) return false;
     try {
       await replanOne(deps, schedule, shards.get(schedule.shard), { update, earlier });
       if (waiting !== undefined) await letGo(deps.sql, consumer, [schedule.id]);
       return true;
     } catch (error) {
+      if (error instanceof OfNoRow) left.add(schedule.shard);
       await failed(schedule.id, error);
       return false;
     }
@@ -121,8 +129,14 @@ async function replanOne(
   if (state === undefined) throw new Error(`Shard ${schedule.shard} does not exist in carillon.shards.`);
   const zones = zonesBefore(schedule, earlier);
   if (zones.every(({ zone }) => zoneShift(schedule, state, zone) === null)) return;
-  await untilUndisturbed(() =>
-    replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), { name: "carillon" }),
+  const author = { name: "carillon" };
+  await blameOnceLocked((noteLocked) =>
+    untilUndisturbed(() =>
+      replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), {
+        author,
+        noteLocked,
+      }),
+    ),
   );
 }
 

@@ -11,7 +11,10 @@ export class OfNoRow extends Error {
   }
 }
 
-/** Runs `work`. A failure before `work` has noted the locks that all rows of its batch need is thrown as the fault of no row. */
+/**
+ * Runs `work`. A failure before `work` has noted the locks that all rows of its batch need is thrown as the fault of no row; one of the database
+ * as a whole as it is, since other batches would meet it too.
+ */
 export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promise<T>): Promise<T> {
   let isLocked = false;
   const noteLocked = () => {
@@ -20,7 +23,7 @@ export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promi
   try {
     return await work(noteLocked);
   } catch (error) {
-    throw isLocked ? error : new OfNoRow(error);
+    throw isLocked || isOfTheDatabase(error) ? error : new OfNoRow(error);
   }
 }
 

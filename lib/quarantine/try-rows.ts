@@ -1,6 +1,6 @@
 import type { Sql } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
-import { inHalves, mayBeOfARow } from "./in-halves.ts";
+import { inHalves, mayBeOfARow, OfNoRow } from "./in-halves.ts";
 import { type Consumer, type Detail, type Failed, letGo, logSetAside, setAside } from "./quarantine.ts";
 
 /** A row of a list from which rows that wait aside are left out. */
@@ -41,6 +41,41 @@ export async function tryEach<Row extends Tried>(
   }
 }
 
+/** A row that is acted on under the locks of its shard. */
+export interface TriedInShard extends Tried {
+  shard: number;
+}
+
+export interface ShardBounds {
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+  /** Shards whose locks were not to be had: until the next tick their rows are left, since each would wait as long. */
+  left: Set<number>;
+}
+
+/**
+ * `tryEach` of rows that need the locks of their shards. Where those are not to be had, which `act` says by `blameOnceLocked`, no row is blamed,
+ * and rows of other shards go on.
+ */
+export async function tryEachInShards<Row extends TriedInShard>(
+  quarantine: Quarantine,
+  rows: readonly Row[],
+  act: (row: Row) => Promise<unknown>,
+  { timeIsUp, note, left }: ShardBounds,
+): Promise<void> {
+  for (const row of rows) {
+    if (timeIsUp()) break;
+    if (left.has(row.shard)) continue;
+    try {
+      await tryEach(quarantine, [row], act, () => false);
+    } catch (error) {
+      if (!(error instanceof OfNoRow)) throw error;
+      note(error.cause);
+      left.add(row.shard);
+    }
+  }
+}
+
 /** Acts on the rows together, and in halves where that fails: `inHalves`. Rows that fail alone are set aside. */
 export async function tryInHalves<Row extends Tried>(
   quarantine: Quarantine,
@@ -65,7 +100,7 @@ export function asideOrNoted(
 ): (scheduleId: string, error: unknown) => Promise<void> {
   return async (scheduleId, error) => {
     if (mayBeOfARow(error)) await putAside(quarantine, [{ item: scheduleId, scheduleId, error }]);
-    else note(error);
+    else note(error instanceof OfNoRow ? error.cause : error);
   };
 }
 

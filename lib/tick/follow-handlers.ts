@@ -5,8 +5,9 @@ import { laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { lockForEdit } from "../plan/edit.ts";
 import { attemptsMax, type EditDeps, mayPass } from "../plan/edit-transaction.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
-import { type Tried, tryEach } from "../quarantine/try-rows.ts";
+import { type ShardBounds, type TriedInShard, tryEachInShards } from "../quarantine/try-rows.ts";
 import { targetName } from "../schedule/target-name.ts";
 
 const pageMax = 500;
@@ -25,34 +26,31 @@ interface Following {
   note: (error: unknown) => void;
 }
 
-interface Follower extends Tried {
-  shard: number;
-}
-
 type FollowDeps = EditDeps & { log: Log };
 
 /**
  * Where a handler that took jobs of a group one by one takes them together now, or the other way round, its schedules' lanes follow, one
- * schedule after the other; one that fails is set aside. Nearly always there is no such handler. It may be killed anywhere: who has followed
- * is found no more.
+ * schedule after the other; one that fails is set aside, and a shard whose locks are not to be had is left until the next tick. Nearly always
+ * there is no such handler. It may be killed anywhere: who has followed is found no more.
  */
 export async function followHandlers(deps: FollowDeps, run: Following): Promise<void> {
   const regrouped = await deps.sql<Regrouped[]>`
     select id, name, regrouped_at as "regroupedAt", regrouped_at + ${settledAfter}::interval < carillon.clock() as "isSettled"
     from carillon.targets where regrouped_at is not null order by id`;
+  const bounds = { timeIsUp: run.timeIsUp, note: run.note, left: new Set<number>() };
   for (const handler of regrouped) {
     if (run.timeIsUp()) return;
-    await followOne(deps, handler, run.timeIsUp).catch(run.note);
+    await followOne(deps, handler, bounds).catch(run.note);
   }
 }
 
-async function followOne(deps: FollowDeps, handler: Regrouped, timeIsUp: () => boolean): Promise<void> {
+async function followOne(deps: FollowDeps, handler: Regrouped, bounds: ShardBounds): Promise<void> {
   const { sql, log } = deps;
   for (let after = "0"; ; ) {
     const page = await followersBehind(sql, handler, after);
     const quarantine = { sql, log, consumer: "follower" as const };
-    await tryEach(quarantine, page, (follower) => follow(deps, follower), timeIsUp);
-    if (timeIsUp()) return;
+    await tryEachInShards(quarantine, page, (follower) => follow(deps, follower), bounds);
+    if (bounds.timeIsUp()) return;
     const last = page.at(-1);
     if (last === undefined) break;
     after = last.item;
@@ -71,28 +69,35 @@ const behind = (tx: Tx, { id, name }: Regrouped) => tx`
   where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null
     and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce((v.body ->> 'serial')::boolean, false))`;
 
-function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<Follower[]> {
+function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<TriedInShard[]> {
   const id = sql`s.id`;
-  return sql<Follower[]>`
+  return sql<TriedInShard[]>`
     select s.id as item, s.id as "scheduleId", s.shard, ${isAside(sql, "follower", id)} as aside
     ${behind(sql, handler)} and s.id > ${after} and not ${waitsAside(sql, "follower", id)}
     order by s.id limit ${pageMax}`;
 }
 
-async function follow({ sql, queue }: EditDeps, { item, shard }: Follower): Promise<void> {
+async function follow({ sql, queue }: EditDeps, { item, shard }: TriedInShard): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const parcels = await sql.begin((tx) => followOnce(tx, { id: item, shard }));
+      const parcels = await blameOnceLocked((noteLocked) =>
+        sql.begin((tx) => followOnce(tx, { id: item, shard }, noteLocked)),
+      );
       return handOver(sql, queue, parcels);
     } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
+      const cause = error instanceof OfNoRow ? error.cause : error;
+      if (!mayPass(cause) || attempt === attemptsMax) throw error;
     }
   }
 }
 
 /** Under the locks of an edit, though its version stays: nobody asked for anything else. */
-async function followOnce(tx: Tx, follower: { id: string; shard: number }): Promise<OutgoingParcel[]> {
-  const context = await lockForEdit(tx, follower);
+async function followOnce(
+  tx: Tx,
+  follower: { id: string; shard: number },
+  noteLocked: () => void,
+): Promise<OutgoingParcel[]> {
+  const context = await lockForEdit(tx, follower, { noteLocked });
   if (context === null) return [];
   const { current, state } = context;
   const { body, heldSince, heldUntil } = current;

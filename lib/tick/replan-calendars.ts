@@ -10,7 +10,8 @@ const perTurn = 200;
 
 /**
  * Goes on where the edit of a calendar stopped: calendars take turns until nothing is left or time is up. Where no calendar was
- * edited, this is one look into an empty index. A schedule that fails is set aside.
+ * edited, this is one look into an empty index. A schedule that fails is set aside; a shard whose locks are not to be had is left until the
+ * next tick.
  */
 export async function replanCalendars(
   deps: EditDeps & { log: Log },
@@ -18,14 +19,15 @@ export async function replanCalendars(
 ): Promise<void> {
   const { sql, log } = deps;
   const failed = asideOrNoted({ sql, log, consumer: "calendar-replan" }, note);
-  let left = await calendarsToReplan(deps.sql, calendarsMax);
-  while (left.length > 0 && !timeIsUp()) {
+  const bounds = { most: perTurn, timeIsUp, failed, left: new Set<number>() };
+  let calendars = await calendarsToReplan(deps.sql, calendarsMax);
+  while (calendars.length > 0 && !timeIsUp()) {
     const unfinished: number[] = [];
-    for (const calendarId of left) {
+    for (const calendarId of calendars) {
       if (timeIsUp()) return;
-      const { done } = await replanCalendar(deps, calendarId, { most: perTurn, timeIsUp, failed });
+      const { done } = await replanCalendar(deps, calendarId, bounds);
       if (!done) unfinished.push(calendarId);
     }
-    left = unfinished;
+    calendars = unfinished;
   }
 }

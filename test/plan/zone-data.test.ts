@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { offsetChanges, withZones } from "../../lib/cadence/zone-spans.ts";
+import { closeGate } from "../../lib/db/locks.ts";
 import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { type StoredOffsets, storedZone } from "../../lib/plan/zone-data.ts";
@@ -8,6 +9,7 @@ import { dropOldZoneMoves, readZoneData, zoneMovesOf } from "../../lib/plan/zone
 import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, timetableOf } from "../../lib/schedule/timetable.ts";
 import { replanZones } from "../../lib/tick/replan-zones.ts";
+import { impatientTick, quarantined } from "../poison/poison.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
@@ -512,5 +514,24 @@ describe("an update", () => {
     expect(await moves()).toEqual(keys);
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
     expect(await world.sql`select from carillon.quarantine`).toEqual([]);
+  });
+
+  test("blames no schedule where the lock of its shard is not to be had, and those of other shards follow", async () => {
+    await world.sql`update carillon.schedules set shard = case when key = 'c' then 3 else 2 end`;
+    for (const table of ["plan", "plan_far"])
+      await world.sql`
+        update carillon.${world.sql(table)} p set shard = s.shard from carillon.schedules s where s.id = p.schedule_id`;
+    await impatientTick(world);
+    await world.sql.begin(async (tx) => {
+      await closeGate(tx, 3);
+      await expect(world.tick({ zoneData: "2026b" })).rejects.toThrow(
+        /^1 parts? of the tick failed: .*lock timeout/,
+      );
+      expect(await moves()).toEqual(keys.filter((key) => key !== "c"));
+      expect(await quarantined(world)).toEqual([]);
+    });
+    await world.clock.advance(10 * minute);
+    await world.tick({ zoneData: "2026b" });
+    expect(await moves()).toEqual(keys);
   });
 });

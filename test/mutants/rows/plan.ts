@@ -24,7 +24,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "an edit: the gate",
     file: edit,
-    text: "closeGate(tx, found.shard),",
+    text: "closeGate(tx, found.shard).then(noteLocked),",
     replacement: "Promise.resolve(),",
     tests: ["test/plan/edit-locks.test.ts"],
   },
