@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import * as z from "zod";
-import type { Command, CommandResult } from "../command/apply-commands.ts";
+import type { BatchResult, NotDone } from "../command/apply-batch.ts";
+import type { Command } from "../command/apply-commands.ts";
 import { notDone } from "../command/apply-commands.ts";
 import type { Refused } from "../plan/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
@@ -8,7 +9,8 @@ import { memberPath } from "../schedule/shape-faults.ts";
 import type { Answer } from "./answer.ts";
 import { ownersRefused } from "./hold-owner.ts";
 import type { Operations } from "./operations.ts";
-import { problemDocument, problemSchema } from "./problem.ts";
+import { type ProblemKind, problemDocument, problemSchema } from "./problem.ts";
+import { retrySeconds, somethingFailed } from "./problem-answer.ts";
 import { refuseForeignKey } from "./reach.ts";
 import { noQuery, type Route, readShape, route } from "./route.ts";
 
@@ -26,11 +28,16 @@ const batchShape = z.strictObject({
 });
 
 const resultShape = z.strictObject({
-  status: z.int().describe("As the same request would have been answered alone."),
+  status: z
+    .int()
+    .describe(
+      "As the same request would have been answered alone. 500 or 503: Carillon failed on it, or did not come to it, and it has changed nothing.",
+    ),
   key: z.string().nullable().describe("Null where not even the key was understood."),
   id: z.string().optional(),
   version: z.int().optional(),
   job: z.string().optional().describe("Of `job`: the id of the job."),
+  retryAfter: z.int().optional().describe("Of a 503: after so many seconds it may be sent again."),
   error: problemSchema.optional(),
 });
 
@@ -47,7 +54,7 @@ export function batchRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: {
         summary: "Do many operations at once",
-        description: `Up to ${batchMax} operations in one transaction. Each is done as if it were alone, one after the other, and has a result of its own; with \`atomic\`, one that is refused leaves all undone.`,
+        description: `Up to ${batchMax} operations in one transaction. Each is done as if it were alone, one after the other, and has a result of its own; with \`atomic\`, one that is refused leaves all undone. One on which Carillon fails is answered 500 or 503 in its place, and so are those behind it on its key; the others are done. With \`atomic\` the whole batch fails. Sent again with the same \`Idempotency-Key\`, the batch tries once more what was answered so, and does nothing else twice.`,
         tag: "Batch and commands",
         body: {
           schema: batchShape,
@@ -95,9 +102,9 @@ export function batchRoutes(operations: Operations): Route[] {
             refuseOwner,
           }),
         );
-        const results = await operations.applyCommands(commands, { allOrNothing: atomic });
+        const results = await operations.applyBatch(commands, { allOrNothing: atomic });
         if (atomic) refuseUndone(results);
-        return answerOf(results);
+        return answerOf(results, caller.origin?.request);
       },
     }),
   ];
@@ -108,9 +115,10 @@ const statuses = { created: 201, changed: 200, unchanged: 200, deleted: 204 } as
 /** So many faults one answer tells of; a thousand operations may hold a hundred each. */
 const faultsMax = 1_000;
 
-function answerOf(results: readonly CommandResult[]): Answer {
+function answerOf(results: readonly BatchResult[], requestId: string | undefined): Answer {
   let left = faultsMax;
   const views = results.map((result) => {
+    if (result.change === "not-done") return notDoneView(result, requestId);
     if (result.change !== "refused") return resultView(result);
     const faults = result.refusal.faults.slice(0, Math.max(1, left));
     left -= faults.length;
@@ -124,7 +132,35 @@ function refusedView(key: string | null, { kind, message, faults }: Refused): z.
   return { status: error.status, key, error };
 }
 
-function resultView(result: Exclude<CommandResult, { change: "refused" }>): z.output<typeof resultShape> {
+const whyNotDone = {
+  failed: { kind: "internal", detail: somethingFailed },
+  busy: {
+    kind: "unavailable",
+    detail: "It waited too long for a lock, or a statement took too long; send it again.",
+  },
+  behind: {
+    kind: "unavailable",
+    detail: "It was not tried: an operation before it on its key was not done; send it again after that one.",
+  },
+  untried: {
+    kind: "unavailable",
+    detail: "It was not tried: the time of the batch was up, or too many others failed; send it again.",
+  },
+} as const satisfies Record<NotDone, { kind: ProblemKind; detail: string }>;
+
+/** Carillon has failed on it, or has not tried it. */
+function notDoneView(
+  { key, why }: Extract<BatchResult, { change: "not-done" }>,
+  requestId: string | undefined,
+): z.output<typeof resultShape> {
+  const { kind, detail } = whyNotDone[why];
+  const error = problemDocument(kind, { detail, ...(requestId === undefined ? {} : { requestId }) });
+  return { status: error.status, key, ...(why === "failed" ? {} : { retryAfter: retrySeconds }), error };
+}
+
+function resultView(
+  result: Exclude<BatchResult, { change: "refused" | "not-done" }>,
+): z.output<typeof resultShape> {
   if (result.change === "passed-over") throw new Error(`Nobody asked to pass over ${result.key}.`);
   const { key, id, version, change, job } = result;
   if (job === undefined) return { status: statuses[change], key, id, version };
@@ -132,7 +168,7 @@ function resultView(result: Exclude<CommandResult, { change: "refused" }>): z.ou
 }
 
 /** Tells of every operation that stood in the way of the others. */
-function refuseUndone(results: readonly CommandResult[]): void {
+function refuseUndone(results: readonly BatchResult[]): void {
   const faults = results.flatMap((result, index): Fault[] => {
     if (result.change !== "refused" || result.refusal === notDone) return [];
     const path = memberPath("operations", index);

@@ -94,14 +94,19 @@ async function carriedOut(
   try {
     const memory = requestMemory(claim, seal, before);
     const response = await remembering(memory, () => answered(answer, requestId));
-    await keep(sql, { claim, seal, memory }, response);
+    if (memory.isOpen()) await letGoSafely(sql, claim);
+    else await keep(sql, { claim, seal, memory }, response);
     return response;
   } catch (error) {
     if (error instanceof Overtaken) throw stillRunning(1);
-    // Where it cannot be let go, its claim ends by itself: what is told is why it failed.
-    await letGo(sql, claim).catch(() => {});
+    await letGoSafely(sql, claim);
     throw error instanceof Unreadable ? unreadable() : error;
   }
+}
+
+/** Where it cannot be let go, its claim ends by itself: the caller hears what the request came to. */
+function letGoSafely(sql: Sql, claim: Claim): Promise<void> {
+  return letGo(sql, claim).catch(() => {});
 }
 
 /** Refusals that are kept are answers like others; what else goes wrong goes its way, and so does what a moment later may succeed. */

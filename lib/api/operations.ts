@@ -2,12 +2,8 @@ import type { AuditPlace } from "../audit/audit-place.ts";
 import type { EntrySearch } from "../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../audit/read-audit.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
-import {
-  applyCommandsInParts,
-  type Command,
-  type CommandResult,
-  readCommands,
-} from "../command/apply-commands.ts";
+import { applyBatch, type BatchResult } from "../command/apply-batch.ts";
+import type { Command } from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
@@ -113,10 +109,10 @@ export interface Operations {
   patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
   deleteSchedule(wish: EditWish): Promise<void>;
   /** In one transaction, wherever that does not keep others waiting for long; what became of each, in their order. */
-  applyCommands(
+  applyBatch(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,
-  ): Promise<CommandResult[]>;
+  ): Promise<BatchResult[]>;
   pauseSchedule(wish: PauseWish): Promise<EditDone>;
   resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
@@ -218,7 +214,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return patchSchedule(deps, wish, accept.patched);
     },
     deleteSchedule: (wish) => deleteSchedule(deps, wish),
-    applyCommands: (commands, options) => applyCommandsInParts(deps, readCommands(commands, accept), options),
+    applyBatch: (commands, options) => applyBatch({ ...deps, acceptance: accept }, commands, options),
     pauseSchedule: (wish) => pauseSchedule(deps, wish),
     resumeSchedule: (wish) => resumeSchedule(deps, wish),
     fireNow: async (wish) => {

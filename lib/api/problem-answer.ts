@@ -5,6 +5,11 @@ import { Problem, problemDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
 
+/** So long after a failure that passes a request may be sent again. */
+export const retrySeconds = 2;
+
+export const somethingFailed = "Something failed that should not; the log has the cause.";
+
 /** After so many seconds what others do is likely to be done. */
 const passingSeconds = "1";
 
@@ -31,10 +36,13 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
       detail: "The database does not answer at the moment; try again.",
       requestId,
     });
-    return toHttp({ status: document.status, body: document, headers: { "retry-after": "2" } }, contentType);
+    return toHttp(
+      { status: document.status, body: document, headers: { "retry-after": String(retrySeconds) } },
+      contentType,
+    );
   }
   const document = problemDocument("internal", {
-    detail: "Something failed that should not; the log has the cause.",
+    detail: somethingFailed,
     requestId,
   });
   return toHttp({ status: document.status, body: document }, contentType);

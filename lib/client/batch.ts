@@ -13,13 +13,18 @@ export type Operation = { ifMatch?: number | undefined } & (
   | { job: Omit<EnqueueBody, "ifExists"> }
 );
 
-/** What became of one operation: a status as the route of its own has it, and of one that was refused why. */
+/**
+ * What became of one operation: a status as the route of its own has it, and of one that was refused why. With 500 or 503 Carillon has
+ * failed on it or not come to it: nothing of it is done, and it may be sent again.
+ */
 export interface OperationResult {
   status: number;
   /** Null where not even the key was understood. */
   key: string | null;
   id?: string;
   version?: number;
+  /** Of a 503: after so many seconds it may be sent again. */
+  retryAfter?: number;
   error?: ProblemDocument;
 }
 

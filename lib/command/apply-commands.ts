@@ -1,5 +1,4 @@
 import { applyOperations } from "../plan/apply-operations.ts";
-import { oneByOneMax, TooMuchAtOnce } from "../plan/apply-wave.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
@@ -25,15 +24,17 @@ export interface Command {
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
 export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
-  return commands.map((command) => {
-    try {
-      return readCommand(command, acceptance);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { kind, message, faults } = error;
-      return { key: keyIn(command.input), refusal: { kind, message, faults } };
-    }
-  });
+  return commands.map((command) => readOrRefuse(command, acceptance));
+}
+
+export function readOrRefuse(command: Command, acceptance: Acceptance): ReadCommand {
+  try {
+    return readCommand(command, acceptance);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { kind, message, faults } = error;
+    return { key: keyIn(command.input), refusal: { kind, message, faults } };
+  }
 }
 
 /** What became of a command; `key` is null where not even that was understood. */
@@ -63,30 +64,6 @@ export async function applyCommands(
   });
 }
 
-/**
- * The same, where they may come in several transactions if that must be: what cannot be done together with others is done so many at a
- * time, so that nobody's claims and ticks wait long.
- */
-export async function applyCommandsInParts(
-  deps: EditDeps,
-  read: readonly ReadCommand[],
-  { allOrNothing = false }: Pick<ApplyOptions, "allOrNothing"> = {},
-): Promise<CommandResult[]> {
-  try {
-    return await applyCommands(deps, read, { allOrNothing });
-  } catch (error) {
-    if (!(error instanceof TooMuchAtOnce)) throw error;
-    if (allOrNothing) throw new Refusal("impossible", error.message);
-  }
-  const results: CommandResult[] = [];
-  for (let from = 0; from < read.length; from += partMax)
-    results.push(...(await applyCommands(deps, read.slice(from, from + partMax))));
-  return results;
-}
-
-/** Each may count twice: as one that is done by itself, and as one of several of a key. */
-const partMax = oneByOneMax / 2;
-
 /** Beside one that was refused, where all or nothing was asked for. */
 export const notDone: Refused = {
   kind: "conflict",
@@ -95,7 +72,7 @@ export const notDone: Refused = {
 };
 
 /** The key that a command names, as far as it can be seen. */
-function keyIn(input: unknown): string | null {
+export function keyIn(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   for (const value of Object.values(input)) {
     if (typeof value === "string") return value.slice(0, 255);

@@ -6,9 +6,57 @@ import { isStatement, type Statement } from "../db/statement.ts";
 export interface Memory {
   statement(statement: Statement, run: (statement: Statement) => void): void;
   transaction<T>(begin: Sql["begin"], work: (tx: Tx) => Promise<T>): Promise<T>;
+  isRepeating(): boolean;
+  leaveOpen(): void;
 }
 
 const underWay = new AsyncLocalStorage<Memory>();
+
+/** What a transaction of a request came to that failed, where the request goes on after it. */
+export class FailedStep {
+  readonly failure: unknown;
+
+  constructor(failure: unknown) {
+    this.failure = failure;
+  }
+}
+
+/** Thrown in place of a transaction that failed when this request was worked before. */
+export class FailedBefore extends Error {
+  override readonly name = "FailedBefore";
+  readonly failure: unknown;
+
+  constructor(failure: unknown) {
+    super("This transaction failed when the request was worked before.");
+    this.failure = failure;
+  }
+}
+
+/**
+ * Notes that a transaction has failed, as a step in its place. Without it a request that is worked again would take the step of a later
+ * transaction for that of this one. `failure` is plain data.
+ */
+export async function noteFailure(sql: Sql, failure: unknown): Promise<void> {
+  if (underWay.getStore() === undefined) return;
+  const step = new FailedStep(failure);
+  try {
+    if ((await sql.begin(async () => step)) === step) return;
+  } catch (error) {
+    if (error instanceof FailedBefore) return;
+    throw error;
+  }
+  throw new Error("A transaction failed that was done when the request was worked before.");
+}
+
+/** Whether the request has done nothing so far but to repeat what it came to when it was worked before. */
+export function isRepeating(): boolean {
+  return underWay.getStore()?.isRepeating() ?? false;
+}
+
+/** The answer to the request is not its last: it is not kept, and the same request goes on where this one ends. */
+export function leaveOpen(): void {
+  underWay.getStore()?.leaveOpen();
+}
 
 /** Everything that `act` does with a remembered `Sql` goes through this memory. */
 export function remembering<T>(memory: Memory, act: () => Promise<T>): Promise<T> {

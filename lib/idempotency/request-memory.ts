@@ -2,7 +2,7 @@ import { deserialize, serialize } from "node:v8";
 import type { Sql, Tx } from "../db/connect.ts";
 import { spelled } from "../db/statement.ts";
 import { type Claim, writeStep } from "./kept-requests.ts";
-import type { Memory } from "./remembered-sql.ts";
+import { FailedBefore, FailedStep, type Memory } from "./remembered-sql.ts";
 import type { Seal } from "./seal.ts";
 
 /** Somebody else works the request by now: what this one was about to commit is undone. */
@@ -19,6 +19,8 @@ export class Unreadable extends Error {
 interface Step {
   result: unknown;
   reads: Read[];
+  /** It failed, and `result` is how. */
+  failed?: boolean;
 }
 
 interface Read {
@@ -31,6 +33,8 @@ interface Read {
 export interface RequestMemory extends Memory {
   /** Transactions that are committed, by this process or one before it. */
   steps(): number;
+  /** Whether the answer is not the request's last. */
+  isOpen(): boolean;
 }
 
 /**
@@ -43,9 +47,15 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
   let n = 0;
   let told = readsOf(earlier[0]);
   let read: Read[] = [];
+  let open = false;
 
   return {
     steps: () => Math.max(n, earlier.length),
+    isRepeating: () => n > 0 && n <= earlier.length,
+    isOpen: () => open,
+    leaveOpen: () => {
+      open = true;
+    },
 
     statement: (statement, run) => {
       const asked = spelled(statement);
@@ -64,12 +74,13 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
       if (step !== undefined) {
         n += 1;
         told = readsOf(earlier[n]);
+        if (step.failed === true) throw new FailedBefore(step.result);
         // The same code has come to the same place: what it gave then is what it gives.
         return step.result as T;
       }
       const result = await begin(async (tx) => {
         const came = await work(tx);
-        const sealed = seal.close(serialize({ result: came, reads: read } satisfies Step));
+        const sealed = seal.close(serialize(stepOf(came, read)));
         if (!(await writeStep(tx, claim, { n, result: sealed }))) throw new Overtaken();
         return came;
       });
@@ -78,6 +89,10 @@ export function requestMemory(claim: Claim, seal: Seal, before: readonly Buffer[
       return result;
     },
   };
+}
+
+function stepOf(came: unknown, reads: Read[]): Step {
+  return came instanceof FailedStep ? { result: came.failure, reads, failed: true } : { result: came, reads };
 }
 
 function openStep(seal: Seal, sealed: Buffer): Step {

@@ -6,6 +6,9 @@ export const wording = {
   "api.failed": "{method} {path} failed: {error}",
   "api.request": "{method} {path} → {status} in {ms} ms",
   "archive.day": "day {day} is in the archive: {jobs} jobs with {attempts} attempts in {parts} parts",
+  "batch.failed": "operation {operation} of a batch, on {key}, failed: {error}",
+  "batch.untried":
+    "{operations} operations of a batch were not tried, since its time was up or too many others failed",
   "database.held":
     "a transaction waited {ms} ms for computing in this function (at most {most} is meant): its locks were held meanwhile",
   "events.failed": "the event bus could not answer: {error}",

@@ -29,7 +29,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     createSchedule: operation("createSchedule"),
     patchSchedule: operation("patchSchedule"),
     deleteSchedule: operation("deleteSchedule"),
-    applyCommands: operation("applyCommands"),
+    applyBatch: operation("applyBatch"),
     pauseSchedule: operation("pauseSchedule"),
     resumeSchedule: operation("resumeSchedule"),
     readSchedule: operation("readSchedule"),

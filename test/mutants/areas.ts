@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { apiRows } from "./rows/api.ts";
+import { batchRows } from "./rows/batch.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
 import { laneRows } from "./rows/lanes.ts";
@@ -21,6 +22,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   lanes: laneRows,
   target,
   plan,
+  batch: batchRows,
   control,
   parcel,
   worker,

@@ -250,8 +250,8 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "a request that failed is let go",
     file: requests,
-    text: "    await letGo(sql, claim).catch(() => {});\n",
-    replacement: "    void letGo;\n",
+    text: "  return letGo(sql, claim).catch(() => {});\n",
+    replacement: "  void [letGo, sql, claim];\n  return Promise.resolve();\n",
     tests: [onceTest],
   },
   {

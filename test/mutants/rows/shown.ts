@@ -29,7 +29,7 @@ export const shownRows: readonly Mutant[] = [
   {
     name: "shown: a failure tells the caller nothing",
     file: problems,
-    text: 'detail: "Something failed that should not; the log has the cause.",',
+    text: "detail: somethingFailed,",
     replacement: "detail: String(error),",
     tests: [handlerTest],
   },

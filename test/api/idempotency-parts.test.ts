@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import type { Moment } from "../crash/fuse.ts";
+import { type Asked, type KeyedWorld, keyedWorld } from "./idempotency-world.ts";
+
+const target = { queue: "demo" };
+const keys = Array.from({ length: 120 }, (_, n) => `key:${n}`);
+
+const batch = (operations: readonly object[], key?: string): Asked => ({
+  method: "POST",
+  path: "/v1/schedules:batch",
+  body: { operations },
+  headers: key === undefined ? {} : { "idempotency-key": key },
+});
+
+interface Scenario {
+  name: string;
+  prepare(world: KeyedWorld): Promise<void>;
+  operations: readonly object[];
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: "is too much for one transaction",
+    prepare: async (world) => {
+      await world.send(batch(keys.map((key) => ({ put: { key, when: "every 1h", target } }))));
+    },
+    operations: keys.map((key) => ({ patch: { key, overlap: "skip" } })),
+  },
+  {
+    name: "has an operation on which Carillon fails",
+    prepare: async (world) => {
+      await world.sql.unsafe(`
+        create function carillon.break_keys() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+        create trigger break_keys before insert on carillon.schedules for each row when (new.key = 'bad')
+          execute function carillon.break_keys()`);
+    },
+    operations: ["a", "b", "bad", "c", "d"].map((key) => ({ put: { key, when: "in 3h", target } })),
+  },
+];
+
+interface Told {
+  results: unknown;
+  versions: number;
+  moments: Moment[];
+}
+
+async function work({ prepare, operations }: Scenario, moment?: Moment): Promise<Told> {
+  const world = await keyedWorld(moment);
+  await prepare(world);
+  const asked = batch(operations, "the-one");
+  let answer = await world.sendToDoomed(asked);
+  while (answer === null || answer.status === 409) {
+    await world.clock.advance(36_000);
+    answer = await world.send(asked);
+  }
+  const [row] = await world.sql<{ n: number }[]>`select count(*)::int as n from carillon.schedule_versions`;
+  const moments = world.fuse.operations
+    .filter(({ label, lasts }) => lasts && / commit\b/.test(label))
+    .map((operation): Moment => ({ ...operation, side: "after" }));
+  await world.close();
+  return { results: answer.json, versions: row?.n ?? 0, moments };
+}
+
+test.each(scenarios)(
+  "A batch that $name goes on where its process died, and its answer is that of one that did not die",
+  async (scenario) => {
+    const whole = await work(scenario);
+    expect(whole.moments.length).toBeGreaterThanOrEqual(3);
+    for (const moment of whole.moments) {
+      const { results, versions } = await work(scenario, moment);
+      const at = `${moment.side} ${moment.label} (${moment.nth})`;
+      expect(withoutRequest(results), at).toEqual(withoutRequest(whole.results));
+      expect(versions, at).toBe(whole.versions);
+    }
+  },
+);
+
+const withoutRequest = (json: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(json, (name, value: unknown) => (/^(id|requestId)$/.test(name) ? "made" : value)),
+  );
