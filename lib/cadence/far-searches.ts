@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { BoundedMap } from "../bounded-map.ts";
 import type { Calendared } from "./cadence.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
@@ -7,48 +8,97 @@ import { followsOtherZones } from "./zone-spans.ts";
 
 /**
  * A calendar that leaves out nearly all that a cadence names is searched through year by year, for up to a hundred of them: some
- * milliseconds each time. What lies far away is remembered, so that a batch can be searched for before it takes a lock.
+ * milliseconds each time. What lies far away is remembered, so that it can be searched for before a transaction takes its locks.
  */
 const FAR_MS = 370 * MS_PER_DAY;
 
 /** A search ends a hundred years after it begins: one that found nothing answers for a day. */
 const NOTHING_MS = MS_PER_DAY;
 
-const farMax = 2_000;
+const cadencesMax = 2_000;
+/** Of one cadence: an edit shows the next five occurrences, before it and after it. */
+const searchesMax = 16;
+const searchedAhead = 6;
 
 interface Far {
   after: number;
   found: number | null;
 }
 
-const farByRules = new WeakMap<CalendarRules, BoundedMap<string, Far>>();
+const farByRules = new WeakMap<CalendarRules, BoundedMap<string, Far[]>>();
+
+const underLocks = new AsyncLocalStorage<true>();
+
+/** Thrown in place of a search that would be made while locks are held. */
+export class FarSearch extends Error {
+  override readonly name = "FarSearch";
+  /** Makes the search, and those that are likely to come after it; then it is remembered. */
+  readonly search: () => void;
+
+  constructor(searchFor: () => void) {
+    super("A calendar leaves out what a cadence names for more than a year.");
+    this.search = searchFor;
+  }
+}
+
+/** Runs work that holds locks for which others wait: a search that goes beyond a year throws `FarSearch` there. */
+export function withoutFarSearches<Result>(work: () => Promise<Result>): Promise<Result> {
+  return underLocks.run(true, work);
+}
 
 /** As in calendared.ts. */
 export function nextCalendared(c: Calendared, after: number, inner: search.Inner): number | null {
   if (c.on === "skip") return search.nextCalendared(c, after, inner);
-  return remembered(c, after, () => search.nextCalendared(c, after, inner));
+  return remembered(c, after, search.nextCalendared, inner);
 }
 
 /** As in calendared.ts. */
 export function nextCalendarRun(c: Calendared, after: number, inner: search.Inner): number | null {
-  return remembered(c, after, () => search.nextCalendarRun(c, after, inner));
+  return remembered(c, after, search.nextCalendarRun, inner);
 }
 
-function remembered(c: Calendared, after: number, ask: () => number | null): number | null {
-  if (followsOtherZones()) return ask();
-  const known = farByRules.get(c.rules);
-  const far = known?.get(keyOf(c));
-  if (far !== undefined && answers(far, after)) return far.found;
-  const found = ask();
-  if (found !== null && found - after < FAR_MS) return found;
-  const kept = known ?? new BoundedMap<string, Far>(farMax);
-  farByRules.set(c.rules, kept.set(keyOf(c), { after, found }));
+type Search = typeof search.nextCalendarRun;
+
+function remembered(c: Calendared, after: number, next: Search, inner: search.Inner): number | null {
+  if (followsOtherZones()) return next(c, after, inner);
+  const far = farByRules.get(c.rules)?.get(keyOf(c));
+  const known = far?.find((each) => answers(each, after));
+  if (known !== undefined) return known.found;
+  const found = next(c, after, underLocks.getStore() === true ? withinAYear(c, after, next, inner) : inner);
+  if (found === null || found - after >= FAR_MS) remember(c, { after, found });
   return found;
 }
 
 /** The first occurrence after an instant is also the first after each later instant that lies before the occurrence. */
 function answers({ after, found }: Far, asked: number): boolean {
   return asked >= after && asked < (found ?? after + NOTHING_MS);
+}
+
+function withinAYear(c: Calendared, after: number, next: Search, inner: search.Inner): search.Inner {
+  return {
+    ...inner,
+    nextAfter: (cadence, from) => {
+      if (from > after + FAR_MS) throw new FarSearch(() => searchAhead(c, after, next, inner));
+      return inner.nextAfter(cadence, from);
+    },
+  };
+}
+
+/** Remembers what it finds however near it is: the search that was thrown would be thrown again. */
+function searchAhead(c: Calendared, asked: number, next: Search, inner: search.Inner): void {
+  let after: number | null = asked;
+  for (let n = 0; n < searchedAhead && after !== null; n += 1) {
+    const found = next(c, after, inner);
+    remember(c, { after, found });
+    after = found;
+  }
+}
+
+function remember(c: Calendared, far: Far): void {
+  const ofRules = farByRules.get(c.rules) ?? new BoundedMap<string, Far[]>(cadencesMax);
+  const key = keyOf(c);
+  const others = ofRules.get(key) ?? [];
+  farByRules.set(c.rules, ofRules.set(key, [far, ...others].slice(0, searchesMax)));
 }
 
 function keyOf({ of, timezone, on }: Calendared): string {

@@ -8,9 +8,10 @@ import { oneByOneMax } from "./apply-wave.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { BeginAnew } from "./begin-anew.ts";
 import { type EditDeps, mayPass } from "./edit-transaction.ts";
-import { foreseeRuns } from "./foresee-runs.ts";
+import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
+import { searchingOutside } from "./search-outside.ts";
 
 /** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
 const beginningsMax = 10;
@@ -40,8 +41,9 @@ async function applyBy(
   await foreseeRuns(deps.sql, operations);
   for (let beginning = 1; ; ) {
     try {
-      const { applied, parcels } = await deps.sql.begin((tx) =>
-        applyOnce(tx, operations, { labels, maker }, options),
+      const { applied, parcels } = await searchingOutside(
+        () => deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
+        () => foreseeEdits(deps.sql, operations),
       );
       await handOver(deps.sql, deps.queue, parcels);
       return applied;

@@ -13,6 +13,7 @@ import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
 import { type Maker, owingWhatFails } from "./maker.ts";
 import { factsOf, readStored, type ScheduleRead } from "./read-schedule.ts";
+import { searchingOutside } from "./search-outside.ts";
 
 export interface EditDeps {
   sql: Sql;
@@ -68,7 +69,9 @@ async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditS
   let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const done = await deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker }));
+      const done = await searchingOutside(() =>
+        deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker })),
+      );
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
         if ("schedule" in done) return done;

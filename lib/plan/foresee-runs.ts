@@ -1,37 +1,86 @@
 import type { Sql } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
 import { Refusal } from "../refusal.ts";
 import { calendarsNamed } from "../schedule/calendars.ts";
-import { resolveCadence } from "../schedule/resolve-spec.ts";
+import { hasSameCadence, resolveCadence } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { findSchedules } from "../schedule/stored-schedule.ts";
+import { firstDueAfter, timetableOf } from "../schedule/timetable.ts";
 import type { Operation } from "./operation.ts";
+import { patchedBody } from "./schedule-edits.ts";
+
+interface Foreseen {
+  key: string;
+  body: ScheduleBody;
+}
 
 /**
  * Searches for what comes of the puts that name a calendar, before a transaction has locks for which others wait. What takes long is
  * remembered by that; nothing is decided: the transaction asks again, by the calendar that stands then.
  */
 export async function foreseeRuns(sql: Sql, operations: readonly Operation[]): Promise<void> {
-  const puts = new Map<string, { key: string; body: ScheduleBody; name: string }>();
-  for (const { kind, key, ...operation } of operations) {
-    if (kind !== "put" || !("body" in operation) || operation.body.calendar === null) continue;
-    const { body } = operation;
-    puts.set(cadenceText(key, body), { key, body, name: operation.body.calendar.name });
+  const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
+  const named = differing(puts.filter(({ body }) => body.calendar !== null));
+  if (named.length >= 2) await foreseeBodies(sql, named);
+}
+
+/**
+ * The same for edits of schedules that there are: what they come to is known only by reading them. Asked for where a transaction has
+ * met a long search, since reading them costs as much as the batch has schedules.
+ */
+export async function foreseeEdits(sql: Sql, operations: readonly Operation[]): Promise<void> {
+  const bodies = new Map<string, ScheduleBody>();
+  const now = await databaseClock(sql);
+  for (const schedule of await findSchedules(sql, [...new Set(operations.map(({ key }) => key))])) {
+    bodies.set(schedule.key, schedule.body);
+    firstDueAfter(timetableOf(schedule), now.getTime());
   }
-  if (puts.size < 2) return;
-  const names = [...new Set([...puts.values()].map(({ name }) => name))];
+  const changed: Foreseen[] = [];
+  for (const operation of operations) {
+    const { key } = operation;
+    const before = bodies.get(key);
+    const body = bodyAfter(before, operation);
+    if (body === undefined) continue;
+    bodies.set(key, body);
+    if (body.calendar !== null && (before === undefined || !hasSameCadence(before, body)))
+      changed.push({ key, body });
+  }
+  await foreseeBodies(sql, differing(changed));
+}
+
+function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
+  if (operation.kind === "put") return operation.body;
+  if (operation.kind !== "patch" || before === undefined) return undefined;
+  return unlessRefused(() => patchedBody(before, operation.patch));
+}
+
+async function foreseeBodies(sql: Sql, foreseen: readonly Foreseen[]): Promise<void> {
+  const names = [...new Set(foreseen.flatMap(({ body }) => body.calendar?.name ?? []))];
+  if (names.length === 0) return;
   const calendars = new Map((await calendarsNamed(sql, names)).map((each) => [each.name, each]));
-  for (const { key, body, name } of puts.values()) {
-    const calendar = calendars.get(name);
-    if (calendar === undefined) continue;
-    try {
-      resolveCadence(key, body, calendar.now, calendar);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
+  for (const { key, body } of foreseen) {
+    const calendar = calendars.get(body.calendar?.name ?? "");
+    if (calendar !== undefined) unlessRefused(() => resolveCadence(key, body, calendar.now, calendar));
   }
 }
 
-/** Of two puts with one text the one is searched for with the other. An `H` takes its place by the key. */
-function cadenceText(key: string, { when, timezone, startsAt, endsAt, dst, calendar }: ScheduleBody): string {
+/** Why it cannot be so is said when it is decided. */
+function unlessRefused<Result>(act: () => Result): Result | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return undefined;
+  }
+}
+
+/** Of two with one text the one is searched for with the other. */
+function differing(foreseen: readonly Foreseen[]): Foreseen[] {
+  return [...new Map(foreseen.map((each) => [cadenceText(each), each])).values()];
+}
+
+/** An `H` takes its place by the key. */
+function cadenceText({ key, body: { when, timezone, startsAt, endsAt, dst, calendar } }: Foreseen): string {
   const text = JSON.stringify([when, timezone, startsAt, endsAt, dst, calendar]);
   return /h/i.test(JSON.stringify(when)) ? `${text} ${key}` : text;
 }

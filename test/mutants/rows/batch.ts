@@ -1,9 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
 const batch = "lib/command/apply-batch.ts";
+const outside = "lib/plan/search-outside.ts";
 const batchTest = "test/poison/batch.test.ts";
+const outsideTest = "test/plan/search-outside.test.ts";
 
-/** A batch of which one operation fails. */
+/** A batch of which one operation fails, and what an edit does before it takes its locks. */
 export const batchRows: readonly Mutant[] = [
   {
     name: "a batch: what follows a failed operation on its key is not tried",
@@ -46,5 +48,26 @@ export const batchRows: readonly Mutant[] = [
     text: "const beginMs = 23_000;",
     replacement: "const beginMs = Number.MAX_SAFE_INTEGER;",
     tests: ["test/command/apply-batch.test.ts"],
+  },
+  {
+    name: "an edit makes no long search under its locks",
+    file: outside,
+    text: "return await withoutFarSearches(transaction);",
+    replacement: "void withoutFarSearches;\n      return await transaction();",
+    tests: [outsideTest],
+  },
+  {
+    name: "a batch searches for all of its edits at once",
+    file: outside,
+    text: "if (searches === 0) await foresee();",
+    replacement: "void foresee;",
+    tests: [outsideTest],
+  },
+  {
+    name: "several long searches of one cadence are remembered",
+    file: "lib/cadence/far-searches.ts",
+    text: "[far, ...others].slice(0, searchesMax)",
+    replacement: "[far, ...others].slice(0, 1)",
+    tests: [outsideTest],
   },
 ];

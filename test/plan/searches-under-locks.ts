@@ -1,0 +1,68 @@
+import { Session } from "node:inspector";
+import type { Sql } from "../../lib/db/connect.ts";
+import { connectThrough, textOf } from "../race/lines.ts";
+
+export interface Watched {
+  sql: Sql;
+  /** What has been sent since the last call, by its first words. */
+  taken(): string[];
+  /** How often a calendar's days were looked through since the last call, while a transaction was open. */
+  looksInside(): number;
+  stop(): Promise<void>;
+}
+
+/** Connects as the functions do, by one connection, and counts how a calendar is searched through while a transaction is open. */
+export function watchSearches(databaseUrl: string): Watched {
+  const looks = countLooks();
+  const sent: string[] = [];
+  let inside = 0;
+  const sql = connectThrough(databaseUrl, (line) => ({
+    ...line,
+    run: (statement) => {
+      const text = textOf(statement).trim();
+      sent.push(text);
+      const since = looks.since();
+      if (!text.startsWith("begin")) inside += isOpen ? since : 0;
+      if (text.startsWith("begin")) isOpen = true;
+      if (text === "commit" || text === "rollback") isOpen = false;
+      line.run(statement);
+    },
+  }));
+  let isOpen = false;
+  return {
+    sql,
+    taken: () => sent.splice(0),
+    looksInside: () => {
+      const counted = inside;
+      inside = 0;
+      return counted;
+    },
+    stop: async () => {
+      looks.stop();
+      await sql.end();
+    },
+  };
+}
+
+/** V8 counts the calls of each function; what is asked for are those of the two loops of a calendar's search. */
+function countLooks(): { since: () => number; stop: () => void } {
+  const session = new Session();
+  session.connect();
+  session.post("Profiler.enable");
+  session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  return {
+    since: () => {
+      let calls = 0;
+      session.post("Profiler.takePreciseCoverage", (error, answer) => {
+        if (error !== null) throw new Error(error.message);
+        for (const { url, functions } of answer.result) {
+          if (!url.endsWith("lib/cadence/calendar-rules.ts")) continue;
+          for (const { functionName, ranges } of functions)
+            if (/^(isExcluded|nextAllowedDay)$/.test(functionName)) calls += ranges[0]?.count ?? 0;
+        }
+      });
+      return calls;
+    },
+    stop: () => session.disconnect(),
+  };
+}
