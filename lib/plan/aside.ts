@@ -2,7 +2,7 @@ import { nextAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { letGo, type SetAside, setAside } from "../quarantine/quarantine.ts";
 import type { PlanAside, StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 
 /** A plan row that a tick or an edit has passed over. */
 export interface PassedRow {
@@ -115,13 +115,12 @@ export async function carryAside(
     if (before.aside !== null) await letGo(tx, "plan", [id]);
     return;
   }
-  const { withdrawnFrom } = after;
   const place = after.isMade ? null : asideOf(before);
-  const isFirst =
-    withdrawnFrom === null || (place !== null && Date.parse(place.occurrence) < withdrawnFrom.getTime());
-  const owed = isFirst ? place : null;
-  // What occurred by the cut was the version's that ends.
-  const from = (withdrawnFrom ?? new Date(cut.getTime() + 1)).toISOString();
+  // What was due by the cut was the version's that ends; of a hold, what was due since it began is still owed.
+  const made = occurrenceDueBy(timetableOf(before), (before.heldSince ?? cut).getTime());
+  const first = Math.min(made + 1, after.withdrawnFrom?.getTime() ?? Number.POSITIVE_INFINITY);
+  const owed = place !== null && Date.parse(place.occurrence) <= first ? place : null;
+  const from = new Date(first).toISOString();
   await setAside(tx, "plan", [
     {
       item: id,
