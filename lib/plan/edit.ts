@@ -9,7 +9,6 @@ import { cadenceId } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
@@ -18,13 +17,13 @@ import { carryAside } from "./aside.ts";
 import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
-import { clearEndedHold } from "./ended-hold.ts";
+import { clearEndedHolds, hasEndedHold, lagsBehind } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
 import { makeLater } from "./make-later.ts";
 import { type Maker, makeAtOnce } from "./maker.ts";
 import { rulesOf } from "./plan-schedule.ts";
-import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
+import { readShard, type ShardState } from "./shard.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
 export interface Edit {
@@ -80,21 +79,16 @@ export async function lockForEdit(
   };
 }
 
-/**
- * Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since. Where the ticks lag behind that end,
- * what it lets go is still planned, and the hold stands until they, or the end of the version, have made it.
- */
+/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since: `lagsBehind` says when it does not. */
 export async function afterEndedHold(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
   maker: Maker = makeAtOnce,
 ): Promise<StoredSchedule> {
-  const { heldUntil } = current;
-  if (heldUntil === null || heldUntil > state.now) return current;
-  return !isPulse(current) && plannedUpTo(state, current.id) < heldUntil
-    ? current
-    : clearEndedHold(tx, { current, state }, maker);
+  if (!hasEndedHold(current, state) || lagsBehind(current, state)) return current;
+  const [cleared = current] = await clearEndedHolds(tx, [current], state, maker);
+  return cleared;
 }
 
 /** What somebody does on purpose: the jobs that have died in a row until then count no more. */
@@ -210,10 +204,9 @@ async function madeByEndedHold(
   state: ShardState,
   maker: Maker,
 ): Promise<{ current: StoredSchedule; pending: OutgoingParcel[]; isPlanned: boolean }> {
-  if (current.heldUntil === null || current.heldUntil > state.now)
-    return { current, pending: [], isPlanned: false };
+  if (!hasEndedHold(current, state)) return { current, pending: [], isPlanned: false };
   const { parcels, firesLeft } = await planPending(tx, current, state, maker);
-  const cleared = await clearEndedHold(tx, { current, state }, maker);
+  const [cleared = current] = await clearEndedHolds(tx, [current], state, maker);
   const { maxFires } = current.body;
   const fires = maxFires === null || firesLeft === null ? current.fires : maxFires - firesLeft;
   return { current: { ...cleared, fires }, pending: parcels, isPlanned: true };

@@ -134,6 +134,6 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   const last = previousBefore(cadence, upTo + 1);
   if (count === 0 || first === null || last === null) return;
   const range = { from: first, to: last, count, more, reason: "paused" as const };
-  await noteRanges(tx, current, [range], cut);
-  await tellPassed(tx, current.id, [range]);
+  await noteRanges(tx, [{ schedule: current, ranges: [range], notedAt: cut }]);
+  await tellPassed(tx, [{ scheduleId: current.id, ...range }]);
 }

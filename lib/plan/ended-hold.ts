@@ -4,48 +4,72 @@ import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { timetableOf } from "../schedule/timetable.ts";
 import { noteResumed } from "../schedule/write-schedule.ts";
-import type { EditContext } from "./edit.ts";
 import type { Unfolded } from "./instants.ts";
 import { type Maker, makeAtOnce } from "./maker.ts";
-import { noteRanges, rangesOf } from "./note-passed.ts";
+import { noteRanges, type PassedOver, rangesOf } from "./note-passed.ts";
 import { tellPassed } from "./passed-told.ts";
 import { unfoldHeld, withoutLimit } from "./release.ts";
-import type { ShardState } from "./shard.ts";
+import { plannedUpTo, type ShardState } from "./shard.ts";
 
-/**
- * Clears away a hold that has ended by itself. Everything it kept waiting has been let go at the second of its end; what is left is to
- * note what was passed over under it, and to take the hold off the schedule. The version stays: nothing was edited.
- */
-export async function clearEndedHold(
-  tx: Tx,
-  { current, state }: Pick<EditContext, "current" | "state">,
-  maker: Maker = makeAtOnce,
-): Promise<StoredSchedule> {
-  const { heldSince, heldUntil } = current;
-  if (heldSince === null || heldUntil === null || heldUntil > state.now) return current;
-  if (!isPulse(current))
-    await notePassedUnderHold(tx, current, state, { since: heldSince, until: heldUntil }, maker);
-  await removeEndedHolds(tx, [current.id], state.now);
-  await noteResumed(tx, current, heldUntil);
-  return { ...current, heldSince: null, heldUntil: null };
+/** A schedule that is held until an instant that has come. */
+export type Ended = StoredSchedule & { heldSince: Date; heldUntil: Date };
+
+export function hasEndedHold(schedule: StoredSchedule, { now }: ShardState): schedule is Ended {
+  const { heldSince, heldUntil } = schedule;
+  return heldSince !== null && heldUntil !== null && heldUntil <= now;
 }
 
-async function notePassedUnderHold(
+/** Where the ticks have not come up to the end of a hold, it stands until they, or the end of the version, have made what it lets go. */
+export function lagsBehind(schedule: Ended, state: ShardState): boolean {
+  return !isPulse(schedule) && plannedUpTo(state, schedule.id) < schedule.heldUntil;
+}
+
+/**
+ * Clears away holds that have ended by themselves, of schedules of one shard. Everything they kept waiting has been let go at the second of
+ * their end; what is left is to note what was passed over under them, and to take the holds off the schedules. The versions stay:
+ * nothing was edited.
+ */
+export async function clearEndedHolds(
   tx: Tx,
-  schedule: StoredSchedule,
+  ended: readonly Ended[],
   state: ShardState,
-  { since, until }: { since: Date; until: Date },
+  maker: Maker = makeAtOnce,
+): Promise<StoredSchedule[]> {
+  await notePassedUnderHolds(tx, ended, state, maker);
+  await removeEndedHolds(
+    tx,
+    ended.map(({ id }) => id),
+    state.now,
+  );
+  await noteResumed(tx, ended);
+  return ended.map((schedule) => ({ ...schedule, heldSince: null, heldUntil: null }));
+}
+
+async function notePassedUnderHolds(
+  tx: Tx,
+  ended: readonly Ended[],
+  state: ShardState,
   maker: Maker,
 ): Promise<void> {
-  const timetable = timetableOf(schedule);
-  const held = unfoldHeld(withoutLimit(timetable), since, until);
-  if (held === null) return;
-  // Where its fires were used up before the hold, there was nothing to be passed over.
-  if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) return;
-  const { passed, ranges } = held;
-  await maker.noteSkipped(tx, state, schedule, passed, until);
-  await noteRanges(tx, schedule, ranges, until);
-  await tellPassed(tx, schedule.id, [...rangesOf(passed), ...ranges]);
+  const passedOver: PassedOver[] = [];
+  for (const schedule of ended) {
+    const { heldSince, heldUntil } = schedule;
+    if (isPulse(schedule)) continue;
+    const timetable = timetableOf(schedule);
+    const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
+    if (held === null) continue;
+    // Where its fires were used up before the hold, there was nothing to be passed over.
+    if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) continue;
+    passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: heldUntil });
+  }
+  await maker.noteSkipped(tx, state, passedOver);
+  await noteRanges(tx, passedOver);
+  await tellPassed(
+    tx,
+    passedOver.flatMap(({ schedule: { id }, passed, ranges }) =>
+      [...rangesOf(passed), ...ranges].map((range) => ({ scheduleId: id, ...range })),
+    ),
+  );
 }
 
 async function hasReleased(tx: Tx, id: string, { runs }: Unfolded): Promise<boolean> {

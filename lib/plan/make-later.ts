@@ -61,8 +61,11 @@ export function makeLater(error: unknown): Maker {
       ]);
       return [];
     },
-    noteSkipped: async (tx, _state, schedule, passed, notedAt) =>
-      noteRanges(tx, schedule, rangesOf(passed), notedAt),
+    noteSkipped: async (tx, _state, each) =>
+      noteRanges(
+        tx,
+        each.map(({ passed, ...noted }) => ({ ...noted, ranges: rangesOf(passed) })),
+      ),
     together: null,
   };
 }
@@ -99,7 +102,10 @@ async function owe(
     await tx`
       update carillon.schedules set fires = fires + ${owed.length} where id = ${id} and max_fires is not null`;
   const all = [...rangesOf(passed), ...ranges];
-  await noteRanges(tx, { id, shard: state.shard }, all, state.now);
-  await tellPassed(tx, id, all);
+  await noteRanges(tx, [{ schedule: { id, shard: state.shard }, ranges: all, notedAt: state.now }]);
+  await tellPassed(
+    tx,
+    all.map((range) => ({ scheduleId: id, ...range })),
+  );
   return owed.length;
 }

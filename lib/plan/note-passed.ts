@@ -4,40 +4,54 @@ import { attachMissingDays } from "./attach-days.ts";
 import type { Passed, PassedRange } from "./instants.ts";
 import type { ShardState } from "./shard.ts";
 
-/** Occurrences of one schedule that were passed over, one by one, each with its row among the jobs. */
+/** What a schedule has passed over, and when that is noted. */
+export interface PassedOver {
+  schedule: Pick<StoredSchedule, "id" | "version" | "shard">;
+  passed: readonly Passed[];
+  ranges: readonly PassedRange[];
+  notedAt: Date;
+}
+
+/** Occurrences that were passed over, one by one, each with its row among the jobs. */
 export async function noteSkipped(
   tx: Tx,
   state: ShardState,
-  { id, version, shard }: Pick<StoredSchedule, "id" | "version" | "shard">,
-  passed: readonly Passed[],
-  notedAt: Date,
+  each: readonly Omit<PassedOver, "ranges">[],
 ): Promise<void> {
-  if (passed.length === 0) return;
-  await attachMissingDays(tx, passed, state);
+  const rows = each.flatMap(({ schedule, passed, notedAt }) =>
+    passed.map((occurrence) => ({ ...schedule, ...occurrence, notedAt })),
+  );
+  if (rows.length === 0) return;
+  await attachMissingDays(tx, rows, state);
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   await tx`
     insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, reason, finished_at, shard)
-    select p.at, ${id}, p.due_at, ${version}, 'skipped', p.reason, ${notedAt}, ${shard}::smallint
-    from unnest(${dates(passed.map(({ at }) => at))}::timestamptz[], ${dates(passed.map(({ due }) => due))}::timestamptz[],
-      ${passed.map(({ reason }) => reason)}::text[]) p (at, due_at, reason)
+    select p.at, p.id, p.due_at, p.version, 'skipped', p.reason, p.noted_at, p.shard
+    from unnest(${dates(rows.map(({ at }) => at))}::timestamptz[], ${rows.map(({ id }) => id)}::bigint[],
+      ${dates(rows.map(({ due }) => due))}::timestamptz[], ${rows.map(({ version }) => version)}::int[],
+      ${rows.map(({ reason }) => reason)}::text[], ${tx.array(rows.map(({ notedAt }) => notedAt))}::timestamptz[],
+      ${rows.map(({ shard }) => shard)}::smallint[]) p (at, id, due_at, version, reason, noted_at, shard)
     on conflict do nothing`;
 }
 
 /** The same as ranges, in the ledger. */
 export async function noteRanges(
   tx: Tx,
-  { id, shard }: Pick<StoredSchedule, "id" | "shard">,
-  ranges: readonly PassedRange[],
-  notedAt: Date,
+  each: readonly (Pick<PassedOver, "ranges" | "notedAt"> & {
+    schedule: Pick<StoredSchedule, "id" | "shard">;
+  })[],
 ): Promise<void> {
-  if (ranges.length === 0) return;
+  const rows = each.flatMap(({ schedule: { id, shard }, ranges, notedAt }) =>
+    ranges.map((range) => ({ id, shard, ...range, notedAt })),
+  );
+  if (rows.length === 0) return;
   const dates = (values: readonly number[]) => tx.array(values.map((value) => new Date(value)));
   await tx`
     insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
-    select ${id}, r.from_at, r.to_at, r.count, r.more, r.reason, ${notedAt}, ${shard}::smallint
-    from unnest(${dates(ranges.map(({ from }) => from))}::timestamptz[], ${dates(ranges.map(({ to }) => to))}::timestamptz[],
-      ${ranges.map(({ count }) => count)}::bigint[], ${tx.array(ranges.map(({ more }) => more))}::boolean[],
-      ${ranges.map(({ reason }) => reason)}::text[]) r (from_at, to_at, count, more, reason)`;
+    select * from unnest(${rows.map(({ id }) => id)}::bigint[], ${dates(rows.map(({ from }) => from))}::timestamptz[],
+      ${dates(rows.map(({ to }) => to))}::timestamptz[], ${rows.map(({ count }) => count)}::bigint[],
+      ${tx.array(rows.map(({ more }) => more))}::boolean[], ${rows.map(({ reason }) => reason)}::text[],
+      ${tx.array(rows.map(({ notedAt }) => notedAt))}::timestamptz[], ${rows.map(({ shard }) => shard)}::smallint[])`;
 }
 
 export const rangesOf = (passed: readonly Passed[]): PassedRange[] =>

@@ -27,14 +27,17 @@ export interface PassedRange {
   reason: string;
 }
 
-/** The same for what one schedule has passed over. */
-export async function tellPassed(tx: Tx, scheduleId: string, passed: readonly PassedRange[]): Promise<void> {
+/** The same for what one transaction has passed over of its schedules. */
+export async function tellPassed(
+  tx: Tx,
+  passed: readonly (PassedRange & { scheduleId: string })[],
+): Promise<void> {
   if (passed.length === 0) return;
   const dates = (of: (each: PassedRange) => number) => tx.array(passed.map((each) => new Date(of(each))));
   const rows = tx`
-    select ${scheduleId}::bigint as schedule_id, r.* from unnest(${dates(({ from }) => from)}::timestamptz[],
+    select * from unnest(${passed.map(({ scheduleId }) => scheduleId)}::bigint[], ${dates(({ from }) => from)}::timestamptz[],
       ${dates(({ to }) => to)}::timestamptz[], ${passed.map(({ count }) => count)}::bigint[],
       ${tx.array(passed.map(({ more }) => more))}::boolean[], ${passed.map(({ reason }) => reason)}::text[])
-      r (from_at, to_at, count, more, reason)`;
+      r (schedule_id, from_at, to_at, count, more, reason)`;
   await tx`with ${passedTold(tx, rows)} select`;
 }

@@ -160,6 +160,7 @@ export async function removeHolds(tx: Tx, scheduleIds: readonly string[]): Promi
 }
 
 export async function removeEndedHolds(tx: Tx, scheduleIds: readonly string[], now: Date): Promise<void> {
+  if (scheduleIds.length === 0) return;
   await tx`delete from carillon.holds where schedule_id = any(${scheduleIds}::bigint[]) and until <= ${now}`;
 }
 

@@ -136,12 +136,19 @@ export async function raiseVersions(
   return new Map(done.map(({ id, ...raised }) => [id, raised]));
 }
 
-/** A hold that has ended by itself is taken off; the version stays, since nothing was edited. */
-export async function noteResumed(tx: Tx, { id, version, key }: StoredSchedule, at: Date): Promise<void> {
-  await tx`update carillon.schedules set held_since = null, held_until = null where id = ${id}`;
+/** Holds that have ended by themselves are taken off; the versions stay, since nothing was edited. */
+export async function noteResumed(
+  tx: Tx,
+  ended: readonly (StoredSchedule & { heldUntil: Date })[],
+): Promise<void> {
+  if (ended.length === 0) return;
+  const ids = ended.map(({ id }) => id);
+  await tx`update carillon.schedules set held_since = null, held_until = null where id = any(${ids}::bigint[])`;
   await tx`
     insert into carillon.audit (at, actor, action, subject, schedule_id, version)
-    values (${at}, 'carillon', 'schedule.resumed', ${key}, ${id}, ${version})`;
+    select e.at, 'carillon', 'schedule.resumed', e.key, e.id, e.version
+    from unnest(${tx.array(ended.map(({ heldUntil }) => heldUntil))}::timestamptz[], ${ended.map(({ key }) => key)}::text[],
+      ${ids}::bigint[], ${ended.map(({ version }) => version)}::int[]) e (at, key, id, version)`;
 }
 
 /**

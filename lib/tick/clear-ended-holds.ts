@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
-import { afterEndedHold } from "../plan/edit.ts";
+import { clearEndedHolds, hasEndedHold, lagsBehind } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
@@ -10,7 +10,7 @@ import { lockSchedules } from "../schedule/stored-schedule.ts";
 
 const pageMax = 500;
 /** Claims of a shard wait while holds are taken off a batch of its schedules. */
-const togetherMax = 25;
+const togetherMax = 100;
 
 interface Clearing {
   sql: Sql;
@@ -23,7 +23,7 @@ interface Clearing {
  * Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. A schedule that fails is set
  * aside. A schedule that lags behind the end of its hold, and a shard whose locks are not to be had, is left until the next tick.
  */
-export async function clearEndedHolds(run: Clearing): Promise<void> {
+export async function clearHolds(run: Clearing): Promise<void> {
   const lagging = new Set<string>();
   const locked = new Set<number>();
   while (!run.timeIsUp()) {
@@ -81,12 +81,18 @@ async function clearInShard(
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  const cleared: string[] = [];
-  const lagging: string[] = [];
-  for (const schedule of schedules) {
-    const { id, heldUntil } = await afterEndedHold(tx, schedule, state);
-    (heldUntil === null || heldUntil > state.now ? cleared : lagging).push(id);
-  }
-  await removeEndedHolds(tx, cleared, state.now);
+  const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
+  const lagging = ended.filter((schedule) => lagsBehind(schedule, state)).map(({ id }) => id);
+  await clearEndedHolds(
+    tx,
+    ended.filter(({ id }) => !lagging.includes(id)),
+    state,
+  );
+  const heldOn = schedules.filter((schedule) => !hasEndedHold(schedule, state));
+  await removeEndedHolds(
+    tx,
+    heldOn.map(({ id }) => id),
+    state.now,
+  );
   return lagging;
 }

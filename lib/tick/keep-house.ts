@@ -9,7 +9,7 @@ import { dropDays } from "../retention/drop-days.ts";
 import { purge } from "../retention/purge.ts";
 import { admitBacklog } from "./admit-backlog.ts";
 import { finishInbox } from "./apply-inbox.ts";
-import { clearEndedHolds } from "./clear-ended-holds.ts";
+import { clearHolds } from "./clear-ended-holds.ts";
 import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
@@ -85,7 +85,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("plans", retryPlans, "stirs"),
     part("backlog", admitOwed, "stirs"),
     part("parcels", sweepAll, "stirs"),
-    part("holds", clearEndedHolds, "stirs"),
+    part("holds", clearHolds, "stirs"),
     part("wantedHolds", (run) => applyWantedHolds(run, run), "stirs"),
     part("near", (run) => bringLinesNear(run, attached)),
     part("pastDays", (run) => days(run, () => dropPast(run))),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { clearEndedHolds } from "../../lib/tick/clear-ended-holds.ts";
+import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
 import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
@@ -96,6 +96,6 @@ test("An ended hold stands while its schedule lags behind it, and keeps no other
   await world.sql`update carillon.holds set shard = 2`;
   await world.clock.advance(2 * minute);
   // No tick comes up to its end.
-  await clearEndedHolds({ ...world, timeIsUp: () => false, note: (error) => Promise.reject(error) });
+  await clearHolds({ ...world, timeIsUp: () => false, note: (error) => Promise.reject(error) });
   expect(await holds()).toEqual(["lags"]);
 });
