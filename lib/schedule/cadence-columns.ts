@@ -34,11 +34,27 @@ export interface CadenceColumns {
   rules: CalendarRules | null;
 }
 
+/**
+ * Of many rows, the rules of each calendar beside the first of them alone: they may be 50 KB, and 5,000 rows of one batch that each brought them
+ * took a gigabyte. `withSharedRules` gives them to the others.
+ */
+export const rulesOnce = (tx: Tx) =>
+  tx`case when row_number() over (partition by r.id) = 1 then r.rules end as rules`;
+
+type WithRules = Pick<CadenceColumns, "calendarVersion" | "rules">;
+
+export function withSharedRules<Row extends WithRules>(rows: readonly Row[]): readonly Row[] {
+  const read = new Map<number | null, CalendarRules>();
+  for (const { calendarVersion, rules } of rows) if (rules !== null) read.set(calendarVersion, rules);
+  if (read.size === 0) return rows;
+  return rows.map((row) => ({ ...row, rules: read.get(row.calendarVersion) ?? null }));
+}
+
 /** Of the tables v (versions), c (cadences) and r (versions of calendars). */
-export const cadenceColumns = (tx: Tx) => tx`
+export const cadenceColumns = (tx: Tx, rules = tx`r.rules`) => tx`
   v.once_at as "onceAt", v.first_at as "firstAt", v.every_ms as "everyMs", v.starts_at as "startsAt", v.ends_at as "endsAt",
   v.cadence_id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn",
-  c.calendar_version as "calendarVersion", r.calendar_id as "calendarId", r.rules`;
+  c.calendar_version as "calendarVersion", r.calendar_id as "calendarId", ${rules}`;
 
 /** The version of the calendar with which the cadence was resolved. */
 export function calendarOf({ calendarId, calendarVersion, rules }: CadenceColumns): CalendarRef | null {
@@ -91,14 +107,18 @@ export function sharedCadence({
 
 /** Rules are made ready once per object, so that the same rules are the same object whichever row they were read from. */
 export function sameRules(read: CalendarRules): CalendarRules {
+  // Rows of one answer bring the same object, and to write it out for each is most of what reading them takes.
+  const same = sameAs.get(read);
+  if (same !== undefined) return same;
   const text = JSON.stringify(read);
-  const known = rulesByText.get(text);
-  if (known !== undefined) return known;
-  rulesByText.set(text, read);
-  return read;
+  const known = rulesByText.get(text) ?? read;
+  rulesByText.set(text, known);
+  sameAs.set(read, known);
+  return known;
 }
 
 const rulesByText = new BoundedMap<string, CalendarRules>(500);
+const sameAs = new WeakMap<CalendarRules, CalendarRules>();
 
 /** What of a cadence a plan row or a version carries itself. */
 export interface PlannedColumns {

@@ -7,6 +7,8 @@ import {
   cadenceColumns,
   cadenceOf,
   calendarOf,
+  rulesOnce,
+  withSharedRules,
 } from "./cadence-columns.ts";
 import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
@@ -91,10 +93,10 @@ export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): Ret
 /** Payloads may be large: whoever reads many schedules leaves them out. */
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
-const storedColumns = (tx: Tx, payload = tx`v.payload`) => tx`
+const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
   s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires, s.lane, q.detail as aside,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
-  v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx)}`;
+  v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
 
 const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
   ${heads} s
@@ -161,9 +163,9 @@ export async function findPlaceOrNewId(tx: Tx, key: string): Promise<Place | { n
 export async function findSchedules(tx: Tx, keys: readonly string[]): Promise<StoredSchedule[]> {
   if (keys.length === 0) return [];
   const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx)}
+    select ${storedColumns(tx, withoutPayload(tx), rulesOnce(tx))} from ${withSpec(tx)}
     where s.key = any(${keys}::text[]) and s.deleted_at is null`;
-  return rows.map(stored);
+  return withSharedRules(rows).map(stored);
 }
 
 /** Also one that is deleted. */
@@ -178,8 +180,8 @@ export async function findSchedulesById(tx: Tx, ids: readonly string[]): Promise
   // Apart (`offset 0`): without statistics an index of all that live would seem worth reading.
   const heads = tx`(select * from carillon.schedules where id = any(${ids}::bigint[]) offset 0)`;
   const rows = await tx<StoredRow[]>`
-    select ${storedColumns(tx, withoutPayload(tx))} from ${withSpec(tx, heads)} where s.deleted_at is null order by s.id`;
-  return rows.map(stored);
+    select ${storedColumns(tx, withoutPayload(tx), rulesOnce(tx))} from ${withSpec(tx, heads)} where s.deleted_at is null order by s.id`;
+  return withSharedRules(rows).map(stored);
 }
 
 /**
@@ -201,10 +203,10 @@ export async function lockSchedule(tx: Tx, id: string): Promise<StoredSchedule |
 export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<StoredSchedule[]> {
   const locked = lockRows(tx, ids);
   const read = tx<StoredRow[]>`
-    select ${storedColumns(tx)} from ${withSpec(tx)}
+    select ${storedColumns(tx, tx`v.payload`, rulesOnce(tx))} from ${withSpec(tx)}
     where s.id = any(${ids}::bigint[]) and coalesce(s.deleted_at, 'infinity') = 'infinity' order by s.id`.execute();
   const [, rows] = await Promise.all([locked, read]);
-  return rows.map(stored);
+  return withSharedRules(rows).map(stored);
 }
 
 /** What is read of them in the same statement is as it was before whoever had one locked. */

@@ -7,7 +7,12 @@ import type { Release } from "../plan/release.ts";
 import { greatestSchedule, missedAfterMs, type ShardState } from "../plan/shard.ts";
 import type { TooLong } from "../plan/too-long.ts";
 import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
-import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
+import {
+  type CadenceColumns,
+  rulesOnce,
+  sharedCadence,
+  withSharedRules,
+} from "../schedule/cadence-columns.ts";
 import { plainCatchUp } from "../schedule/timetable.ts";
 
 /** The last row of a batch, or the horizon behind all rows. */
@@ -36,7 +41,8 @@ function nextRows(tx: Tx, state: ShardState, horizon: Date, batchMax: number) {
 /** One statement makes about so many jobs at most: a short interval has many within the horizon, and the shard's edits wait. */
 const jobsMax = 25_000;
 
-interface Look extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "rules"> {
+interface Look
+  extends Pick<CadenceColumns, "expression" | "zone" | "dst" | "calendarOn" | "calendarVersion" | "rules"> {
   rows: number;
   governed: number;
   /** Jobs of intervals and one-offs, as far as arithmetic tells. */
@@ -74,10 +80,11 @@ export async function lookAhead(
   { batchMax, tooLong }: { batchMax: number; tooLong: TooLong },
 ): Promise<LookedAhead> {
   const missedBefore = new Date(state.now.getTime() - missedAfterMs);
-  const looks = await tx<Look[]>`
+  const read = await tx<Look[]>`
     with rows as materialized (${nextRows(tx, state, horizon, batchMax)})
     select d.rows, d.governed, d.jobs, d.earliest, d.planned, d.due as "plannedDue", l.due_at as "lastDueAt", l.schedule_id as "lastSchedule",
-      c.id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn", r.rules
+      c.id as "cadenceId", c.expression, c.timezone as zone, c.dst, c.calendar_on as "calendarOn",
+      c.calendar_version as "calendarVersion", ${rulesOnce(tx)}
     from (
       select case when governed is null then cadence_id end as cadence_id,
         case when cadence_id is not null and governed is null then occurrence end as planned,
@@ -88,6 +95,7 @@ export async function lookAhead(
       from rows group by 1, 2, 3
     ) d cross join (select due_at, schedule_id from rows order by due_at desc, schedule_id desc limit 1) l
     left join carillon.cadences c on c.id = d.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
+  const looks = withSharedRules(read);
   const { shared, failed } = unfoldEach(looks, state, horizon, tooLong);
   const rows = looks.reduce((sum, look) => sum + look.rows, 0);
   const all = jobsOf(looks, shared);

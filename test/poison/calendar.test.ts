@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { civilFromDays, daysFromCivil } from "../../lib/cadence/civil.ts";
+import type { Sql } from "../../lib/db/connect.ts";
+import { applyOperations } from "../../lib/plan/apply-operations.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { connectThrough } from "../race/lines.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute } from "../support/instants.ts";
+import { planSteps } from "./plan-steps.ts";
+
+let world: Carillon;
+let counted: Sql;
+/** Of the answers that came since, the largest, in bytes. */
+let largest = 0;
+
+beforeEach(async () => {
+  world = await carillon();
+  counted = connectThrough(world.databaseUrl, (line) => ({
+    ...line,
+    run: (statement) => {
+      line.run(statement);
+      const note = (rows: unknown) => {
+        largest = Math.max(largest, JSON.stringify(rows).length);
+      };
+      statement.then(note, () => {});
+    },
+  }));
+  largest = 0;
+});
+
+afterEach(async () => {
+  await counted.end();
+  await world.stop();
+});
+
+const { together } = planSteps(() => world);
+const caller = { name: "ann" };
+
+const dayText = (days: number) => {
+  const { year, month, day: date } = civilFromDays(days);
+  return [year, month, date].map((part) => String(part).padStart(2, "0")).join("-");
+};
+
+/** 2,000 ranges of two days, one in every fourth day from the day after tomorrow on. */
+function largeRules(from = daysFromCivil(2026, 3, 4)) {
+  const dates = Array.from(
+    { length: 2_000 },
+    (_, n) => `${dayText(from + 4 * n)}..${dayText(from + 4 * n + 1)}`,
+  );
+  const read = readCalendarRules({ dates });
+  if (!read.ok) throw new Error(JSON.stringify(read.faults));
+  return read.rules;
+}
+
+const rulesBytes = 50_000;
+const count = 60;
+const keysOf = (name: string) => Array.from({ length: count }, (_, n) => `${name}:${n}`);
+const large = { calendar: { name: "large", on: "next" } };
+
+const deps = () => ({ sql: world.sql, queue: world.queue });
+
+async function putLarge(rules = largeRules()): Promise<void> {
+  const wish = { name: "large", body: { description: null, rules }, caller };
+  await putCalendar(deps(), wish, { most: 0, ms: 0 });
+}
+
+/** By the large calendar, and as many beside them by none, in one shard. */
+async function putBoth(body: object): Promise<void> {
+  await putLarge();
+  const put = (name: string, more: object) =>
+    keysOf(name).map((key) => ({
+      kind: "put" as const,
+      key,
+      caller,
+      body: parseScheduleBody({ target: { queue: "demo" }, ...body, ...more }),
+    }));
+  await applyOperations(deps(), [...put("large", large), ...put("plain", {})]);
+  await together();
+}
+
+/** What the tick is told in one answer grows with the calendar, and not with those that refer to it. */
+async function tickCounted(): Promise<void> {
+  expect(JSON.stringify(largeRules()).length).toBeGreaterThanOrEqual(rulesBytes);
+  world.as.tick = counted;
+  largest = 0;
+  await world.tick();
+  expect(largest).toBeGreaterThanOrEqual(rulesBytes);
+  expect(largest).toBeLessThan(4 * rulesBytes);
+}
+
+const ran = async () => [
+  ...new Set((await world.jobs()).filter(({ state }) => state !== "skipped").map(({ key }) => key)),
+];
+
+test.each([
+  ["spread over some minutes", { spread: "2m" }],
+  ["with rules of their own", { catchUp: { policy: "all" } }],
+])("Schedules by a calendar of 50 KB (%s) fire beside others, and a batch reads it once", async (_, body) => {
+  await putBoth({ when: "5 * * * *", ...body });
+  await world.clock.advance(4 * minute);
+  await tickCounted();
+  expect((await ran()).toSorted()).toEqual([...keysOf("large"), ...keysOf("plain")].toSorted());
+});
+
+test("Schedules by a calendar of 50 KB are caught up with beside others after a day without a tick", async () => {
+  await putBoth({ when: "0 * * * *", catchUp: { policy: "all" } });
+  await world.clock.advance(day);
+  await tickCounted();
+  const made = await world.jobs();
+  expect(made.filter(({ key }) => key === "large:7").length).toBeGreaterThan(20);
+  expect(made.filter(({ key }) => key === "plain:7").length).toBeGreaterThan(20);
+});
+
+test("Schedules by a calendar of 50 KB whose hold of eight days ends are released beside others", async () => {
+  await putBoth({ when: "0 9 * * *" });
+  const until = at(8 * day);
+  await applyOperations(
+    deps(),
+    [...keysOf("large"), ...keysOf("plain")].map((key) => ({ kind: "pause", key, caller, until })),
+  );
+  await world.clock.advance(8 * day + minute);
+  await tickCounted();
+  expect((await ran()).length).toBe(2 * count);
+});
+
+test("Schedules by a calendar of 50 KB are edited in one batch with others, which reads it once", async () => {
+  await putBoth({ when: "0 9 * * *" });
+  const patch = (key: string) => ({ kind: "patch" as const, key, patch: { when: "0 8 * * *" }, caller });
+  largest = 0;
+  const done = await applyOperations(
+    { sql: counted, queue: world.queue },
+    [...keysOf("large"), ...keysOf("plain")].map(patch),
+  );
+  expect(done.every(({ change }) => change === "changed")).toBe(true);
+  expect(largest).toBeLessThan(4 * rulesBytes);
+});
+
+test("Schedules by a calendar of 50 KB that is edited are planned anew by the next tick", async () => {
+  await putBoth({ when: "0 9 * * *" });
+  await putLarge(largeRules(daysFromCivil(2026, 3, 3)));
+  await world.tick();
+  const [row] = await world.sql<{ replanned: number }[]>`
+    select count(*)::int as replanned from carillon.schedules where version = 2`;
+  expect(row?.replanned).toBe(count);
+  await world.clock.setNow(at(day - hour - minute));
+  await world.tick();
+  // The third of March is left out by now.
+  expect((await ran()).toSorted()).toEqual(keysOf("plain").toSorted());
+});
