@@ -88,7 +88,12 @@ export function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
 async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): Promise<void> {
   const understood: UnderstoodRow[] = [];
   const refused: RefusedRow[] = [];
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    // A handler's schema may take long over each payload. What is read by then is applied, and the rest is the next run's.
+    if (run.bounds.timeIsUp()) {
+      run.left += rows.length - index;
+      break;
+    }
     const read = await readOrSetAside(run, row);
     if (read === null) continue;
     if ("operation" in read) understood.push(read);

@@ -49,6 +49,8 @@ interface Run {
   /** Messages that stay on the queue. */
   stay: Set<string>;
   early: Set<string>;
+  /** Whether something of what was read has been tried. */
+  begun: boolean;
   timeIsUp: () => boolean;
 }
 
@@ -65,7 +67,7 @@ export async function ingestMessages(
   const stay = new Set<string>();
   try {
     const now = await databaseClock(deps.sql);
-    const run: Run = { deps, now, count, stay, early: new Set(), timeIsUp };
+    const run: Run = { deps, now, count, stay, early: new Set(), begun: false, timeIsUp };
     const entries = entriesOf(run, records);
     count.commands = entries.length;
     for (let from = 0; from < entries.length; from += commandsMax)
@@ -84,7 +86,8 @@ export async function ingestMessages(
 
 /** In the order in which the commands were given; what was not understood has none. */
 function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
-  const { deps, now } = run;
+  const { deps, now, stay } = run;
+  const nothing: ReturnType<typeof understand> = { understood: [], refused: [] };
   const bodies = new Map(records.map(({ messageId, body }) => [messageId, body]));
   const entry = (messageId: string, more: Pick<Entry, "understood" | "dead">): Entry => ({
     messageId,
@@ -94,9 +97,12 @@ function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
   const read = records.flatMap((record) => orStay(run, record.messageId, () => readMessage(record), []));
   const each = read
     .filter((one): one is Received => !("refusal" in one))
-    .map((one) =>
-      orStay(run, one.messageId, () => understand(deps, [one], now), { understood: [], refused: [] }),
-    );
+    .map((one) => {
+      if (!run.timeIsUp()) return orStay(run, one.messageId, () => understand(deps, [one], now), nothing);
+      // A handler's schema may take long over each payload: the message comes again.
+      stay.add(one.messageId);
+      return nothing;
+    });
   return [
     ...read
       .filter((one): one is NotUnderstood => "refusal" in one)
@@ -135,7 +141,9 @@ function unread({ messageId, place, command, refusal }: NotUnderstood): DeadComm
 async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
   const messages = [...new Set(entries.map(({ messageId }) => messageId))];
   try {
-    if (run.timeIsUp()) throw new OutOfTime();
+    // What was read while there was time is tried, though to read it has taken the rest: else it would come again for nothing.
+    if (run.begun && run.timeIsUp()) throw new OutOfTime();
+    run.begun = true;
     await applyTogether(run, entries);
   } catch (error) {
     if (isPassing(error) || error instanceof OutOfTime || entries.length === 1) {

@@ -1,0 +1,157 @@
+import { afterEach, expect, test } from "vitest";
+import * as z from "zod";
+import { acceptanceOf } from "../../lib/command/acceptance.ts";
+import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
+import { applyCommandsInParts, readCommands } from "../../lib/command/apply-commands.ts";
+import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
+import { defineJob } from "../../lib/job/define-job.ts";
+import { inboxWorld } from "../inbox/inbox-world.ts";
+import { ingestWorld } from "../ingest/ingest-world.ts";
+import { carillon } from "../support/carillon.ts";
+import { second } from "../support/instants.ts";
+import { bothJobs, ranOddBesideOther, succeeded, triedAgain } from "../target/odd-beside-other.ts";
+
+/** How long the schemas of a test have taken by now. */
+let takenMs = 0;
+let stop: () => Promise<void> = async () => {};
+afterEach(async () => {
+  takenMs = 0;
+  await stop();
+});
+
+const job = (name: string, payload: z.ZodType) => defineJob({ name, payload, run: async () => {} });
+
+const handlers = [
+  job("plain", z.unknown()),
+  job(
+    "silent",
+    z.unknown().refine(() => new Promise<boolean>(() => {})),
+  ),
+  job(
+    "slow",
+    z.unknown().refine(() => {
+      takenMs += 10 * second;
+      return true;
+    }),
+  ),
+];
+const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom({ AWS_REGION: "local" }) });
+
+const put = (key: string, handler: string) => ({
+  put: { key, when: "every 1h", target: { handler }, payload: { n: 1 } },
+});
+
+/** A slow one, and one that is not, in turn. */
+const slowAndPlain = Array.from({ length: 8 }, (_, n) => put(`${n}`, n % 2 === 0 ? "slow" : "plain"));
+const isPut = async ({ sql }: { sql: Awaited<ReturnType<typeof carillon>>["sql"] }) =>
+  (await sql<{ key: string }[]>`select key from carillon.schedules order by key`).map(({ key }) => key);
+
+test("A schema that never answers has its command of the inbox refused at once, and the others are applied", async () => {
+  const world = await inboxWorld();
+  stop = world.stop;
+  world.more.tick = { acceptance };
+  for (const [key, handler] of [
+    ["a", "plain"],
+    ["b", "silent"],
+    ["c", "plain"],
+  ] as const)
+    await world.caller
+      .sql`select carillon.put_schedule(${JSON.stringify(put(key, handler).put)}::text::jsonb)`;
+  await world.tick();
+  expect(await isPut(world)).toEqual(["a", "c"]);
+  expect(await world.refused()).toMatchObject([{ key: "b" }]);
+});
+
+test("Commands of the inbox whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
+  const world = await inboxWorld();
+  stop = world.stop;
+  for (const { put: body } of slowAndPlain)
+    await world.caller.sql`select carillon.put_schedule(${JSON.stringify(body)}::text::jsonb)`;
+  const apply = () => {
+    const until = takenMs + 15 * second;
+    const deps = { sql: world.as.tick, queue: world.queue, log: world.log, acceptance };
+    return applyInbox(deps, { most: 1_000, timeIsUp: () => takenMs > until, mustEnd: () => false });
+  };
+  expect(await apply()).toMatchObject({ applied: 3, failed: 0, more: true });
+  expect(takenMs).toBe(20 * second);
+  expect(await isPut(world)).toEqual(["0", "1", "2"]);
+  await apply();
+  await apply();
+  expect(await isPut(world)).toEqual(slowAndPlain.map(({ put: { key } }) => key));
+});
+
+test("A schema that never answers has its command of a queue refused at once, and the others are applied", async () => {
+  const world = await ingestWorld();
+  stop = world.stop;
+  world.deps.acceptance = acceptance;
+  const messages = [put("a", "plain"), put("b", "silent"), put("c", "plain")];
+  expect(await world.ingest(messages.map((body) => ({ body })))).toEqual([]);
+  expect(await isPut(world.carillon)).toEqual(["a", "c"]);
+  expect(await world.carillon.sql`select key from carillon.dead_commands`).toEqual([{ key: "b" }]);
+});
+
+test("Messages whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
+  const world = await ingestWorld();
+  stop = world.stop;
+  world.deps.acceptance = acceptance;
+  const messages = slowAndPlain.map((body) => ({ id: body.put.key, body }));
+  const stay = await world.ingest(messages, () => takenMs > 15 * second);
+  expect(takenMs).toBe(20 * second);
+  expect(stay).toEqual(["3", "4", "5", "6", "7"]);
+  expect(await isPut(world.carillon)).toEqual(["0", "1", "2"]);
+});
+
+test("A schema that never answers has its operation of a batch refused at once, and the others are done", async () => {
+  const world = await carillon();
+  stop = world.stop;
+  const commands = [put("a", "plain"), put("b", "silent"), put("c", "plain")].map((input) => ({
+    input,
+    caller: { name: "ann" },
+  }));
+  const results = await applyCommandsInParts(world, readCommands(commands, acceptance));
+  expect(results).toMatchObject([{ change: "created" }, { change: "refused" }, { change: "created" }]);
+});
+
+test("A schema that takes ten seconds has its operation of a batch done after it, and the others too", async () => {
+  const world = await carillon();
+  stop = world.stop;
+  const commands = slowAndPlain.map((input) => ({ input, caller: { name: "ann" } }));
+  const read = readCommands(commands, acceptance);
+  // Before any transaction: nothing is locked meanwhile.
+  expect(takenMs).toBe(40 * second);
+  const results = await applyCommandsInParts(world, read);
+  expect(results.map(({ change }) => change)).toEqual(slowAndPlain.map(() => "created"));
+  expect(takenMs).toBe(40 * second);
+});
+
+test("A schema that never answers fails its job at once, and its neighbour succeeds", async () => {
+  const world = await ranOddBesideOther(
+    job(
+      "silent",
+      z.unknown().refine((payload) => (payload === "odd" ? new Promise<boolean>(() => {}) : true)),
+    ),
+  );
+  stop = world.stop;
+  const { odd, other } = await bothJobs(world);
+  expect(odd).toMatchObject({
+    ...triedAgain,
+    error: expect.stringContaining("its schema answers with a promise"),
+  });
+  expect(other).toMatchObject(succeeded);
+});
+
+test("A schema that takes ten seconds keeps its job and its neighbour only for so long", async () => {
+  const world = await ranOddBesideOther(
+    job(
+      "slow",
+      z.unknown().refine(() => {
+        takenMs += 10 * second;
+        return true;
+      }),
+    ),
+  );
+  stop = world.stop;
+  const { odd, other } = await bothJobs(world);
+  expect([odd, other]).toMatchObject([succeeded, succeeded]);
+  expect(takenMs).toBe(20 * second);
+});
