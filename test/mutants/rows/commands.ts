@@ -199,6 +199,20 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/command/all-or-nothing.test.ts"],
   },
   {
+    name: "a call in SQL counts what is escaped for queues as it is sent",
+    file: "migrations/0048-inbox-payload-bytes.sql",
+    text: "octet_length(v_text) + 3 * (",
+    replacement: "octet_length(v_text) + 0 * (",
+    tests: ["test/inbox/payload-bytes.test.ts"],
+  },
+  {
+    name: "a call in SQL does not count the blanks that Postgres writes",
+    file: "migrations/0048-inbox-payload-bytes.sql",
+    text: "v_outside := regexp_replace(v_text, ",
+    replacement: "v_outside := regexp_replace('', ",
+    tests: ["test/inbox/payload-bytes.test.ts"],
+  },
+  {
     name: "an allowed function stands for its versions, not for longer names",
     file: "lib/command/allowed-targets.ts",
     text: "wanted.startsWith(`${allowed}:`)",
