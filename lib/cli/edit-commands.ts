@@ -1,8 +1,14 @@
-import type { CancelDone, Edited, HoldDone } from "../client/main.ts";
+import {
+  type CancelDone,
+  CarillonProblem,
+  type Edited,
+  type HoldDone,
+  type OperationResult,
+} from "../client/main.ts";
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, ifMatchOption, yesOption } from "./common-options.ts";
 import { eachOf } from "./each.ts";
-import { UsageFault, WouldBeRefused } from "./fault.ts";
+import { PartlyDone, UsageFault, WouldBeRefused } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { scheduleColumns, showEdit } from "./shown-schedule.ts";
 import { printable } from "./style.ts";
@@ -183,7 +189,13 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
   const done = results.filter(({ status }) => status === 204).length;
   if (out.isJson) out.json({ done, failed: failed.length });
   else out.line(`Deleted ${counted(done, "schedule")}.`);
-  if (failed.length > 0) throw new Error(`${failed.length} could not be deleted.`);
+  if (failed.length > 0) throw new PartlyDone(`${failed.length} could not be deleted.`, causeOf(failed));
+}
+
+/** What the server failed on may be deleted later, and says most to a script. */
+function causeOf(failed: readonly OperationResult[]): { cause?: CarillonProblem } {
+  const gravest = failed.find(({ status }) => status >= 500) ?? failed[0];
+  return gravest?.error === undefined ? {} : { cause: new CarillonProblem(gravest.error) };
 }
 
 async function removeGroup(call: Call<"yes">, group: string): Promise<void> {

@@ -1,0 +1,53 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type OwnCli, ownCli } from "./own-cli.ts";
+
+let cli: OwnCli;
+let folder: string;
+
+beforeAll(async () => {
+  cli = await ownCli();
+  folder = await mkdtemp(path.join(tmpdir(), "carillon-failed-"));
+  await cli.api.sql.unsafe(`
+    create function carillon.break_keys() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`);
+});
+
+afterAll(async () => {
+  await cli.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function breakKey(key: string, how: "insert" | "update"): Promise<void> {
+  await cli.api.sql.unsafe(`
+    create or replace trigger break_keys before ${how} on carillon.schedules for each row when (new.key = '${key}')
+      execute function carillon.break_keys()`);
+}
+
+const schedule = (key: string) => ({ key, when: "every 1h", target: { queue: "demo" } });
+
+test("carillon rm --prefix deletes what the server does not fail on, names the rest, and exits as what may be tried later", async () => {
+  const operations = ["d:1", "d:2", "d:3"].map((key) => ({ put: schedule(key) }));
+  await cli.api.send("POST", "/v1/schedules:batch", { body: { operations } });
+  await breakKey("d:2", "update");
+  const { code, out, err } = await cli.carillon(["rm", "--prefix", "d:", "--yes"]);
+  expect(code).toBe(3);
+  expect(out).toContain("Deleted 2 schedules.");
+  expect(err).toContain("d:2: Something failed that should not");
+  expect(err).toContain("1 could not be deleted.");
+});
+
+test("carillon import brings over what the server does not fail on, names the rest with the request's id, and exits as what may be tried later", async () => {
+  for (const n of [1, 2, 3])
+    await writeFile(path.join(folder, `${n}.json`), JSON.stringify(schedule(`i:${n}`)));
+  await breakKey("i:2", "insert");
+  const { code, out, err } = await cli.carillon([
+    ...["import", folder, "--from", "dir"],
+    ...["--skip-impossible", "--yes"],
+  ]);
+  expect(code).toBe(3);
+  expect(out).toContain("Created 2, changed 0, removed 0.");
+  expect(err).toContain("1 of 3 changes not done. i:2: Something failed that should not");
+  expect(err).toContain("request request-1");
+});
