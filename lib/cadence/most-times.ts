@@ -43,13 +43,21 @@ function leastStep(values: readonly number[], size: number): number {
 
 /** How many minutes that have times lie before a minute, counted from the midnight of the first of several days. */
 function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => number {
-  const below = new Uint16Array(DAY_MINUTES + 1);
-  for (const hour of hours) for (const minute of minutes) below[hour * 60 + minute + 1] = 1;
-  for (let minute = 1; minute <= DAY_MINUTES; minute += 1)
-    below[minute] = (below[minute] ?? 0) + (below[minute - 1] ?? 0);
-  const ofDay = hours.length * minutes.length;
+  // Most expressions have one: a count for each minute of the day took a sixth of what a batch with spreads computes under its locks.
+  const ofDay = hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute));
   return (minute) => {
     const days = Math.floor(minute / DAY_MINUTES);
-    return days * ofDay + (below[minute - days * DAY_MINUTES] ?? 0);
+    return days * ofDay.length + countBelow(ofDay, minute - days * DAY_MINUTES);
   };
+}
+
+/** Of values in rising order. */
+function countBelow(values: readonly number[], bound: number): number {
+  let [from, to] = [0, values.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((values[middle] ?? bound) < bound) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }

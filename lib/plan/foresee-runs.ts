@@ -5,7 +5,7 @@ import { calendarsNamed } from "../schedule/calendars.ts";
 import { hasSameCadence, resolveCadence } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedules } from "../schedule/stored-schedule.ts";
-import { firstDueAfter, timetableOf } from "../schedule/timetable.ts";
+import { firstDueAfter, lagMsOf, timetableOf } from "../schedule/timetable.ts";
 import type { Operation } from "./operation.ts";
 import { patchedBody } from "./schedule-edits.ts";
 
@@ -20,6 +20,8 @@ interface Foreseen {
  */
 export async function foreseeRuns(sql: Sql, operations: readonly Operation[]): Promise<void> {
   const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
+  // A key's place within its spread is a hash, which is remembered too.
+  for (const { key, body } of puts) lagMsOf(key, body);
   const named = differing(puts.filter(({ body }) => body.calendar !== null));
   if (named.length >= 2) await foreseeBodies(sql, named);
 }

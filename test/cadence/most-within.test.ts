@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
 import { mostWithin } from "../../lib/cadence/most-within.ts";
+import { countedSteps } from "../support/counted-steps.ts";
 import { arbitraryMember, cron } from "./arbitrary-cadence.ts";
 import { calendared } from "./arbitrary-calendared.ts";
 import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
@@ -143,3 +144,10 @@ describe("the most occurrences that a window of a length can hold", () => {
 function wholeDays(cadence: Cadence, length: number): number {
   return mostFound(cadence, Date.parse("2026-07-03T00:00:00Z"), length);
 }
+
+test("A spread is judged in steps by the times of a day that its cadence has, not by the minutes of a day", async () => {
+  const counted = await countedSteps(new URL("most-steps.ts", import.meta.url));
+  const again = counted.filter(({ name }) => name === "again").map(({ steps }) => steps);
+  expect(again).toHaveLength(2);
+  expect(Math.max(...again), JSON.stringify(counted)).toBeLessThan(1_000);
+});
