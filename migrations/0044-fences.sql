@@ -212,18 +212,8 @@ begin
   return next;
 end $$;
 
--- Whether a payload is small as it is stored, told without unpacking it: what was compressed or put aside may be 240 KB. Stable, as what it asks is: else it
--- does not become a part of the statement that asks, and costs a call for each job.
-create function carillon.is_light(p_payload jsonb, p_bytes int) returns boolean
-  language sql stable parallel safe
-  as $$ select p_payload is null or (pg_column_compression(p_payload) is null and pg_column_size(p_payload) <= p_bytes) $$;
-
--- As carillon.claim_parcels was in 0041, but for the fence, and of a payload that is not light only its bytes are told (`payloadBytes` of `more`): ten
--- parcels may have 600 MB of them. carillon.payloads_of reads those of one parcel. Null for p_light_bytes: every payload is told.
--- safe: no release has it; a call with two arguments gets all payloads
-drop function carillon.claim_parcels(bigint[], int);
-
-create function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int, p_light_bytes int default null)
+-- As in 0041, but for the fence.
+create or replace function carillon.claim_parcels(p_parcels bigint[], p_lease_ms int)
   returns table (parcel bigint, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
     planned_version int, version int, key text, group_key text, target jsonb, payload jsonb, more jsonb)
   language plpgsql security definer
@@ -279,10 +269,7 @@ begin
   perform carillon.join_lists(true);
   return query
     select j.parcel_id, j.occurrence, j.schedule_id, nullif(j.kind, 'cadence'), nullif(j.n, 0), nullif(j.due_at, j.occurrence), nullif(j.attempt, 0::smallint),
-      nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target,
-      case when p_light_bytes is null or carillon.is_light(j.payload, p_light_bytes) then j.payload end,
-      case when p_light_bytes is null or carillon.is_light(j.payload, p_light_bytes) then j.more
-        else coalesce(j.more, '{}') || jsonb_build_object('payloadBytes', octet_length(j.payload::text)) end
+      nullif(j.planned_version, j.version), j.version, j.key, j.group_key, j.target, j.payload, j.more
     from carillon.plain_jobs(v_ids, v_occurrences, v_schedule_ids, v_from, v_to, 'fast', null, v_limited, v_now) j;
   get diagnostics v_count = row_count;
   if v_count < cardinality(v_occurrences) then
@@ -304,26 +291,6 @@ begin
       null::text, null::jsonb, null::jsonb, jsonb_build_object('fence', c.fence, 'claimedAt', v_now)
     from unnest(v_ids, v_fences) c (id, fence) where c.id <> all (v_short);
 end $$;
-
--- The payloads of jobs that are claimed in these versions: a job's own, or what the version asks for. In the order of the lists.
-create function carillon.payloads_of(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[], p_versions int[])
-  returns setof jsonb
-  language sql stable security definer
-  set search_path = pg_catalog, pg_temp
-  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
-  as $$
-    select coalesce(
-      (select j.payload from carillon.jobs j where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n),
-      (select v.payload from carillon.schedule_versions c join carillon.schedule_versions v on v.schedule_id = c.schedule_id and v.version = c.spec_version
-       where c.schedule_id = k.schedule_id and c.version = k.version))
-    from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_versions) with ordinality k (occurrence, schedule_id, kind, n, version, place)
-    order by k.place
-  $$;
-
-revoke execute on function carillon.is_light(jsonb, int), carillon.claim_parcels(bigint[], int, int),
-  carillon.payloads_of(timestamptz[], bigint[], carillon.job_kind[], int[], int[]) from public;
-grant execute on function carillon.claim_parcels(bigint[], int, int),
-  carillon.payloads_of(timestamptz[], bigint[], carillon.job_kind[], int[], int[]) to carillon_worker;
 
 -- As in 0041, but for the fence: it is taken once, where the parcels are chosen.
 create or replace function carillon.claim_company(p_parcel bigint, p_fence int, p_most int, p_lease_ms int)

@@ -97,6 +97,7 @@ export const wording = {
   "worker.company-left": "no others are worked along with parcel {parcel}: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
+  "worker.pages-left": "of parcel {parcel} what has no page of large payloads yet goes back: {error}",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
   "worker.settle-bare":
     "parcel {parcel} is settled without what its targets said, of which the database did not take something: {error}",

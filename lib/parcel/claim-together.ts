@@ -1,13 +1,11 @@
 import type { Sql } from "../db/connect.ts";
 import { type JobKey, jobKinds } from "../job/job-id.ts";
 import { type ClaimedJob, type ClaimedParcel, claimedJob, type JobRow } from "./claim.ts";
+import { lightPayload } from "./heavy-payloads.ts";
 
 type Row =
   | (JobRow & { parcel: string })
   | { parcel: string; occurrence: null; more: { fence: number; claimedAt: string } };
-
-/** Larger payloads are read parcel by parcel: with this a claim of ten parcels brings 20 MB at most. */
-const lightBytes = 8_192;
 
 /**
  * Claims those of these parcels that are ready and of which every job may start as it is, in one statement. The others are as they were:
@@ -20,8 +18,8 @@ export async function claimTogether(
 ): Promise<Map<string, ClaimedParcel>> {
   const rows = await sql<Row[]>`
     select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
-      planned_version as "plannedVersion", version, key, group_key as group, target, payload, more
-    from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)}, ${lightBytes})`;
+      planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
+    from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)})`;
   return parcelsOf(rows);
 }
 
@@ -36,7 +34,7 @@ export async function claimCompany(
 ): Promise<ClaimedParcel[]> {
   const rows = await sql<Row[]>`
     select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
-      planned_version as "plannedVersion", version, key, group_key as group, target, payload, more
+      planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
     from carillon.claim_company(${id}, ${fence}, ${company}, ${Math.ceil(leaseMs)})`;
   return [...parcelsOf(rows).values()];
 }

@@ -4,6 +4,7 @@ import type { Json } from "../schedule/json.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
 import { defaults, wholeRetry } from "../schedule/stored-schedule.ts";
 import type { Target } from "../schedule/target-shape.ts";
+import { lightPayload } from "./heavy-payloads.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 
 /** A job that may start now, with what its schedule says at this moment. */
@@ -26,8 +27,8 @@ export interface ClaimedJob extends JobKey {
   payload: Json;
   retry: RetryPolicy;
   timeout: string;
-  /** Of a payload that was too large to come with the claim: it is null until `readHeavy` has it. */
-  payloadBytes?: number;
+  /** Its payload is too large to come with the claim, and null until `readPage` has it. */
+  isHeavy?: true;
 }
 
 export interface ClaimedParcel {
@@ -89,10 +90,11 @@ type Usual = "kind" | "n" | "dueAt" | "attempt" | "plannedVersion";
 type UsualOrNull = { [Name in Usual]: ClaimedJob[Name] | null };
 
 export interface JobRow
-  extends Omit<ClaimedJob, keyof JobDetails | Usual | "occurrence" | "payloadBytes">,
+  extends Omit<ClaimedJob, keyof JobDetails | Usual | "occurrence" | "isHeavy">,
     UsualOrNull {
   /** In milliseconds since 1970: an instant as text takes three times as long to write and to read. */
   occurrence: number;
+  isHeavy: true | null;
   more: Partial<{ [Name in keyof JobDetails]: JobDetails[Name] | null }> | null;
 }
 
@@ -103,7 +105,6 @@ interface JobDetails {
   forgiven: number;
   retry: RetryPolicy;
   timeout: string;
-  payloadBytes: number;
 }
 
 interface FreedDetails {
@@ -144,7 +145,7 @@ export async function claimParcel(
 ): Promise<Claimed> {
   const rows = await sql<ClaimRow[]>`
     select outcome, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, nullif(due_at, occurrence) as "dueAt",
-      attempt, planned_version as "plannedVersion", version, key, group_key as group, target, payload, more
+      attempt, planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
@@ -214,6 +215,6 @@ export function claimedJob(row: JobRow): ClaimedJob {
     forgiven: more?.forgiven ?? 0,
     retry: wholeRetry(more?.retry),
     timeout: more?.timeout ?? defaults.timeout,
-    ...(more?.payloadBytes == null ? {} : { payloadBytes: more.payloadBytes }),
+    ...(row.isHeavy === true ? { isHeavy: true as const } : {}),
   };
 }

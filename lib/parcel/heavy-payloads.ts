@@ -1,25 +1,40 @@
+import type postgres from "postgres";
 import type { Sql } from "../db/connect.ts";
 import type { Json } from "../schedule/json.ts";
-import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
+import type { ClaimedJob } from "./claim.ts";
 
-/** How much is missing of a parcel's payloads. */
-export function heavyBytes({ jobs }: Pick<ClaimedParcel, "jobs">): number {
-  return jobs.reduce((sum, { payloadBytes = 0 }) => sum + payloadBytes, 0);
+/** Larger payloads come after the claim, page by page: with this a claim of ten parcels brings 20 MB at most. */
+const lightBytes = 8_192;
+
+/**
+ * Of a row that a claim answers with, its payload where that is light, and whether it is not. Postgres hands heavy ones on as it has stored
+ * them, and unpacks none for this.
+ */
+export const lightPayload = (sql: Sql): postgres.PendingQuery<postgres.Row[]> => sql`
+  case when carillon.is_light(payload, ${lightBytes}) then payload end as payload,
+  case when not carillon.is_light(payload, ${lightBytes}) then true end as "isHeavy"`;
+
+/**
+ * The first of these jobs, whole: as many as have so many bytes of heavy payloads together, and one at least. A job whose payload is no
+ * longer there, since others have settled it and it was purged, is heavy still.
+ */
+export async function readPage(sql: Sql, jobs: readonly ClaimedJob[], bytes: number): Promise<ClaimedJob[]> {
+  const heavy = jobs.filter(({ isHeavy }) => isHeavy);
+  if (heavy.length === 0) return [...jobs];
+  const column = <Value>(of: (job: ClaimedJob) => Value) => heavy.map(of);
+  const rows = await sql<{ payload: string | null }[]>`
+    select p as payload from carillon.payload_page(${sql.array(column((job) => job.occurrence))}::timestamptz[],
+      ${sql.array(column((job) => job.scheduleId))}::bigint[], ${sql.array(column((job) => job.kind))}::carillon.job_kind[],
+      ${sql.array(column((job) => job.n))}::int[], ${sql.array(column((job) => job.version))}::int[], ${bytes}) p`;
+  const next = heavy[rows.length];
+  const page = next === undefined ? jobs : jobs.slice(0, jobs.indexOf(next));
+  const payloads = rows.values();
+  return page.map((job) => (job.isHeavy ? whole(job, payloads.next().value?.payload) : job));
 }
 
-/** The parcel with all of its payloads. */
-export async function readHeavy(sql: Sql, parcel: ClaimedParcel): Promise<ClaimedParcel> {
-  const heavy = parcel.jobs.filter(({ payloadBytes }) => payloadBytes !== undefined);
-  if (heavy.length === 0) return parcel;
-  const column = <Value>(of: (job: ClaimedJob) => Value) => heavy.map(of);
-  const rows = await sql<{ payload: Json }[]>`
-    select p as payload from carillon.payloads_of(${sql.array(column((job) => job.occurrence))}::timestamptz[],
-      ${sql.array(column((job) => job.scheduleId))}::bigint[], ${sql.array(column((job) => job.kind))}::carillon.job_kind[],
-      ${sql.array(column((job) => job.n))}::int[], ${sql.array(column((job) => job.version))}::int[]) p`;
-  const payloads = new Map(heavy.map((job, index) => [job, rows[index]?.payload ?? null]));
-  const jobs = parcel.jobs.map((job) => {
-    const { payloadBytes, ...whole } = job;
-    return payloadBytes === undefined ? job : { ...whole, payload: payloads.get(job) ?? null };
-  });
-  return { ...parcel, jobs };
+function whole(job: ClaimedJob, payload: string | null | undefined): ClaimedJob {
+  if (payload == null) return job;
+  const { isHeavy: _, ...rest } = job;
+  const read: Json = JSON.parse(payload);
+  return { ...rest, payload: read };
 }

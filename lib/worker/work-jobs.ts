@@ -13,6 +13,7 @@ import { type SettleTogether, settleTogether } from "../parcel/settle-together.t
 import type { Deliver } from "../target/delivery.ts";
 import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
+import { deliverInPages } from "./deliver-in-pages.ts";
 import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import type { NextTurn } from "./next-turn.ts";
@@ -40,6 +41,8 @@ export interface WorkerDeps {
   measure?: MeasuredWork | undefined;
   /** Settles it with others that were claimed with it; without, each is settled alone. */
   settleTogether?: SettleTogether | undefined;
+  /** For the heavy payloads of all that it works at a time; without, each parcel has its own. */
+  room?: Places | undefined;
   /** Keeps one of those whose turn has come, to work it next; without, all are handed over. */
   next?: NextTurn | undefined;
   /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
@@ -105,6 +108,8 @@ async function workWithCompany(deps: WorkerDeps, claimed: ClaimedParcel, work: W
     const aMoment = Promise.race([everyone.promise, deps.clock.sleep(gatherMs, over.signal)]);
     // A job that has no place by then goes back, as a job does that has not begun when its own parcel's time is up.
     void deps.clock.sleep(turnMs, over.signal).then(() => places.close());
+    // Nor one that has no room for its payloads by then: a handler may take ten minutes, and keeps its page for as long.
+    void deps.clock.sleep(turnMs, over.signal).then(() => deps.room?.close());
     return Promise.allSettled(company.map((parcel) => workOne(parcel, aMoment)));
   };
   const [own, others] = await Promise.all([
@@ -144,7 +149,8 @@ async function deliver(
   const context = { parcel: { id, fence }, places, stopOf: life.stopOf, timeLeftMs };
   const telling = deps.events?.started(parcel);
   try {
-    const deliveries = await deps.deliver(parcel.jobs, context).finally(company?.through);
+    const delivering = deliverInPages(deps, parcel, context, queueClass === "slow");
+    const deliveries = await delivering.finally(company?.through);
     await company?.until;
     const settlements = parcel.jobs.map((job, index) => {
       const delivery = deliveries[index];

@@ -4,12 +4,11 @@ import type { Metrics } from "../log/metrics.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimTogether } from "../parcel/claim-together.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import { heavyBytes, readHeavy } from "../parcel/heavy-payloads.ts";
 import { parcelOfMessage, type QueueClass } from "../parcel/parcel-queue.ts";
 import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
+import { pageRoom } from "./deliver-in-pages.ts";
 import { measuredWork } from "./measure-work.ts";
 import { nextTurn } from "./next-turn.ts";
-import { PayloadRoom, payloadRoomBytes } from "./payload-room.ts";
 import type { WorkerDeps } from "./work-jobs.ts";
 import { quickLeaseMs, startMinMs, workClaimed, workParcel } from "./work-parcel.ts";
 
@@ -24,14 +23,14 @@ export async function workMessages(
 ): Promise<SQSBatchResponse> {
   const measure = metrics === undefined ? undefined : measuredWork();
   const parcels = records.map(({ body }) => parcelOfMessage(body));
+  const room = pageRoom();
   const together = {
     claims: await claims(deps, records, parcels, timeLeftMs),
     settle: settleTogether(deps),
-    room: new PayloadRoom(payloadRoomBytes),
   };
   const outcomes = await Promise.allSettled(
     records.map((record, index) =>
-      workMessage({ ...deps, measure }, record, parcels[index] ?? null, together, timeLeftMs),
+      workMessage({ ...deps, measure, room }, record, parcels[index] ?? null, together, timeLeftMs),
     ),
   );
   const [first] = records;
@@ -50,15 +49,13 @@ interface Together {
   /** Of the parcels that one statement could claim, whoever asks first has it: a message may have come twice. */
   claims: Map<string, ClaimedParcel>;
   settle: SettleTogether;
-  /** What is claimed by one statement comes without its large payloads. */
-  room: PayloadRoom;
 }
 
 async function workMessage(
   deps: WorkerDeps,
   record: SQSRecord,
   parcel: string | null,
-  { claims, settle, room }: Together,
+  { claims, settle }: Together,
   timeLeftMs: () => number,
 ): Promise<void> {
   if (parcel === null) {
@@ -73,10 +70,7 @@ async function workMessage(
   try {
     await (claimed === undefined
       ? workParcel(going, parcel, queueClass, timeLeftMs)
-      : room.within(heavyBytes(claimed), async () => {
-          const whole = timeLeftMs() < startMinMs ? claimed : await readHeavy(deps.sql, claimed);
-          await workClaimed({ ...going, settleTogether: settle }, whole, parcel, queueClass, timeLeftMs);
-        }));
+      : workClaimed({ ...going, settleTogether: settle }, claimed, parcel, queueClass, timeLeftMs));
     for (let kept = next.take(); kept !== undefined; kept = next.take())
       await workParcel(going, kept.id, queueClass, timeLeftMs);
   } finally {

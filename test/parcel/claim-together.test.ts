@@ -23,6 +23,7 @@ const row = (
   group: null,
   target: { handler: "h" },
   payload: null,
+  isHeavy: null,
   more: null,
 });
 const claimed = (parcel: string) => ({

@@ -161,6 +161,31 @@ test("parcels of the company that have got no place within the turn go back, and
   expect(others.map(({ state, attempt }) => [state, attempt])).toEqual(Array(10).fill(["waiting", 0]));
 });
 
+test("parcels of the company that have no room for their payloads within the turn go back", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 8));
+  await world.sql`update carillon.schedule_versions set payload = to_jsonb(repeat('x', 20000))`;
+  const hanging = Promise.withResolvers<void>();
+  let delivering = 0;
+  const deliver: Deliver = async (jobs) => {
+    delivering += 1;
+    await hanging.promise;
+    return jobs.map(() => done);
+  };
+  const { queue, clock, log } = world;
+  const working = workMessages(
+    { sql: worker.sql, queue, clock, log, notify: notifyByDefault, deliver, random: () => 1, window: 1 },
+    queue.take("slow"),
+    () => minute,
+  );
+  await until("the company is claimed", async () => (await leased()) === 7);
+  await expect.poll(() => delivering).toBe(4);
+  await world.clock.advance(turnMs);
+  await until("the others are back", async () => (await leased()) === 4);
+  hanging.resolve();
+  await working;
+  expect(delivering).toBe(4);
+});
+
 test("where no others can be claimed the parcel is worked as it is, and so are they", async () => {
   await settleAlone(world, await claimedBeforeOthers(world, 4));
   world.window = 1;

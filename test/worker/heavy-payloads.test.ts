@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { claimTogether } from "../../lib/parcel/claim-together.ts";
-import { heavyBytes, readHeavy } from "../../lib/parcel/heavy-payloads.ts";
-import { done } from "../../lib/target/delivery.ts";
-import { PayloadRoom, payloadRoomBytes } from "../../lib/worker/payload-room.ts";
+import { type ClaimedJob, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { claimCompany, claimTogether } from "../../lib/parcel/claim-together.ts";
+import { readPage } from "../../lib/parcel/heavy-payloads.ts";
+import { claimedBeforeOthers, settleAlone } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { minute } from "../support/instants.ts";
+import { at, minute, second } from "../support/instants.ts";
 import { due } from "../support/parcels.ts";
 
-/** A worker gets ten parcels of up to 250 jobs, each with a payload of up to 240 KB: more than it has memory for. */
+/** A parcel may have 250 jobs, each with a payload of up to 240 KB: more than a worker with several of them has memory for. */
 
 let world: Carillon;
 
@@ -19,6 +19,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const kilobyte = 1_024;
+const megabyte = 1_024 * kilobyte;
 const text = (index: number, bytes: number) => String(index).repeat(bytes);
 
 /** Schedules that are due together, each in a parcel of its own. */
@@ -33,7 +34,19 @@ async function parcels(payloads: readonly unknown[]): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-test("a claim of several parcels brings no large payload, whether Postgres has made it small or not", async () => {
+async function claimEach(ids: readonly string[]): Promise<Map<string, ClaimedParcel>> {
+  const claims = await Promise.all(ids.map((id) => claimParcel(world.sql, id, minute)));
+  return new Map(
+    claims.flatMap((claim) => (claim.outcome === "claimed" ? [[claim.id, claim] as const] : [])),
+  );
+}
+
+const readAll = (jobs: readonly ClaimedJob[]) => readPage(world.sql, jobs, megabyte);
+
+test.each([
+  ["several parcels", (ids: readonly string[]) => claimTogether(world.sql, ids, minute)],
+  ["one parcel", claimEach],
+])("a claim of %s brings no large payload, whether Postgres has made it small or not", async (_, claim) => {
   const incompressible = Array.from({ length: 900 }, (_, index) => (index * 7_919).toString(36)).join("-");
   const payloads = [
     1,
@@ -42,18 +55,30 @@ test("a claim of several parcels brings no large payload, whether Postgres has m
     text(2, 3 * kilobyte),
   ];
   const ids = await parcels(payloads);
-  const claimed = await claimTogether(world.sql, ids, minute);
-  const light = ids.map((id) => claimed.get(id)?.jobs[0]);
+  const claimed = await claim(ids);
+  const light = ids.flatMap((id) => claimed.get(id)?.jobs ?? []);
   expect(Buffer.byteLength(JSON.stringify(light))).toBeLessThan(16 * kilobyte);
-  expect(light.map((job) => (job?.payloadBytes ?? 0) > 0)).toEqual([false, true, true, true]);
-  const whole = await Promise.all(
-    ids.flatMap((id) => claimed.get(id) ?? []).map((parcel) => readHeavy(world.sql, parcel)),
-  );
-  const read = whole.flatMap(({ jobs }) => jobs.map(({ payload }) => payload));
-  expect(read.map((payload, index) => isDeepStrictEqual(payload, payloads[index]))).toEqual(
+  expect(light.map(({ isHeavy }) => isHeavy)).toEqual([undefined, true, true, true]);
+  const whole = await readAll(light);
+  expect(whole.map(({ payload }, index) => isDeepStrictEqual(payload, payloads[index]))).toEqual(
     Array(4).fill(true),
   );
-  expect(whole.map(heavyBytes)).toEqual([0, 0, 0, 0]);
+  expect(whole.map(({ isHeavy }) => isHeavy)).toEqual(Array(4).fill(undefined));
+});
+
+test("parcels that are worked along with another bring no large payload", async () => {
+  await settleAlone(world, await claimedBeforeOthers(world, 4));
+  await world.sql`update carillon.schedule_versions set payload = to_jsonb(repeat('x', ${200 * kilobyte}))`;
+  await world.clock.setNow(at(minute + second));
+  const [first] = await world.sql<
+    { id: string }[]
+  >`select id from carillon.parcels where turn = 'granted' limit 1`;
+  const head = await claimParcel(world.sql, first?.id ?? "", minute, 1);
+  if (head.outcome !== "claimed") throw new Error(`The parcel is ${head.outcome}.`);
+  const company = await claimCompany(world.sql, head, minute);
+  const jobs = company.flatMap((parcel) => parcel.jobs);
+  expect(jobs.length).toBeGreaterThan(10);
+  expect(jobs.every(({ payload, isHeavy }) => payload === null && isHeavy === true)).toBe(true);
 });
 
 test("a payload that is read after the claim is that of the claimed version, or the job's own", async () => {
@@ -63,63 +88,36 @@ test("a payload that is read after the claim is that of the claimed version, or 
   await world.pause("job-0");
   await world.patch("job-0", { payload: "edited" });
   const payloads = await Promise.all(
-    [id, other].map(async (each) => {
-      const parcel = claimed.get(each);
-      if (parcel === undefined) throw new Error("The parcel was not claimed.");
-      return (await readHeavy(world.sql, parcel)).jobs[0]?.payload;
-    }),
+    [id, other].map(async (each) => (await readAll(claimed.get(each)?.jobs ?? []))[0]?.payload),
   );
   expect(payloads).toEqual([text(1, 20 * kilobyte), text(3, 20 * kilobyte)]);
 });
 
-test("parcels with large payloads are worked as many at a time as there is room for, and each is delivered whole", async () => {
-  const payloads = Array.from({ length: 4 }, (_, index) => text(index, 230 * kilobyte));
-  await parcels(payloads);
-  // So that two of them have room.
-  await world.sql`
-    update carillon.schedule_versions set payload = to_jsonb(repeat(substr(payload #>> '{}', 1, 1), ${payloadRoomBytes / 2 - kilobyte}))`;
-  let [now, most] = [0, 0];
-  const bytesOf = (payload: unknown) => JSON.stringify(payload).length;
-  world.more.worker = {
-    deliver: async (jobs) => {
-      const bytes = jobs.reduce((sum, { payload }) => sum + bytesOf(payload), 0);
-      now += bytes;
-      most = Math.max(most, now);
-      await world.sql`select`;
-      now -= bytes;
-      return jobs.map(({ key, payload }) => {
-        expect(String(payload).startsWith(key.slice(4))).toBe(true);
-        return done;
-      });
-    },
-  };
-  expect(await world.work()).toEqual([]);
-  expect(most).toBeGreaterThan(payloadRoomBytes / 4);
-  expect(most).toBeLessThanOrEqual(payloadRoomBytes);
-  expect((await world.jobs()).map(({ state }) => state)).toEqual(Array(4).fill("succeeded"));
+test.each([
+  ["as many bytes of heavy payloads as it may have", 425 * kilobyte, [3, 1, 3]],
+  ["one heavy payload, where that is more", 1, [2, 1, 1, 3]],
+])("a page has the first jobs of a list, with %s", async (_, bytes, expected) => {
+  const sizes = [200, 1, 200, 200, 230, 1, 1];
+  const ids = await parcels(sizes.map((size, index) => text(index, size * kilobyte)));
+  const claimed = await claimEach(ids);
+  const jobs = ids.flatMap((id) => claimed.get(id)?.jobs ?? []);
+  const pages: string[][] = [];
+  for (let left = jobs; left.length > 0; ) {
+    const page = await readPage(world.sql, left, bytes);
+    expect(page.every(({ isHeavy }) => isHeavy === undefined)).toBe(true);
+    pages.push(page.map(({ key }) => key));
+    left = left.slice(page.length);
+  }
+  expect(pages.map((page) => page.length)).toEqual(expected);
+  expect(pages.flat()).toEqual(jobs.map(({ key }) => key));
 });
 
-test("what is larger than all the room goes in alone, and what comes after waits its turn", async () => {
-  const room = new PayloadRoom(10);
-  const inside: string[] = [];
-  const doors = new Map<string, () => void>();
-  const enter = (name: string, bytes: number) =>
-    room.within(bytes, () => {
-      inside.push(name);
-      return new Promise<void>((leave) => doors.set(name, leave));
-    });
-  const all = [enter("a", 4), enter("huge", 50), enter("b", 4), enter("c", 6), enter("nothing", 0)];
-  await Promise.resolve();
-  const leave = async (name: string, index: number) => {
-    doors.get(name)?.();
-    await all[index];
-    await Promise.resolve();
-  };
-  expect(inside.toSorted()).toEqual(["a", "nothing"]);
-  await leave("a", 0);
-  expect(inside.at(-1)).toBe("huge");
-  await leave("huge", 1);
-  expect(inside.slice(-2)).toEqual(["b", "c"]);
-  for (const name of ["b", "c", "nothing"]) doors.get(name)?.();
-  await Promise.all(all);
+test("a job whose payload is no longer there is heavy still, and its neighbours are read", async () => {
+  const ids = await parcels([text(1, 20 * kilobyte), text(2, 20 * kilobyte), text(3, 20 * kilobyte)]);
+  const claimed = await claimEach(ids);
+  const jobs = ids.flatMap((id) => claimed.get(id)?.jobs ?? []);
+  const gone = jobs.map((job, index) => (index === 1 ? { ...job, scheduleId: "999" } : job));
+  const page = await readAll(gone);
+  expect(page.map(({ isHeavy }) => isHeavy === true)).toEqual([false, true, false]);
+  expect(page.map(({ payload }) => payload === null)).toEqual([false, true, false]);
 });

@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const together = "migrations/0041-parcels-together.sql";
 const fences = "migrations/0044-fences.sql";
+const pagesAndTargets = "migrations/0049-pages-and-targets.sql";
 const shards = "migrations/0039-shards.sql";
 const claims = "migrations/0035-pulse-beats.sql";
 const work = "migrations/0018-work.sql";
@@ -80,8 +81,22 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/parcel/fence-after-crash.test.ts"],
   },
   {
+    name: "a claim of one parcel brings no heavy payload",
+    file: "lib/parcel/claim.ts",
+    text: "target, ${lightPayload(sql)}, more",
+    replacement: 'target, payload, null as "isHeavy", more',
+    tests: ["test/worker/heavy-payloads.test.ts"],
+  },
+  {
+    name: "payload_page: a page ends by its bytes",
+    file: pagesAndTargets,
+    text: "    exit when i > 1 and v_bytes > p_bytes;\n",
+    replacement: "",
+    tests: ["test/worker/heavy-payloads.test.ts"],
+  },
+  {
     name: "is_light: what was compressed or put aside is not",
-    file: fences,
+    file: pagesAndTargets,
     text: "pg_column_compression(p_payload) is null and ",
     replacement: "",
     tests: ["test/worker/heavy-payloads.test.ts"],

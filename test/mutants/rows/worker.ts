@@ -4,6 +4,9 @@ const parcels = "lib/worker/work-parcel.ts";
 const jobs = "lib/worker/work-jobs.ts";
 const life = "lib/worker/signs-of-life.ts";
 const batch = "lib/worker/worker.ts";
+const pages = "lib/worker/deliver-in-pages.ts";
+
+const pagesTest = "test/worker/deliver-in-pages.test.ts";
 
 /** What a worker does between claim and settle. */
 export const worker: readonly Mutant[] = [
@@ -68,6 +71,48 @@ export const worker: readonly Mutant[] = [
     file: jobs,
     text: 'for (const end of [...own, ...others]) if (end.status === "rejected") throw end.reason;',
     replacement: "void [own, others];",
+    tests: ["test/worker/company.test.ts"],
+  },
+  {
+    name: "a page of heavy payloads waits for room",
+    file: pages,
+    text: "const taken = room.take();",
+    replacement: "const taken = true;",
+    tests: [pagesTest],
+  },
+  {
+    name: "no page is begun when the time is up",
+    file: pages,
+    text: "context.timeLeftMs() < pageMinMs ||",
+    replacement: "",
+    tests: [pagesTest],
+  },
+  {
+    name: "no page is begun when the parcel's turn is over",
+    file: pages,
+    text: "(hasTurn && outcomes.length > 0 && deps.clock.now().getTime() >= turnEnds);",
+    replacement: "false;",
+    tests: [pagesTest],
+  },
+  {
+    name: "what was delivered before a page that fails is settled",
+    file: pages,
+    text: "if (outcomes.length === 0) throw error;",
+    replacement: "throw error;",
+    tests: [pagesTest],
+  },
+  {
+    name: "a job without its payload is not delivered",
+    file: pages,
+    text: "page.filter(({ isHeavy }) => !isHeavy);",
+    replacement: "page;",
+    tests: [pagesTest],
+  },
+  {
+    name: "parcels of a company that have no room in time go back",
+    file: jobs,
+    text: "void deps.clock.sleep(turnMs, over.signal).then(() => deps.room?.close());",
+    replacement: "",
     tests: ["test/worker/company.test.ts"],
   },
   {
