@@ -34,7 +34,9 @@ import type { Tx } from "./connect.ts";
  * change of limits locks the target before its row. The sweep goes from target to target, one transaction each.
  *
  * Then, and with no lock of this list to come but of parcels that nobody else has: cadences and targets that are new, each by their
- * values, and the keys of new schedules, ascending. Who makes one has others wait for it.
+ * values, and the keys of new schedules, ascending. Who makes one has others wait for it. So does a target that is marked as unused: a put
+ * that names it locks its row and takes the mark off, the tick that deletes it passes over rows that are locked, and a put that comes
+ * meanwhile waits for the delete and makes the target again. A target without a mark is named without a lock.
  *
  * Who creates a schedule with a group or tags, or edits one into them, locks these labels shared and then reads which holds they
  * have; so does who carries a hold to members. Who sets or releases a hold of a label locks it exclusively, and nothing after it. So

@@ -87,6 +87,7 @@ export const wording = {
   "tick.unmeasured": "the metrics of this tick lack what stands, which could not be read: {error}",
   "tick.zones-planned":
     "every schedule is planned by time zone data {version}: {checked} looked at, {moved} moved",
+  "tick.targets-reclaimed": "{targets} targets to which nothing goes any more are deleted",
   "tick.zones-recorded": "time zone data {version} is in force, after {from}; zones that differ: {zones}",
   "token.use-not-noted": "that token {token} is used could not be noted, and will be later: {error}",
   "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",

@@ -20,6 +20,7 @@ export const consumers = [
   "plan",
   "purge",
   "shared-hold",
+  "target",
   "turn",
   "wanted-hold",
   "zone-replan",

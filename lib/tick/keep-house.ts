@@ -20,6 +20,7 @@ import { raiseIdleLines } from "./idle-shards.ts";
 import { type Before, lookAfter, lookBefore, type Work } from "./look.ts";
 import { nameTargets } from "./name-targets.ts";
 import { reclaimCadences } from "./reclaim-cadences.ts";
+import { reclaimTargets } from "./reclaim-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
 import { retryPlans } from "./retry-plans.ts";
@@ -97,6 +98,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("targets", ({ sql, timeIsUp }) => nameTargets(sql, timeIsUp)),
     part("commands", ({ sql, timeIsUp }) => forgetCommands(sql, settings.retentionDays, timeIsUp)),
     part("cadences", (run) => reclaimCadences(run, run.timeIsUp)),
+    part("unusedTargets", (run) => reclaimTargets(run, run.timeIsUp)),
     part("answers", ({ sql, timeIsUp }) => forgetAnswers(sql, timeIsUp)),
     part("calendars", (run) => replanCalendars(run, run), "stirs"),
     part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),

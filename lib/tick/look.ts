@@ -38,6 +38,7 @@ export type Work =
   | "targets"
   | "commands"
   | "cadences"
+  | "unusedTargets"
   | "answers"
   | "calendars"
   | "zones"
@@ -94,6 +95,7 @@ export async function lookAfter(
       coalesce((select min(seen_on) from carillon.command_marks) < (${now(sql)} at time zone 'UTC')::date - ${rememberedDays}::int, false)
         or ${comes(sql, sql`select min(refused_at) + ${retentionDays} * interval '1 day' from carillon.dead_commands`)} as commands,
       ${comes(sql, sql`select look_at from carillon.cadence_round`)} as cadences,
+      ${comes(sql, sql`select look_at from carillon.target_round`)} as "unusedTargets",
       ${comes(sql, sql`select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency`)} as answers,
       exists (select from carillon.calendars where replan_after is not null) as calendars,
       ${zones(sql, zoneData)} as zones,

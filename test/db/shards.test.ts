@@ -49,6 +49,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
       "zone_moves",
     ],
     "cadence_round",
+    "target_round",
     "unfinished_migrations",
   ],
 };

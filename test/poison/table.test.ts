@@ -16,6 +16,7 @@ const shownIn: Readonly<Record<Consumer, string>> = {
   plan: "plan.test.ts",
   purge: "purge.test.ts",
   "shared-hold": "shared-hold.test.ts",
+  target: "target.test.ts",
   turn: "turn.test.ts",
   "wanted-hold": "holds.test.ts",
   "zone-replan": "../plan/zone-data.test.ts",

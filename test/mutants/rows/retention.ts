@@ -1,4 +1,5 @@
 import type { Mutant } from "../mutant.ts";
+import { unusedTargets } from "./unused-targets.ts";
 
 const days = "migrations/0037-retention.sql";
 const settled = "migrations/0045-settled-days.sql";
@@ -77,6 +78,7 @@ export const retentionRows: readonly Mutant[] = [
     replacement: "where c.id = p_id $$;",
     tests: [cadencesTest],
   },
+  ...unusedTargets,
   {
     name: "a page of the archive ends by its bytes",
     file: "lib/archive/read-day.ts",
