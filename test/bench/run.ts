@@ -7,6 +7,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   api: () => import("./api.ts"),
   fire: () => import("./fire.ts"),
   drain: () => import("./drain.ts"),
+  memory: () => import("./memory.ts"),
   growth: () => import("./growth.ts"),
   ticks: () => import("./ticks.ts"),
   store: () => import("./store.ts"),
