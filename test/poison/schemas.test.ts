@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { acceptanceOf } from "../../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
-import { applyCommandsInParts, readCommands } from "../../lib/command/apply-commands.ts";
+import { applyBatch } from "../../lib/command/apply-batch.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { inboxWorld } from "../inbox/inbox-world.ts";
@@ -108,7 +108,7 @@ test("A schema that never answers has its operation of a batch refused at once, 
     input,
     caller: { name: "ann" },
   }));
-  const results = await applyCommandsInParts(world, readCommands(commands, acceptance));
+  const results = await applyBatch({ ...world, acceptance }, commands);
   expect(results).toMatchObject([{ change: "created" }, { change: "refused" }, { change: "created" }]);
 });
 
@@ -116,10 +116,7 @@ test("A schema that takes ten seconds has its operation of a batch done after it
   const world = await carillon();
   stop = world.stop;
   const commands = slowAndPlain.map((input) => ({ input, caller: { name: "ann" } }));
-  const read = readCommands(commands, acceptance);
-  // Before any transaction: nothing is locked meanwhile.
-  expect(takenMs).toBe(40 * second);
-  const results = await applyCommandsInParts(world, read);
+  const results = await applyBatch({ ...world, acceptance }, commands);
   expect(results.map(({ change }) => change)).toEqual(slowAndPlain.map(() => "created"));
   expect(takenMs).toBe(40 * second);
 });

@@ -200,14 +200,14 @@ export const commandRows: readonly Mutant[] = [
   },
   {
     name: "a call in SQL counts what is escaped for queues as it is sent",
-    file: "migrations/0048-inbox-payload-bytes.sql",
+    file: "migrations/0047-inbox-payload-bytes.sql",
     text: "octet_length(v_text) + 3 * (",
     replacement: "octet_length(v_text) + 0 * (",
     tests: ["test/inbox/payload-bytes.test.ts"],
   },
   {
     name: "a call in SQL does not count the blanks that Postgres writes",
-    file: "migrations/0048-inbox-payload-bytes.sql",
+    file: "migrations/0047-inbox-payload-bytes.sql",
     text: "v_outside := regexp_replace(v_text, ",
     replacement: "v_outside := regexp_replace('', ",
     tests: ["test/inbox/payload-bytes.test.ts"],

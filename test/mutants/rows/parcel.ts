@@ -2,7 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const together = "migrations/0041-parcels-together.sql";
 const fences = "migrations/0044-fences.sql";
-const pagesAndTargets = "migrations/0049-pages-and-targets.sql";
+const pagesAndTargets = "migrations/0048-pages-and-targets.sql";
 const shards = "migrations/0039-shards.sql";
 const claims = "migrations/0035-pulse-beats.sql";
 const work = "migrations/0018-work.sql";

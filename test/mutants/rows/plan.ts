@@ -38,8 +38,8 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "an ended hold: stands while the ticks lag behind its end",
-    file: edit,
-    text: "return !isPulse(current) && plannedUpTo(state, current.id) < heldUntil",
+    file: "lib/plan/ended-hold.ts",
+    text: "return !isPulse(schedule) && plannedUpTo(state, schedule.id) < schedule.heldUntil",
     replacement: "return false",
     tests: ["test/plan/hold-ends.test.ts", "test/plan/ended-while-lagging.test.ts"],
   },

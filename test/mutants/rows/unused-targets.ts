@@ -1,6 +1,6 @@
 import type { Mutant } from "../mutant.ts";
 
-const targets = "migrations/0049-pages-and-targets.sql";
+const targets = "migrations/0048-pages-and-targets.sql";
 const targetsTest = "test/retention/targets.test.ts";
 
 /** A target goes when nothing names it, and never under a schedule that does. */
