@@ -1,38 +1,6 @@
-import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
-import type { CrashWorld } from "./world.ts";
-
-/** What stands before the counted part, and the part in which something dies at each operation. */
-export interface Scenario {
-  name: string;
-  /** Of so many moments a run tries one. */
-  oneOf: number;
-  prepare(world: CrashWorld): Promise<void>;
-  act(world: CrashWorld): Promise<void>;
-}
-
-const caller = { name: "ann" };
-let edits = 0;
-
-function put(
-  world: CrashWorld,
-  key: string,
-  when: string,
-  target: { queue: string } | { handler: string } = { queue: "demo" },
-  rules: { overlap?: "skip" | "queue" } = {},
-) {
-  const retry = { attempts: 100, base: "5s", max: "5s" };
-  const timeout = "10s";
-  const body = parseScheduleBody({ when, target, payload: { edit: ++edits }, retry, timeout, ...rules });
-  return world.edit(`put ${key}`, (deps) => putSchedule(deps, { key, caller, body }));
-}
-
-function pause(world: CrashWorld, key: string, until?: Date) {
-  return world.edit(`pause ${key}`, (deps) => pauseSchedule(deps, { key, caller, until }));
-}
-
-const slow = { handler: "demo" };
+import { deleteSchedule, patchSchedule } from "../../lib/plan/schedule-edits.ts";
+import { resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { caller, nextEdit, pause, put, type Scenario, slow } from "./steps.ts";
 
 export const tickScenarios: readonly Scenario[] = [
   {
@@ -114,7 +82,7 @@ export const workerScenarios: readonly Scenario[] = [
         patchSchedule(deps, {
           key: "queued",
           caller,
-          patch: { overlap: "allow", payload: { edit: ++edits } },
+          patch: { overlap: "allow", payload: nextEdit() },
         }),
       );
       await world.work();
@@ -189,7 +157,7 @@ export const editScenarios: readonly Scenario[] = [
         patchSchedule(deps, {
           key: "steps",
           caller,
-          patch: { when: "every 25s", payload: { edit: ++edits } },
+          patch: { when: "every 25s", payload: nextEdit() },
         }),
       );
       await pause(world, "steps");
@@ -217,13 +185,13 @@ export const editScenarios: readonly Scenario[] = [
         patchSchedule(deps, {
           key: "steps",
           caller,
-          patch: { when: "every 25s", payload: { edit: ++edits } },
+          patch: { when: "every 25s", payload: nextEdit() },
         }),
       );
       await world.clock.advance(70_000);
       // Its cadence began between two ticks, and ends before the next.
       await world.edit("patch steps again", (deps) =>
-        patchSchedule(deps, { key: "steps", caller, patch: { payload: { edit: ++edits } } }),
+        patchSchedule(deps, { key: "steps", caller, patch: { payload: nextEdit() } }),
       );
       await pause(world, "cron");
       await world.work();

@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { apiRows } from "./rows/api.ts";
+import { asideRows } from "./rows/aside.ts";
 import { batchRows } from "./rows/batch.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
@@ -23,6 +24,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   target,
   plan,
   batch: batchRows,
+  plan: [...plan, ...asideRows],
   control,
   parcel,
   worker,

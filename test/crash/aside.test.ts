@@ -1,0 +1,4 @@
+import { asideScenarios } from "./aside-scenarios.ts";
+import { playDeaths } from "./deaths.ts";
+
+playDeaths(asideScenarios);

@@ -1,0 +1,4 @@
+import { playDeaths } from "./deaths.ts";
+import { houseScenarios } from "./house-scenarios.ts";
+
+playDeaths(houseScenarios);
