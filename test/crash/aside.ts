@@ -9,7 +9,8 @@ const told = (broken: readonly Broken[]) => broken.map(({ rule, name }) => `${ru
 
 /**
  * Rules of what waits in quarantine. They hold at each moment, also just after a death: a recurring schedule is planned beyond the watermark, is
- * held without an end, or has an entry of the version in force; and an entry of the plan has its schedule.
+ * held without an end, or has an entry of the version in force; an entry of the plan has its schedule; and a hold of a group says of itself
+ * how far it has come.
  */
 export async function judgeAside(sql: Sql): Promise<string[]> {
   const broken = await sql<Broken[]>`
@@ -30,7 +31,17 @@ export async function judgeAside(sql: Sql): Promise<string[]> {
     select 'an entry of the plan without a schedule', q.item
     from carillon.quarantine q
     where q.consumer = 'plan' and not exists (
-      select from carillon.schedules s where s.id = q.schedule_id and s.id::text = q.item and s.deleted_at is null)`;
+      select from carillon.schedules s where s.id = q.schedule_id and s.id::text = q.item and s.deleted_at is null)
+    union all
+    select 'held for a group whose hold is gone', s.key
+    from carillon.holds h join carillon.schedules s on s.id = h.schedule_id
+    where h.scope = 'group' and not exists (
+      select from carillon.shared_holds g where g.scope = h.scope and g.name = h.name and g.owner = h.owner)
+    union all
+    select 'not held, though the hold of its group has come to all', s.key
+    from carillon.shared_holds g join carillon.schedules s on s.group_key = g.name
+    where g.scope = 'group' and g.reached is null and g.released_at is null and s.deleted_at is null and not exists (
+      select from carillon.holds h where h.schedule_id = s.id and h.scope = g.scope and h.name = g.name and h.owner = g.owner)`;
   return told(broken);
 }
 
