@@ -1,8 +1,8 @@
 -- carillon: back to 31
--- Claims tell no large payload: a parcel of 250 jobs may have 60 MB of them, and a worker has several parcels. Targets that nothing goes to any more, as
+-- Claims bring no large payload: a parcel of 250 jobs may have 60 MB of them, and a worker has several parcels. Targets that nothing goes to any more, as
 -- purged schedules leave them, are reclaimed: a hand goes round all of them by their ids, some at each tick.
 
--- Whether a payload is small as it is stored, told without unpacking it: what was compressed or put aside may be 240 KB. Stable, as what it asks is: else it
+-- Whether a payload is small as it is stored, found without unpacking it: what was compressed or put aside may be 240 KB. Stable, as what it asks is: else it
 -- does not become a part of the statement that asks, and costs a call for each job.
 create or replace function carillon.is_light(p_payload jsonb, p_bytes int) returns boolean
   language sql stable parallel safe
@@ -51,8 +51,8 @@ create table carillon.target_round (
 
 insert into carillon.target_round default values;
 
--- As in 0018, but one that is marked as unused is used from now on. No lock is taken where it is not marked, since schedules share few targets: whoever had
--- read it so before the mark is through long before the mark counts (carillon.is_long_unused). Where it is being deleted, its row is waited for.
+-- As in 0018, but one that is marked as unused is used from now on. No lock is taken where it is not marked, since schedules share few targets: a put that
+-- had read it before the mark is through long before the mark counts (carillon.is_long_unused). Where it is being deleted, its row is waited for.
 create or replace function carillon.target_named(p_name text) returns int
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -81,7 +81,7 @@ create function carillon.is_long_unused(p_target carillon.targets, p_now timesta
   as $$ select coalesce(p_target.unused_at < p_now - interval '1 day', false) $$;
 
 -- Whether neither a schedule, deleted ones included, nor a parcel goes there, and nothing was ever set for it: each change of its limits is counted in
--- `revision`, and a number that a caller was given is not given again. Handlers stay: they are the deployment's own, few, and have traits. Parcels that are in
+-- `revision`, and a number that a caller has is not given again. Handlers stay: they are the deployment's own, few, and have traits. Parcels that are in
 -- none of these indexes are under a lease, and were claimed while a schedule went there.
 create function carillon.is_unused(p_target carillon.targets) returns boolean
   language sql stable

@@ -15,7 +15,7 @@ export const lightPayload = (sql: Sql): postgres.PendingQuery<postgres.Row[]> =>
   case when not carillon.is_light(payload, ${lightBytes}) then true end as "isHeavy"`;
 
 /**
- * The first of these jobs, whole: as many as have so many bytes of heavy payloads together, and one at least. A job whose payload is no
+ * The first of these jobs, whole: as many as have this number of bytes of heavy payloads together, and one at least. A job whose payload is no
  * longer there, since others have settled it and it was purged, is heavy still.
  */
 export async function readPage(sql: Sql, jobs: readonly ClaimedJob[], bytes: number): Promise<ClaimedJob[]> {

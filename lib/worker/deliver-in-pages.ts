@@ -12,7 +12,7 @@ import { turnMs } from "../target/side-by-side.ts";
 const pageBytes = 2 * 1_048_576;
 /** What a handler that takes its group together gets in one call. No other parcel goes along with such a one. */
 const groupBytes = 8 * 1_048_576;
-/** So many pages a worker has in memory at a time, of all its parcels. */
+/** The pages that a worker has in memory at a time, of all its parcels. */
 const pagesMax = 4;
 /** With less time left than this no page is begun: it is to be read, delivered and settled. */
 const pageMinMs = 5_000;

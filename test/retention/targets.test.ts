@@ -79,7 +79,7 @@ test.each([
   ["a limit", () => set({ concurrency: 3, rate: null }), ""],
   ["a limit that says there is none", () => set({ concurrency: null, rate: null }), ""],
   [
-    "a revision that a caller was told",
+    "a revision that a caller has",
     () => set({ concurrency: 3, rate: null }).then(() => clearLimits(limits(), wish)),
     "",
   ],

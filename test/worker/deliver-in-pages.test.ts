@@ -24,7 +24,7 @@ const megabyte = 1_048_576;
 const bytesOf = (jobs: readonly { payload: unknown }[]) =>
   jobs.reduce((sum, { payload }) => sum + JSON.stringify(payload).length, 0);
 
-/** Parcels of so many jobs, each with a payload of a megabyte: larger than callers may have, so that few do. */
+/** Parcels of this number of jobs, each with a payload of a megabyte: larger than callers may have, so that few do. */
 async function heavyParcels(
   parcels: number,
   jobs: number,

@@ -28,7 +28,7 @@ export const unusedTargets: readonly Mutant[] = [
     equivalent: "What was set once has a revision above 1.",
   },
   {
-    name: "is_unused: a revision that a caller was told",
+    name: "is_unused: a revision that a caller has",
     file: targets,
     text: "      and p_target.revision = 1\n",
     replacement: "",
