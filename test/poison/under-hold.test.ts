@@ -36,6 +36,7 @@ test.each([0, 12])(
     await pauseUnread(minutesBefore, {});
     await ticks(20);
     expect(await quarantined(world)).toEqual([]);
+    expect(await occurrencesOf("bad")).toEqual([]);
     for (const key of keys) await world.resume(key);
     await ticks(6);
     expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));

@@ -292,10 +292,10 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/poison/plan.test.ts"],
   },
   {
-    name: "a schedule that is held stays in quarantine",
+    name: "what waits in quarantine makes no job under a hold",
     file: "lib/tick/retry-plans.ts",
     text: 'heldSince === null || aside.heldSince !== null ? null : "The schedule is held."',
     replacement: "null",
-    tests: ["test/poison/plan.test.ts"],
+    tests: ["test/poison/under-hold.test.ts"],
   },
 ];
