@@ -22,7 +22,6 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
   lanes: laneRows,
   target,
-  plan,
   batch: batchRows,
   plan: [...plan, ...asideRows],
   control,

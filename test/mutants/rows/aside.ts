@@ -8,9 +8,9 @@ const house = "test/crash/house.test.ts";
 export const asideRows: readonly Mutant[] = [
   {
     name: "an edit withdraws what was made ahead for a cadence that cannot be read",
-    file: "lib/job/withdraw.ts",
-    text: ": await occurrencesMade(tx, scheduleId, after);",
-    replacement: ": [];",
+    file: "lib/plan/end-version.ts",
+    text: "if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);",
+    replacement: "",
     tests: [unread],
   },
   {
@@ -23,9 +23,9 @@ export const asideRows: readonly Mutant[] = [
   {
     name: "a row that cannot be written is set aside by the transaction that passes it over",
     file: "lib/tick/shard-batch.ts",
-    text: "    const aside = await setAllAside(tx, state, last, error);\n    await raiseWatermark(tx, shard, last, horizon);\n    return aside;\n  });",
+    text: "    const aside = await setAllAside(tx, state, last, cause);\n    await raiseWatermark(tx, shard, last, horizon);\n    return aside;\n  });",
     replacement:
-      "    await raiseWatermark(tx, shard, last, horizon);\n    return { state, last };\n  }).then((passed) => Array.isArray(passed) ? passed : sql.begin((tx) => setAllAside(tx, passed.state, passed.last, error)));",
+      "    await raiseWatermark(tx, shard, last, horizon);\n    return { state, last };\n  }).then((passed) => Array.isArray(passed) ? passed : sql.begin((tx) => setAllAside(tx, passed.state, passed.last, cause)));",
     tests: [aside],
   },
   {

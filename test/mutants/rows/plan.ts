@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const edit = "lib/plan/edit.ts";
+const beginVersion = "lib/plan/begin-version.ts";
 const transaction = "lib/plan/edit-transaction.ts";
 const planning = "lib/plan/plan-schedule.ts";
 const plainEdits = "lib/plan/plain-edits.ts";
@@ -80,14 +81,14 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a resume: the backlog is woken",
-    file: edit,
+    file: beginVersion,
     text: "await wakeBacklog(tx, [planned.id]);",
     replacement: "",
     tests: ["test/plan/resume.test.ts"],
   },
   {
     name: "an edit: a due time that moved behind the cut runs now",
-    file: edit,
+    file: beginVersion,
     text: "const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;",
     replacement: "const moved = undefined;",
     tests: ["test/plan/edit-while-behind.test.ts"],
@@ -396,7 +397,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a resume goes on from what waited in quarantine",
-    file: "lib/plan/edit.ts",
+    file: "lib/plan/begin-version.ts",
     text: "owedOf(before)[0]?.occurrence.getTime() ??",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
