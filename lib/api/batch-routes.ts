@@ -37,7 +37,10 @@ const resultShape = z.strictObject({
   id: z.string().optional(),
   version: z.int().optional(),
   job: z.string().optional().describe("Of `job`: the id of the job."),
-  retryAfter: z.int().optional().describe("Of a 503: after so many seconds it may be sent again."),
+  retryAfter: z
+    .int()
+    .optional()
+    .describe("With a 503: the number of seconds after which it may be sent again."),
   error: problemSchema.optional(),
 });
 

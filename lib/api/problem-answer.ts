@@ -5,7 +5,7 @@ import { Problem, problemDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
 
-/** So long after a failure that passes a request may be sent again. */
+/** How long after a temporary failure a request may be sent again. */
 export const retrySeconds = 2;
 
 export const somethingFailed = "Something failed that should not; the log has the cause.";

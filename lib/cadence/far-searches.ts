@@ -16,7 +16,7 @@ const FAR_MS = 370 * MS_PER_DAY;
 const NOTHING_MS = MS_PER_DAY;
 
 const cadencesMax = 2_000;
-/** Of one cadence: an edit shows the next five occurrences, before it and after it. */
+/** For one cadence: an edit shows the next five occurrences of the schedule before it and after it. */
 const searchesMax = 16;
 const searchedAhead = 6;
 

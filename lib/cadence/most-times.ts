@@ -51,7 +51,7 @@ function minutesBefore({ hours, minutes }: TimesOfDay): (minute: number) => numb
   };
 }
 
-/** Of values in rising order. */
+/** The values are in rising order. */
 function countBelow(values: readonly number[], bound: number): number {
   let [from, to] = [0, values.length];
   while (from < to) {

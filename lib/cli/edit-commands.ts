@@ -192,7 +192,7 @@ async function removeMany({ client, out, signal }: Call, keys: readonly string[]
   if (failed.length > 0) throw new PartlyDone(`${failed.length} could not be deleted.`, causeOf(failed));
 }
 
-/** What the server failed on may be deleted later, and says most to a script. */
+/** Schedules on which the server failed may be deleted later: their exit code comes before that of a refusal. */
 function causeOf(failed: readonly OperationResult[]): { cause?: CarillonProblem } {
   const gravest = failed.find(({ status }) => status >= 500) ?? failed[0];
   return gravest?.error === undefined ? {} : { cause: new CarillonProblem(gravest.error) };

@@ -14,8 +14,8 @@ export type Operation = { ifMatch?: number | undefined } & (
 );
 
 /**
- * What became of one operation: a status as the route of its own has it, and of one that was refused why. With 500 or 503 Carillon has
- * failed on it or not come to it: nothing of it is done, and it may be sent again.
+ * The result of one operation: the status that its own route would answer with, and the reason of a refusal. With 500 or 503 Carillon
+ * failed on it or had no time for it: nothing of it is done, and it may be sent again.
  */
 export interface OperationResult {
   status: number;
@@ -23,7 +23,7 @@ export interface OperationResult {
   key: string | null;
   id?: string;
   version?: number;
-  /** Of a 503: after so many seconds it may be sent again. */
+  /** With a 503: the number of seconds after which it may be sent again. */
   retryAfter?: number;
   error?: ProblemDocument;
 }

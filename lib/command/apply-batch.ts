@@ -31,10 +31,10 @@ export interface BatchDeps extends EditDeps {
  */
 export type NotDone = "failed" | "busy" | "behind" | "untried";
 
-/** What became of an operation of a batch. */
+/** The result of one operation of a batch. */
 export type BatchResult = CommandResult | { change: "not-done"; key: string | null; why: NotDone };
 
-/** What every part of a batch that comes after the first may wait in one statement: the gates are closed meanwhile. */
+/** How long one statement may take in each part of a batch after the first: the gates are closed meanwhile. */
 const partStatementMs = 1_000;
 
 /** Then no more parts are begun: the function lives for 29 s, and a statement of the first transaction may take ten of them. */

@@ -1,6 +1,6 @@
 /**
- * What a socket and a resolver answer, as Node names it. Node names other errors alike (ERR_INVALID_ARG_TYPE, ENOENT): what is not of this list
- * may be the fault of what is sent.
+ * The error codes of sockets and resolvers. Other errors of Node have codes of the same form (ERR_INVALID_ARG_TYPE, ENOENT): a code that is not
+ * in this list may be the fault of the message that is sent.
  */
 const ofTheNetwork: ReadonlySet<string> = new Set([
   "EADDRNOTAVAIL",

@@ -12,7 +12,7 @@ export interface Memory {
 
 const underWay = new AsyncLocalStorage<Memory>();
 
-/** What a transaction of a request came to that failed, where the request goes on after it. */
+/** The failure of a transaction after which its request goes on. */
 export class FailedStep {
   readonly failure: unknown;
 

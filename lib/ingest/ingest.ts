@@ -141,7 +141,7 @@ function unread({ messageId, place, command, refusal }: NotUnderstood): DeadComm
 async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
   const messages = [...new Set(entries.map(({ messageId }) => messageId))];
   try {
-    // What was read while there was time is tried, though to read it has taken the rest: else it would come again for nothing.
+    // Messages that were read in time are applied even if reading took the rest of the time: else the same reading would be repeated.
     if (run.begun && run.timeIsUp()) throw new OutOfTime();
     run.begun = true;
     await applyTogether(run, entries);

@@ -7,8 +7,8 @@ import type { ClaimedJob } from "./claim.ts";
 const lightBytes = 8_192;
 
 /**
- * Of a row that a claim answers with, its payload where that is light, and whether it is not. Postgres hands heavy ones on as it has stored
- * them, and unpacks none for this.
+ * The columns of a claimed job: its payload where that is light, and whether it is heavy. Postgres decides by the stored size and unpacks no
+ * payload for it.
  */
 export const lightPayload = (sql: Sql): postgres.PendingQuery<postgres.Row[]> => sql`
   case when carillon.is_light(payload, ${lightBytes}) then payload end as payload,

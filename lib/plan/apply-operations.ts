@@ -25,7 +25,7 @@ export function applyOperations(
   operations: readonly Operation[],
   options: ApplyOptions = {},
 ): Promise<Applied[]> {
-  // Of several it is not known whose jobs cannot be written: the caller halves them.
+  // With several operations it is not known whose jobs cannot be written: the caller halves them.
   return operations.length > 1
     ? applyBy(makeAtOnce, deps, operations, options)
     : owingWhatFails((maker) => applyBy(maker, deps, operations, options));

@@ -116,7 +116,7 @@ export async function carryAside(
     return;
   }
   const place = after.isMade ? null : asideOf(before);
-  // What was due by the cut was the version's that ends; of a hold, what was due since it began is still owed.
+  // The version that ends has made the jobs due by the cut. Under a hold it has made none since the hold began.
   const made = occurrenceDueBy(timetableOf(before), (before.heldSince ?? cut).getTime());
   const first = Math.min(made + 1, after.withdrawnFrom?.getTime() ?? Number.POSITIVE_INFINITY);
   const owed = place !== null && Date.parse(place.occurrence) <= first ? place : null;

@@ -12,7 +12,7 @@ import type { Planned } from "./plan-schedule.ts";
 import { endsByItself } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
 
-/** What waits is kept for the hold; beyond the end of one that ends by itself, everything is planned already. */
+/** Keeps waiting jobs back for the hold, and plans at once what is due after a hold that ends by itself. */
 export async function planHeld(
   tx: Tx,
   state: ShardState,
@@ -53,12 +53,12 @@ export async function planVersion(
   return [...parcels, ...(await releaseHeld(tx, [planned.id]))];
 }
 
-/** From where a schedule goes on after its hold: from what it could not plan before, or from what was due since the hold began. */
+/** The first occurrence after a hold: the one that could not be planned before it, or the first that was due since the hold began. */
 function firstOwed(before: StoredSchedule, heldSince: Date): number | null {
   return owedOf(before)[0]?.occurrence.getTime() ?? firstDueAfter(timetableOf(before), heldSince.getTime());
 }
 
-/** What of the occurrences due under a hold is missed by its release at the cut, and what is owed. */
+/** Which occurrences due under a hold are missed when it is released at the cut, and which are still owed. */
 export function owedAfterHold(timetable: Timetable, cut: number) {
   const { upTo: heldUpTo, ...moment } = momentOf(timetable, { now: cut, bound: cut, missedAfterMs });
   return { ...moment, heldUpTo };

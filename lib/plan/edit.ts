@@ -49,7 +49,7 @@ export interface EditContext {
 }
 
 export interface EditLocks {
-  /** Those that the edit may bring the schedule under. */
+  /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   maker?: Maker;
   /** Called when the locks are held that all schedules of the shard need. */
@@ -118,7 +118,7 @@ export async function applyEdit(
   usual: Maker = makeAtOnce,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
-  // No worker would start what a schedule is owed that goes. As backlog it is told in the ledger, and needs no job to be written.
+  // No worker would start the jobs of a schedule that is being deleted. As backlog they are reported in the ledger, and no job has to be written.
   const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;

@@ -19,7 +19,7 @@ import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
 export interface VersionEnd {
   /** The cadence changes: what occurred by the cut and is due later (a spread, a slot) can only be planned by this version, and keeps its due time. */
   keepPending: boolean;
-  /** What the ticks lag behind with is made already. */
+  /** The jobs that late ticks have not made yet are made already. */
   isPlanned: boolean;
   /** The version after it cannot be planned, and would want the same jobs: those that were made ahead stay. */
   keepAhead: boolean;
@@ -57,7 +57,7 @@ export async function endVersion(
   return { parcels, withdrawnFrom: await withdrawAhead(tx, current, state, after) };
 }
 
-/** What was made ahead of the end of a hold that ends by itself, and beyond it. */
+/** Withdraws the jobs made ahead for the end of a hold that ends by itself, and for after it. */
 async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<Date | null> {
   const { id, cadence, heldSince, heldUntil } = current;
   if (heldSince === null || heldUntil === null) return null;

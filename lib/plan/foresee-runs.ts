@@ -76,7 +76,7 @@ function unlessRefused<Result>(act: () => Result): Result | undefined {
   }
 }
 
-/** Of two with one text the one is searched for with the other. */
+/** Operations with the same text are searched for once. */
 function differing(foreseen: readonly Foreseen[]): Foreseen[] {
   return [...new Map(foreseen.map((each) => [cadenceText(each), each])).values()];
 }

@@ -11,9 +11,9 @@ import { firstUnderHold, planBeyondHolds, releaseOf } from "./release.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
- * For a schedule whose jobs cannot be written. What it owes by the edit's cut is chosen now, by the rules of the version that ends, and goes into the
- * backlog, whose row waits in quarantine until its jobs can be written. What comes of the new version before the next tick is set aside, and goes
- * on from there; what is due later is planned as always. Put into the backlog, it would outlive the next edit.
+ * For a schedule whose jobs cannot be written. The edit chooses now, by the rules of the version that ends, which jobs are owed by its cut, and
+ * puts them into the backlog, whose row waits in quarantine until they can be written. Occurrences of the new version before the next tick are
+ * set aside, and planning goes on from there; later ones are planned as always. In the backlog they would outlive the next edit.
  */
 export function makeLater(error: unknown): Maker {
   const setAside = (tx: Tx, rows: PassedRow[]) =>
@@ -28,7 +28,7 @@ export function makeLater(error: unknown): Maker {
     },
     fireRelease: async (tx, state, schedule, version) => {
       const { until, unfolded } = releaseOf(schedule, version);
-      // What was passed over is noted when the hold is cleared away.
+      // Occurrences that were passed over are noted when the hold is cleared away.
       const chosen = unfolded === null ? null : { ...unfolded, passed: [], ranges: [] };
       const planned = { id: schedule.id, version };
       return { made: chosen === null ? 0 : await owe(tx, state, planned, chosen, until), parcels: [] };

@@ -5,7 +5,7 @@ import { noteSkipped } from "./note-passed.ts";
 import { firePlanned, planFrom } from "./plan-schedule.ts";
 import { fireRelease, planBeyondHold } from "./release.ts";
 
-/** What an edit does with what its schedule owes, and with what comes of it before the next tick: makes jobs of it, or has them made later. */
+/** How an edit makes the jobs that its schedule owes and those that are due before the next tick: at once, or later. */
 export interface Maker {
   firePlanned: (
     ...wish: Parameters<typeof firePlanned>
@@ -14,7 +14,7 @@ export interface Maker {
   planFrom: typeof planFrom;
   planBeyondHold: typeof planBeyondHold;
   noteSkipped: typeof noteSkipped;
-  /** Runs what is done for several edits by the same statements; null where each is done by itself. */
+  /** Runs the statements that several edits share; null where each edit is done by itself. */
   together: (<Done>(work: () => Promise<Done>) => Promise<Done>) | null;
 }
 

@@ -4,7 +4,7 @@ import { attachMissingDays } from "./attach-days.ts";
 import type { Passed, PassedRange } from "./instants.ts";
 import type { ShardState } from "./shard.ts";
 
-/** What a schedule has passed over, and when that is noted. */
+/** The occurrences that a schedule has passed over, and when that is noted. */
 export interface PassedOver {
   schedule: Pick<StoredSchedule, "id" | "version" | "shard">;
   passed: readonly Passed[];

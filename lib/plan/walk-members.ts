@@ -124,7 +124,7 @@ async function changeBatch(
       blameOnceLocked((noteLocked) =>
         wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked, maker })),
       );
-    // Of several it is not known whose jobs cannot be written: they are halved.
+    // With several schedules it is not known whose jobs cannot be written: they are halved.
     const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";

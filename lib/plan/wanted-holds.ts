@@ -24,7 +24,7 @@ type WantedDeps = EditDeps & { log: Log };
 
 export interface WantedBounds {
   timeIsUp?: () => boolean;
-  /** Is told of what keeps no other schedule from its hold; without, the first of it is thrown. */
+  /** Called with each failure that keeps no other schedule from its hold; without it, the first is thrown. */
   note?: (error: unknown) => void;
   only?: readonly string[] | null;
 }

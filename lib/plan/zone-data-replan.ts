@@ -33,7 +33,7 @@ export interface ZoneReplanBounds {
 
 const consumer = "zone-replan";
 
-/** Also of the shards whose locks were not to be had: each schedule of them would wait as long. The next round comes to it again. */
+/** Includes shards whose locks could not be taken: each of their schedules would wait as long. The next round tries them again. */
 interface Bounds extends ZoneReplanBounds {
   left: Set<number>;
 }

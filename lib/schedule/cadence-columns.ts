@@ -35,8 +35,8 @@ export interface CadenceColumns {
 }
 
 /**
- * Of many rows, the rules of each calendar beside the first of them alone: they may be 50 KB, and 5,000 rows of one batch that each brought them
- * took a gigabyte. `withSharedRules` gives them to the others.
+ * The rules of each calendar, beside the first of its rows alone: they may be 50 KB, and 5,000 rows of one batch that each brought them took a
+ * gigabyte. `withSharedRules` gives them to the others.
  */
 export const rulesOnce = (tx: Tx) =>
   tx`case when row_number() over (partition by r.id) = 1 then r.rules end as rules`;

@@ -27,7 +27,7 @@ export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean
   if (gone > 0) log.info("tick.targets-reclaimed", { targets: gone });
 }
 
-/** What is left in this round is found by the next. */
+/** The next tick goes on where this one stops. */
 async function reclaim(
   { sql, log }: Deps,
   found: readonly number[],

@@ -60,7 +60,7 @@ export async function fireShardBatch(
 /** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
 export class BatchFailed extends Error {
   override readonly name = "BatchFailed";
-  /** What failed, where the batch was to hold one row: that row, and what ties with it. */
+  /** Where the batch was limited to one row: that row and the rows that tie with it. */
   readonly rows: readonly PlanRow[];
 
   constructor(cause: unknown, rows: readonly PlanRow[]) {

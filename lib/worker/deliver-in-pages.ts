@@ -8,9 +8,9 @@ import type { Deliver, Delivery, DeliveryContext } from "../target/delivery.ts";
 import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 
-/** What a page has of heavy payloads, as JSON. A list of empty objects takes sixteen times that once it is read, and its handler's copy as much again. */
+/** The most bytes of heavy payloads in one page, as JSON. A list of empty objects takes sixteen times that once it is read, and its handler's copy as much again. */
 const pageBytes = 2 * 1_048_576;
-/** What a handler that takes its group together gets in one call. No other parcel goes along with such a one. */
+/** The most bytes that a handler of a whole group gets in one call. No other parcel is worked together with such a parcel. */
 const groupBytes = 8 * 1_048_576;
 /** The pages that a worker has in memory at a time, of all its parcels. */
 const pagesMax = 4;
@@ -32,8 +32,8 @@ const back: Delivery = { kind: "back" };
 
 /**
  * Delivers a parcel's jobs, page by page where they have heavy payloads: a page is read when there is room for it, and the next one when it
- * is delivered. What has no page when the time is up goes back. So do a later page that fails and what is behind it, so that what was
- * delivered before is settled.
+ * is delivered. Jobs without a page when the time is up go back to the parcel. So do the jobs of a later page that fails and those behind
+ * it, so that the jobs delivered before are settled.
  */
 export async function deliverInPages(
   deps: PagesDeps,
