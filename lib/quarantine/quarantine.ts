@@ -22,6 +22,7 @@ export const consumers = [
   "shared-hold",
   "target",
   "turn",
+  "unused-target",
   "wanted-hold",
   "zone-replan",
 ] as const;

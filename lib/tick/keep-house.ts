@@ -95,7 +95,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("events", tellAll),
     part("sharedHolds", (run) => finishSharedHolds(run, run), "stirs"),
     part("handlers", (run) => followHandlers(run, run), "stirs"),
-    part("targets", ({ sql, timeIsUp }) => nameTargets(sql, timeIsUp)),
+    part("targets", (run) => nameTargets(run, run.timeIsUp)),
     part("commands", ({ sql, timeIsUp }) => forgetCommands(sql, settings.retentionDays, timeIsUp)),
     part("cadences", (run) => reclaimCadences(run, run.timeIsUp)),
     part("unusedTargets", (run) => reclaimTargets(run, run.timeIsUp)),

@@ -34,13 +34,13 @@ async function reclaim(
   timeIsUp: () => boolean,
 ): Promise<number> {
   if (found.length === 0) return 0;
-  const aside = await asideAmong(sql, "target", found.map(String));
+  const aside = await asideAmong(sql, "unused-target", found.map(String));
   const rows = found
     .map((id) => ({ id, item: String(id), aside: aside.has(String(id)) }))
     .filter(({ item }) => aside.get(item)?.waits !== true);
   let gone = 0;
   await tryInHalves(
-    { sql, log, consumer: "target" },
+    { sql, log, consumer: "unused-target" },
     rows,
     async (part) => {
       const [done] = await sql<{ gone: number }[]>`

@@ -18,6 +18,7 @@ const shownIn: Readonly<Record<Consumer, string>> = {
   "shared-hold": "shared-hold.test.ts",
   target: "target.test.ts",
   turn: "turn.test.ts",
+  "unused-target": "unused-target.test.ts",
   "wanted-hold": "holds.test.ts",
   "zone-replan": "../plan/zone-data.test.ts",
 };

@@ -1,45 +1,71 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { hour } from "../support/instants.ts";
-import { functionRoles } from "../support/role-logins.ts";
-import { mend, poison, quarantined, raised, told } from "./poison.ts";
+import { minute } from "../support/instants.ts";
+import { mend, poison, quarantined, raised } from "./poison.ts";
 
 let world: Carillon;
 
 beforeEach(async () => {
-  world = await carillon({ roles: functionRoles });
-  await world.sql`update carillon.target_round set look_at = carillon.clock()`;
+  world = await carillon();
 });
 
 afterEach(() => world.stop());
 
-const names = async () =>
-  (await world.sql<{ name: string }[]>`select name from carillon.targets order by id`).map(
-    ({ name }) => name,
-  );
+const later = { when: "in 300d" };
 
-test("A target that cannot be deleted keeps no other from being deleted, is in quarantine, and is deleted once mended", async () => {
-  await world.sql`select carillon.target_named('queue/' || i) from generate_series(1, 20) i`;
-  await world.sql`update carillon.targets set unused_at = carillon.clock() - interval '25 hours'`;
-  await poison(world.sql, "targets", "old.name = 'queue/7'");
-  await world.tick();
-  expect(await names()).toEqual(["queue/7"]);
-  expect(await quarantined(world)).toEqual([{ consumer: "target", item: "7", reason: raised, tries: 1 }]);
-  expect(told(world)).toEqual([["target", "7"]]);
+const unnamed = async () =>
+  (
+    await world.sql<{ key: string }[]>`
+      select key from carillon.schedules where target_id is null order by key`
+  ).map(({ key }) => key);
 
-  await mend(world.sql, "targets");
-  await world.clock.advance(hour);
+/** As before targets had rows. */
+const forgetTargets = () => world.sql`update carillon.schedules set target_id = null`;
+
+test("A schedule whose target cannot be noted keeps no other from it, is in quarantine, and goes on once mended", async () => {
+  for (const key of ["a", "b", "c"]) await world.put(key, later);
+  await forgetTargets();
+  await poison(world.sql, "schedules", "old.key = 'a'");
   await world.tick();
-  expect(await names()).toEqual([]);
+  expect(await unnamed()).toEqual(["a"]);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "target", reason: raised, tries: 1 }]);
+
+  await mend(world.sql, "schedules");
+  await world.tick();
+  expect(await unnamed()).toEqual(["a"]);
+  await world.clock.advance(minute);
+  await world.tick();
+  expect(await unnamed()).toEqual([]);
   expect(await quarantined(world)).toEqual([]);
 });
 
-test("A target that cannot be marked keeps no other from being marked", async () => {
-  await world.sql`select carillon.target_named('queue/' || i) from generate_series(1, 20) i`;
-  await poison(world.sql, "targets", "old.name = 'queue/7'");
+test.each([
+  ["longer than an index takes", "https://sqs.eu-central-1.amazonaws.com/1/"],
+  ["missing", null],
+])("A schedule whose target's name is %s keeps no other from its own", async (_, queue) => {
+  for (const key of ["a", "b"]) await world.put(key, later);
+  await forgetTargets();
+  // Random text, which Postgres cannot make shorter.
+  await world.sql`
+    update carillon.schedule_versions set target = jsonb_build_object('queue', ${queue}::text || (
+      select string_agg(sha512(i::text::bytea)::text, '') from generate_series(1, 60) i))
+    where schedule_id = (select id from carillon.schedules where key = 'a')`;
   await world.tick();
-  const [row] =
-    await world.sql`select count(*)::int as marked from carillon.targets where unused_at is not null`;
-  expect(row).toEqual({ marked: 19 });
-  expect(told(world)).toEqual([["target", "7"]]);
+  expect(await unnamed()).toEqual(["a"]);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "target", tries: 1 }]);
+});
+
+test("More schedules than a page has, each of which is being edited, keep none behind them from their targets", async () => {
+  await dueOnce(world, "a", 2_010, later);
+  await world.put("b", later);
+  await forgetTargets();
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.schedules where key <> 'b' for update`;
+    await world.tick();
+    expect((await unnamed()).filter((key) => key === "b")).toEqual([]);
+  });
+  await world.tick();
+  expect(await unnamed()).toEqual([]);
+  expect(await quarantined(world)).toEqual([]);
 });
