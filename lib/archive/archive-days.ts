@@ -1,8 +1,12 @@
 import { gzipSync } from "node:zlib";
 import type { Sql } from "../db/connect.ts";
+import { isOfTheDatabase } from "../db/passing-failure.ts";
 import type { Log } from "../log/log.ts";
+import { OfNoRow } from "../quarantine/in-halves.ts";
+import { notDone, type Tried, tryEach } from "../quarantine/try-rows.ts";
+import { lookAtDays } from "../retention/past-days.ts";
 import type { ArchiveStore } from "./archive-store.ts";
-import { type DayProgress, dayToArchive, finishDay, leaveDay, savePart, takeDay } from "./archived-day.ts";
+import { type DayProgress, daysToArchive, finishDay, leaveDay, savePart, takeDay } from "./archived-day.ts";
 import { type PartBounds, partOf } from "./part.ts";
 
 export interface ArchiveDeps {
@@ -17,7 +21,7 @@ export interface ArchiveWish {
 }
 
 /**
- * Brings days whose time has come into the archive, the oldest first, part after part. Each part is there before its place is written down,
+ * Brings days whose time has come into the archive, part after part. A day that fails is set aside, and those behind it go on. Each part is there before its place is written down,
  * under a name that is the same for whoever writes it: one that is stopped anywhere is gone on with, and two at once do no harm. The
  * manifest comes last: what has none is not whole. Returns the days that are there now.
  */
@@ -26,21 +30,45 @@ export async function archiveDays(
   wish: ArchiveWish,
   timeIsUp: () => boolean,
 ): Promise<string[]> {
+  const { sql, log } = deps;
   const archived: string[] = [];
-  while (!timeIsUp()) {
-    const day = await dayToArchive(deps.sql, wish.retentionDays);
-    const taken = day === null ? null : await takeDay(deps.sql, day);
-    if (taken === null) break;
-    const whole = await archiveDay(deps, taken, wish.part, timeIsUp);
-    if (whole === null) break;
-    archived.push(whole.day);
-    const { parts, jobs, attempts } = whole;
-    deps.log.info("archive.day", { day: whole.day, parts, jobs, attempts });
+  await lookAtDays(deps, wish.retentionDays, timeIsUp);
+  const archiveOne = async ({ item }: Tried) => {
+    const whole = await takeAndArchive(deps, item, wish.part, timeIsUp);
+    if (whole === null) return notDone;
+    const { day, parts, jobs, attempts } = whole;
+    archived.push(day);
+    log.info("archive.day", { day, parts, jobs, attempts });
+    return day;
+  };
+  try {
+    const days = await daysToArchive(sql, wish.retentionDays);
+    await tryEach({ sql, log, consumer: "archive" }, days, archiveOne, timeIsUp);
+  } catch (error) {
+    throw error instanceof OfNoRow ? error.cause : error;
   }
   return archived;
 }
 
-/** Null where time is up, or somebody else has the day. */
+/** Null where time is up, or another archive has the day. */
+async function takeAndArchive(
+  deps: ArchiveDeps,
+  day: string,
+  bounds: PartBounds,
+  timeIsUp: () => boolean,
+): Promise<DayProgress | null> {
+  const taken = await takeDay(deps.sql, day);
+  if (taken === null) return null;
+  try {
+    return await archiveDay(deps, taken, bounds, timeIsUp);
+  } catch (error) {
+    // Free for the next try; where the database is away, its lease ends by itself.
+    if (!isOfTheDatabase(error)) await leaveDay(deps.sql, taken);
+    throw error;
+  }
+}
+
+/** Null where time is up, or another archive has the day by now. */
 async function archiveDay(
   deps: ArchiveDeps,
   begun: DayProgress,

@@ -1,5 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import type { Tried } from "../quarantine/try-rows.ts";
 
 /** How far a day's way into the archive has come. */
 export interface DayProgress {
@@ -24,12 +26,20 @@ interface ProgressRow extends Omit<DayProgress, "place"> {
 /** Longer than an invocation may take: who has it is alive, or is not. Renewed with each part. */
 const leaseMinutes = 16;
 
-/** The oldest day that is past the retention, in which nothing is open, and that the archive does not have; null where there is none. */
-export async function dayToArchive(sql: Sql, retentionDays: number): Promise<string | null> {
-  const [row] = await sql<{ day: string }[]>`
-    select d::text as day from carillon.settled_days(${retentionDays} * interval '1 day') d
-    where not carillon.is_archived(d) order by d limit 1`;
-  return row?.day ?? null;
+/** The most days that one run of the archive comes to. */
+const daysMax = 400;
+
+/**
+ * The days that are past the retention, in which nothing is open, and that the archive does not have: the oldest first, but those that have failed
+ * before last, so that however long they take, they keep no others.
+ */
+export function daysToArchive(sql: Sql, retentionDays: number): PromiseLike<Tried[]> {
+  const item = sql`p.day::text`;
+  return sql<Tried[]>`
+    select ${item} as item, ${isAside(sql, "archive", item)} as aside
+    from carillon.past_days(${retentionDays} * interval '1 day') p
+    where not p.to_look and not carillon.is_archived(p.day) and not ${waitsAside(sql, "archive", item)}
+    order by aside, p.day limit ${daysMax}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import type { Sql } from "../db/connect.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 
@@ -33,9 +34,13 @@ export interface PageBounds {
   bytes: number;
 }
 
+const dayMs = 86_400_000;
+
 /**
  * The next jobs of a day in the order of their primary key, by which it goes on. Only a job that did not simply succeed has attempts to look
  * for. Of a schedule that is gone its key is not known any more. The database measures what callers have written, and sends no more than the page takes.
+ * With the bounds of the day as plain instants it plans, and locks, the tables of that day alone: one that another transaction has locked keeps no
+ * other day from being read.
  */
 export function readDay(
   sql: Sql,
@@ -43,6 +48,9 @@ export function readDay(
   after: JobKey | null,
   bounds: PageBounds,
 ): PromiseLike<ArchivedJob[]> {
+  const from = new Date(`${day}T00:00:00Z`);
+  const within = (occurrence: postgres.PendingQuery<postgres.Row[]>) =>
+    sql`${occurrence} >= ${from} and ${occurrence} < ${new Date(from.getTime() + dayMs)}`;
   return sql<ArchivedJob[]>`
     select j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n, s.key, s.group_key as "group", t.name as target, j.version, j.state, j.reason,
       j.attempt, j.due_at as "dueAt", j.started_at as "startedAt", j.finished_at as "finishedAt", j.error, j.payload,
@@ -52,14 +60,13 @@ export function readDay(
           'finishedAt', to_char(a.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'outcome', a.outcome, 'error', a.error) order by a.attempt), '[]')
         from carillon.attempts a
-        where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n) else '[]'::json end as attempts
+        where ${within(sql`a.occurrence`)} and a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n) else '[]'::json end as attempts
     from (select m.*, sum(m.bytes) over (order by m.occurrence, m.schedule_id, m.kind, m.n) - m.bytes as bytes_before from (
       select *, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(error), 0) + case when state <> 'succeeded' or attempt > 1 then (
         select coalesce(sum(octet_length(a.error)), 0) from carillon.attempts a
-        where a.occurrence = o.occurrence and a.schedule_id = o.schedule_id and a.kind = o.kind and a.n = o.n) else 0 end as bytes
+        where ${within(sql`a.occurrence`)} and a.occurrence = o.occurrence and a.schedule_id = o.schedule_id and a.kind = o.kind and a.n = o.n) else 0 end as bytes
       from carillon.jobs o
-      where occurrence >= ${day}::text::date::timestamp at time zone 'UTC'
-        and occurrence < (${day}::text::date + 1)::timestamp at time zone 'UTC'
+      where ${within(sql`occurrence`)}
         and (${after === null} or (occurrence, schedule_id, kind, n) > (${after?.occurrence ?? null}::timestamptz, ${after?.scheduleId ?? null}::bigint,
           ${after?.kind ?? null}::carillon.job_kind, ${after?.n ?? null}::int))
       order by occurrence, schedule_id, kind, n limit ${bounds.jobs}) m) j

@@ -8,8 +8,11 @@ import type { Log } from "../log/log.ts";
  * docs/observability.md says what each name means for an engineer on call.
  */
 export const consumers = [
+  "archive",
   "backlog",
   "calendar-replan",
+  "day-drop",
+  "day-look",
   "ended",
   "ended-hold",
   "follower",

@@ -12,6 +12,9 @@ export interface Tried {
   aside: boolean;
 }
 
+/** What `act` answers of a row to whose end it did not come, without a failure. */
+export const notDone = "not done";
+
 export interface Quarantine {
   sql: Sql;
   log: Log;
@@ -20,7 +23,7 @@ export interface Quarantine {
 
 /**
  * Acts on each row in turn. A row that fails is set aside at once, so that a tick that is killed has it on record, and the rows behind it
- * go on.
+ * go on. One to whose end `act` did not come keeps its entry.
  */
 export async function tryEach<Row extends Tried>(
   quarantine: Quarantine,
@@ -31,7 +34,7 @@ export async function tryEach<Row extends Tried>(
   for (const row of rows) {
     if (timeIsUp()) break;
     try {
-      await act(row);
+      if ((await act(row)) === notDone) continue;
     } catch (error) {
       if (!mayBeOfARow(error)) throw error;
       await putAside(quarantine, [failedOf(row, error)]);

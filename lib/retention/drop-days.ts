@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Sql } from "../db/connect.ts";
+import type postgres from "postgres";
+import type { Sql, Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
+import type { Log } from "../log/log.ts";
+import { OfNoRow } from "../quarantine/in-halves.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { type Tried, tryEach } from "../quarantine/try-rows.ts";
+import { lookAtDays } from "./past-days.ts";
 
 export interface DropWish {
   retentionDays: number;
@@ -8,33 +14,109 @@ export interface DropWish {
   archived: boolean;
 }
 
+interface DropDeps {
+  sql: Sql;
+  log: Log;
+}
+
+interface DropBounds {
+  timeIsUp: () => boolean;
+  /** Is told of a lock that was not to be had. */
+  note: (error: unknown) => void;
+}
+
 /** A drop that found no moment for it is tried so often in all, with a pause in which whoever waited gets through. */
 const triesMax = 3;
 const pauseMs = 200;
 
 /**
- * Drops what is past: days of the plan that every watermark has left behind, and days of jobs, one at a time, each in a transaction of its
- * own. Nobody waits for it: what finds no moment is left for the next minute. Returns the names of what went.
+ * Drops what is past: days of the plan that every watermark has left behind, and days of jobs, each in a transaction of its own. One that cannot
+ * be dropped is set aside. Returns the names of what went.
  */
-export async function dropDays(sql: Sql, wish: DropWish, timeIsUp: () => boolean): Promise<string[]> {
-  const dropped = await inAMoment(() => dropPlanDays(sql));
-  while (!timeIsUp()) {
-    const day = await inAMoment(() => dropJobDay(sql, wish));
-    if (day === null) break;
-    dropped.push(day);
+export async function dropDays(deps: DropDeps, wish: DropWish, bounds: DropBounds): Promise<string[]> {
+  const { sql } = deps;
+  const plan = await dropEach(deps, await planDays(sql), ({ day }) => dropPlanDay(sql, day), bounds);
+  const past = await lookedAtDays(deps, wish, bounds);
+  const jobs = await dropEach(deps, past, ({ day }) => dropJobDay(sql, day, wish), bounds);
+  return [...plan, ...jobs];
+}
+
+interface PastDay extends Tried {
+  day: string;
+  toLook: boolean;
+}
+
+/** The list costs a look at a parcel of each day that is kept: it is made again only where days have been looked at since. */
+async function lookedAtDays(deps: DropDeps, wish: DropWish, { timeIsUp }: DropBounds): Promise<PastDay[]> {
+  const days = await jobDays(deps.sql, wish);
+  if (!days.some(({ toLook }) => toLook)) return days;
+  await lookAtDays(deps, wish.retentionDays, timeIsUp);
+  return (await jobDays(deps.sql, wish)).filter(({ toLook }) => !toLook);
+}
+
+/**
+ * A lock that another transaction has is no day's fault: all days need those of the parents, and each that waits for one has others wait. So the
+ * first that is not to be had ends the drop until the next minute. Days that are locked come last, and keep no others.
+ */
+async function dropEach(
+  { sql, log }: DropDeps,
+  days: readonly PastDay[],
+  drop: (day: PastDay) => Promise<boolean>,
+  { timeIsUp, note }: DropBounds,
+): Promise<string[]> {
+  const dropped: string[] = [];
+  const dropOne = async (day: PastDay) => {
+    if (await inAMoment(() => drop(day))) dropped.push(day.item);
+  };
+  try {
+    await tryEach({ sql, log, consumer: "day-drop" }, days, dropOne, timeIsUp);
+  } catch (error) {
+    if (!(error instanceof OfNoRow)) throw error;
+    note(error.cause);
   }
   return dropped;
 }
 
-async function dropPlanDays(sql: Sql): Promise<string[]> {
-  const [plan] = await sql<{ dropped: string[] }[]>`select carillon.drop_plan_days() as dropped`;
-  return plan?.dropped ?? [];
+function planDays(sql: Sql): PromiseLike<PastDay[]> {
+  return pastDays(sql, sql`select d as day, false as to_look from carillon.past_plan_days() d`, ["plan"]);
 }
 
-async function dropJobDay(sql: Sql, { retentionDays, archived }: DropWish): Promise<string | null> {
-  const [row] = await sql<{ day: string | null }[]>`
-    select 'jobs_' || to_char(carillon.drop_settled_day(${retentionDays} * interval '1 day', ${archived}), 'YYYYMMDD') as day`;
-  return row?.day ?? null;
+function jobDays(sql: Sql, { retentionDays, archived }: DropWish): PromiseLike<PastDay[]> {
+  const days = sql`
+    select p.day, p.to_look from carillon.past_days(${retentionDays} * interval '1 day') p
+    where p.to_look or not ${archived} or carillon.is_archived(p.day)`;
+  return pastDays(sql, days, ["jobs", "attempts", "jobs_beside", "dead_jobs"]);
+}
+
+/** The oldest first, but those that are locked last. */
+function pastDays(
+  sql: Sql,
+  days: postgres.PendingQuery<postgres.Row[]>,
+  parents: readonly [string, ...string[]],
+): PromiseLike<PastDay[]> {
+  const named = (tx: Tx) => tx`${parents[0]}::text || to_char(past.day, '_YYYYMMDD')`;
+  return sql<PastDay[]>`
+    with locked as materialized (
+      select distinct l.relation from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+      where l.granted and l.relation is not null and l.pid <> pg_backend_pid()
+    )
+    select ${named(sql)} as item, past.day::text, past.to_look as "toLook", ${isAside(sql, "day-drop", named(sql))} as aside
+    from (${days}) past
+    where not ${waitsAside(sql, "day-drop", named(sql))}
+    order by exists (
+      select from locked l where l.relation = any(array(
+        select to_regclass('carillon.' || parent || to_char(past.day, '_YYYYMMDD')) from unnest(${[...parents]}::text[]) parent))), past.day`;
+}
+
+async function dropPlanDay(sql: Sql, day: string): Promise<boolean> {
+  const [row] = await sql<{ gone: boolean }[]>`select carillon.drop_day_of_plan(${day}::text::date) as gone`;
+  return row?.gone ?? false;
+}
+
+async function dropJobDay(sql: Sql, day: string, { retentionDays, archived }: DropWish): Promise<boolean> {
+  const [row] = await sql<{ gone: boolean }[]>`
+    select carillon.drop_day_of_jobs(${day}::text::date, ${retentionDays} * interval '1 day', ${archived}) as gone`;
+  return row?.gone ?? false;
 }
 
 async function inAMoment<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -43,7 +125,8 @@ async function inAMoment<Result>(act: () => Promise<Result>): Promise<Result> {
       return await act();
     } catch (error) {
       const state = sqlState(error);
-      if ((state !== "lock_timeout" && state !== "deadlock") || tries === triesMax) throw error;
+      if (state !== "lock_timeout" && state !== "deadlock") throw error;
+      if (tries === triesMax) throw new OfNoRow(error);
       await sleep(pauseMs);
     }
   }

@@ -54,9 +54,11 @@ export async function attach(run: Run): Promise<DaysThere> {
   const onNow = () => {
     there.now = true;
   };
-  await days(run, async () => {
+  try {
     there.past = await attachDays(run.sql, run.timeIsUp, onNow);
-  }).catch(run.note);
+  } catch (error) {
+    noteKept(run, error);
+  }
   return there;
 }
 
@@ -89,7 +91,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("holds", clearHolds, "stirs"),
     part("wantedHolds", (run) => applyWantedHolds(run, run), "stirs"),
     part("near", (run) => bringLinesNear(run, attached)),
-    part("pastDays", (run) => days(run, () => dropPast(run))),
+    part("pastDays", dropPast),
     part(undefined, purgePast),
     part("ended", (run) => deleteEnded(run, run), "stirs"),
     part("events", tellAll),
@@ -127,9 +129,10 @@ export async function bringAllNear({ sql, timeIsUp, note }: Run, shard: number):
   }
 }
 
-async function dropPast({ sql, log, settings, timeIsUp }: Run): Promise<void> {
+async function dropPast(run: Run): Promise<void> {
+  const { log, settings, timeIsUp } = run;
   const wish = { retentionDays: settings.retentionDays, archived: settings.archives };
-  const dropped = await dropDays(sql, wish, timeIsUp);
+  const dropped = await dropDays(run, wish, { timeIsUp, note: (error) => noteKept(run, error) });
   if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
 }
 
@@ -138,15 +141,11 @@ async function purgePast(run: Run): Promise<void> {
   if (schedules + auditEntries > 0) run.log.info("tick.purged", { schedules, auditEntries });
 }
 
-/** Attaching and dropping give up quickly where somebody holds a lock: the next minute tries again. */
-async function days({ log }: Run, act: () => Promise<void>): Promise<void> {
-  try {
-    await act();
-  } catch (error) {
-    const state = sqlState(error);
-    if (state !== "lock_timeout" && state !== "deadlock") throw error;
-    log.warn("tick.days-kept", { error: state });
-  }
+/** Attaching and dropping give up quickly where another transaction has a lock: the next minute tries again. */
+function noteKept({ log, note }: Run, error: unknown): void {
+  const state = sqlState(error);
+  if (state === "lock_timeout" || state === "deadlock") log.warn("tick.days-kept", { error: state });
+  else note(error);
 }
 
 /** After what is due now, what is owed from before. */

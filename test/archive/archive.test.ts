@@ -5,10 +5,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { assemble } from "../../functions/archive.ts";
 import { archiveDays } from "../../lib/archive/archive-days.ts";
 import { type ArchiveStore, s3Store } from "../../lib/archive/archive-store.ts";
-import { dayToArchive, takeDay } from "../../lib/archive/archived-day.ts";
+import { daysToArchive, takeDay } from "../../lib/archive/archived-day.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { retryJob } from "../../lib/plan/retry-jobs.ts";
 import { dropDays } from "../../lib/retention/drop-days.ts";
+import { lookAtDays } from "../../lib/retention/past-days.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute } from "../support/instants.ts";
@@ -65,7 +66,17 @@ function archive({
   return archiveDays({ sql: archivist, store, log: world.log }, { retentionDays, part }, timeIsUp);
 }
 
-const drop = () => dropDays(world.sql, { retentionDays, archived: true }, () => false);
+const drop = () =>
+  dropDays(
+    world,
+    { retentionDays, archived: true },
+    {
+      timeIsUp: () => false,
+      note: (error) => {
+        throw error;
+      },
+    },
+  );
 
 async function objects(): Promise<string[]> {
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
@@ -196,8 +207,8 @@ describe("a day that goes", () => {
     await mondayAnd(3);
     await archive({ timeIsUp: () => true });
     let looks = 0;
-    // Sunday, of which there is nothing, and one part of Monday.
-    expect(await archive({ timeIsUp: () => looks++ === 4 })).toEqual(["2026-03-01"]);
+    // A look at each of both days; Sunday, of which there is nothing, and one part of Monday.
+    expect(await archive({ timeIsUp: () => looks++ === 6 })).toEqual(["2026-03-01"]);
     expect(await world.sql`select parts from carillon.archived_days where day = ${monday}`).toEqual([
       { parts: 1 },
     ]);
@@ -209,20 +220,28 @@ describe("a day that goes", () => {
     expect(await manifestOf(monday)).toMatchObject({ jobs: jobsOfMonday, parts: { length: 3 } });
   });
 
-  test("is not left half by one that dies: another goes on when its lease is over, from the last part that is there", async () => {
+  test("is not left half where a part is refused: the next try goes on from the last part that is there", async () => {
     await mondayAnd(3);
-    const dying: ArchiveStore = {
+    const refusing: ArchiveStore = {
       put: (name, ...rest) =>
         name.endsWith("part-00002.jsonl.gz")
           ? Promise.reject(new Error("the bucket is away"))
           : toBucket().put(name, ...rest),
     };
-    await expect(archive({ store: dying })).rejects.toThrow("the bucket is away");
+    expect(await archive({ store: refusing })).toEqual(["2026-03-01"]);
     expect(await archive()).toEqual([]);
-    await world.clock.advance(17 * minute);
+    await world.clock.advance(minute);
     expect(await archive()).toEqual([monday]);
     expect(await manifestOf(monday)).toMatchObject({ jobs: jobsOfMonday, attempts: 2 });
     expect((await linesOf(monday)).map(({ id }) => id)).toHaveLength(jobsOfMonday);
+  });
+
+  test("is gone on with when the lease of one that died is over", async () => {
+    await mondayAnd(3);
+    expect(await takeDay(archivist, monday)).toMatchObject({ parts: 0 });
+    expect(await archive()).toEqual(["2026-03-01"]);
+    await world.clock.advance(17 * minute);
+    expect(await archive()).toEqual([monday]);
   });
 
   test("is archived by one of two at once", async () => {
@@ -235,7 +254,8 @@ describe("a day that goes", () => {
 
   test("is not begun again by one who looked for it before another had brought it in", async () => {
     await mondayAnd(3);
-    const seen = (await dayToArchive(archivist, retentionDays)) ?? "none";
+    await lookAtDays({ sql: archivist, log: world.log }, retentionDays, () => false);
+    const [{ item: seen } = { item: "none" }] = await daysToArchive(archivist, retentionDays);
     expect(await archive()).toEqual(expect.arrayContaining([seen, monday]));
     expect(await takeDay(archivist, seen)).toBeNull();
     expect(await takeDay(archivist, monday)).toBeNull();

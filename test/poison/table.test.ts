@@ -4,8 +4,11 @@ import { type Consumer, consumers } from "../../lib/quarantine/quarantine.ts";
 
 /** The file that shows of a consumer that one bad row stops no other. */
 const shownIn: Readonly<Record<Consumer, string>> = {
+  archive: "days.test.ts",
   backlog: "backlog.test.ts",
   "calendar-replan": "../plan/calendars.test.ts",
+  "day-drop": "days.test.ts",
+  "day-look": "days.test.ts",
   ended: "ended.test.ts",
   "ended-hold": "holds.test.ts",
   follower: "follower.test.ts",

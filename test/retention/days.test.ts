@@ -20,7 +20,13 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const monday = "jobs_20260302";
-const drop = () => dropDays(world.sql, wish, () => false);
+const bounds = {
+  timeIsUp: () => false,
+  note: (error: unknown) => {
+    throw error;
+  },
+};
+const drop = () => dropDays(world, wish, bounds);
 
 async function dayIsKept(): Promise<boolean> {
   const [row] = await world.sql<
@@ -72,15 +78,15 @@ describe("a day of jobs", () => {
 
   test("is kept when it is written to between the drop's look at it and the drop's lock", async () => {
     await mondayAnd(3);
-    await world.sql`select carillon.drop_settled_day('2 days', false)`;
+    await world.sql`select carillon.look_at_day('2026-03-02')`;
     // However slow the machine is, the drop waits until the writer has committed.
-    await world.sql`alter function carillon.drop_settled_day set lock_timeout = '1min'`;
+    await world.sql`alter function carillon.drop_day_of_jobs set lock_timeout = '1min'`;
     const dropping = connect({ DATABASE_URL: world.databaseUrl }, { max: 1, applicationName: "dropping" });
     const dropped = await world.sql.begin(async (tx) => {
       await tx`update carillon.jobs set error = 'looked at' where occurrence = ${at(minute)}`;
       const answer = dropping<
-        { day: string | null }[]
-      >`select carillon.drop_settled_day('2 days', false)::text as day`.execute();
+        { gone: boolean }[]
+      >`select carillon.drop_day_of_jobs('2026-03-02', '2 days', false) as gone`.execute();
       await until("the drop waits for its lock", async () => {
         const [waits] = await world.sql`
           select from pg_stat_activity where datname = current_database() and application_name = 'dropping'
@@ -89,7 +95,7 @@ describe("a day of jobs", () => {
       });
       return { answer };
     });
-    expect(await dropped.answer).toEqual([{ day: null }]);
+    expect(await dropped.answer).toEqual([{ gone: false }]);
     await dropping.end();
     expect(await dayIsKept()).toBe(true);
   });
@@ -204,7 +210,7 @@ async function isWriterBehindDrop(): Promise<boolean> {
     select from pg_stat_activity writer
     where writer.datname = current_database() and writer.application_name = 'writing' and exists (
       select from unnest(pg_blocking_pids(writer.pid)) blocking join pg_stat_activity other on other.pid = blocking
-      where other.query like '%drop_settled_day%')`;
+      where other.query like '%drop_day_of_jobs%')`;
   return rows.length > 0;
 }
 

@@ -24,6 +24,14 @@ const lateMinutes = 2_900;
 /** So many rows of a table of open work the figures of alarms look at; beyond, they say "more". */
 const lookedAtMax = 100_001;
 
+const log = recordedLog();
+const bounds = {
+  timeIsUp: () => false,
+  note: (error: unknown) => {
+    throw error;
+  },
+};
+
 let filled: TestDatabase;
 let database: TestDatabase;
 let sql: Sql;
@@ -110,7 +118,7 @@ test("the alarms' figures count open parcels up to a bound, and read no job and 
 });
 
 test("the drop of days looks through the parcels once, and then only at the one that keeps a day", async () => {
-  const drop = () => dropDays(sql, { retentionDays: 3, archived: true }, () => false);
+  const drop = () => dropDays({ sql, log }, { retentionDays: 3, archived: true }, bounds);
   const first = await touched(sql, drop);
   // Of two days, one has jobs that wait, and of the other no parcel does.
   expect(first.scanned["parcels"]).toBeGreaterThanOrEqual(parcels);

@@ -127,7 +127,7 @@ describe("schedules that are over", () => {
     await world.put("lagging", { when: "in 1m" });
     await world.clock.advance(8 * day);
     // Also when the day is gone on which it was due: its job would be of a schedule that is no more, and never run.
-    await dropDays(world.as.tick, { retentionDays, archived: false }, () => false);
+    await dropDays(deps(), { retentionDays, archived: false }, bounds);
     await purge(deps(), { retentionDays, auditRetentionDays: null }, bounds);
     expect(await kept()).toEqual(["lagging"]);
     await minutes(1);

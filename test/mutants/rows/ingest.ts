@@ -8,6 +8,7 @@ const memory = "lib/ingest/memory.ts";
 const inbox = "lib/inbox/apply-inbox.ts";
 const inboxRows = "lib/inbox/apply-rows.ts";
 const kept = "lib/idempotency/kept-requests.ts";
+const apart = "migrations/0049-days-apart.sql";
 const retention = "migrations/0037-retention.sql";
 const pulses = "lib/worker/work-pulses.ts";
 
@@ -178,16 +179,16 @@ export const ingest: readonly Mutant[] = [
     tests: ["test/api/idempotency-claims.test.ts"],
   },
   {
-    name: "drop_settled_day: a day that was written to since",
-    file: retention,
-    text: "if exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last) or (p_archived",
+    name: "drop_day_of_jobs: a day that was written to since",
+    file: apart,
+    text: "if exists (select from carillon.stirred_days s where s.day = p_day and s.on_day > v_last) or (p_archived",
     replacement: "if (p_archived",
     tests: [daysTest],
   },
   {
-    name: "drop_settled_day: nothing comes again of a day that is gone",
-    file: retention,
-    text: "  update carillon.retention set kept_from = greatest(kept_from, (v_day + 1)::timestamp at time zone 'UTC');\n",
+    name: "drop_day_of_jobs: nothing comes again of a day that is gone",
+    file: apart,
+    text: "  update carillon.retention set kept_from = greatest(kept_from, (p_day + 1)::timestamp at time zone 'UTC');\n",
     replacement: "",
     tests: [daysTest, "test/retention/once.test.ts"],
   },
@@ -269,9 +270,9 @@ export const ingest: readonly Mutant[] = [
     tests: [beatTest],
   },
   {
-    name: "drop_settled_day: a day that the archive has no more",
-    file: retention,
-    text: "s.on_day > v_last) or (p_archived and not carillon.is_archived(v_day)) then",
+    name: "drop_day_of_jobs: a day that the archive has no more",
+    file: apart,
+    text: "s.on_day > v_last) or (p_archived and not carillon.is_archived(p_day)) then",
     replacement: "s.on_day > v_last) then",
     tests: [daysTest],
     equivalent:

@@ -3,6 +3,7 @@ import { unusedTargets } from "./unused-targets.ts";
 
 const days = "migrations/0037-retention.sql";
 const settled = "migrations/0045-settled-days.sql";
+const apart = "migrations/0049-days-apart.sql";
 const archive = "lib/archive/archived-day.ts";
 
 const daysTest = "test/retention/days.test.ts";
@@ -15,36 +16,36 @@ const takenOverTest = "test/archive/taken-over.test.ts";
 /** Days, schedules and the audit go in time and not before, and a day only when the archive has it. `rows/ingest.ts` has older rows. */
 export const retentionRows: readonly Mutant[] = [
   {
-    name: "settled_days: a day of which a parcel waits is kept",
-    file: settled,
+    name: "past_days: a day of which a parcel waits is kept",
+    file: apart,
     text: "    if v_parcel is null then\n",
     replacement: "    if true then\n",
     tests: [daysTest],
   },
   {
-    name: "settled_days: a day counts from when it was last written to",
-    file: settled,
+    name: "past_days: a day counts from when it was last written to",
+    file: apart,
     text: "    continue when exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last);\n",
     replacement: "",
     tests: [archiveTest],
   },
   {
-    name: "settled_days: a day that a shard has not left behind is kept",
-    file: settled,
+    name: "past_days: a day that a shard has not left behind is kept",
+    file: apart,
     text: " or v_day >= v_planned;",
     replacement: ";",
     tests: [daysTest],
   },
   {
-    name: "settled_days: a day of which a job waits is kept",
-    file: settled,
+    name: "past_days: a day of which a job waits is kept",
+    file: apart,
     text: "continue when v_waits;",
     replacement: "",
     tests: [daysTest],
   },
   {
     name: "settled_days: a call looks at the jobs of one day",
-    file: settled,
+    file: apart,
     text: "      v_may_look := false;\n",
     replacement: "",
     tests: [daysTest],
@@ -99,11 +100,49 @@ export const retentionRows: readonly Mutant[] = [
     text: "* interval '1 day', ${archived})",
     replacement: "* interval '1 day', false)",
     tests: [archiveTest],
+    equivalent: "The list of days to drop leaves it out, too.",
   },
   {
-    name: "drop_plan_days: a day of the plan that a shard has not done is kept",
-    file: days,
-    text: "min(least(watermark_at, near_until))",
+    name: "a day is listed to be dropped only when the archive has it",
+    file: "lib/retention/drop-days.ts",
+    text: "where p.to_look or not ${archived} or carillon.is_archived(p.day)`",
+    replacement: "`",
+    tests: ["test/poison/days.test.ts", archiveTest],
+    equivalent: "The drop itself asks, too.",
+  },
+  {
+    name: "drop_day_of_jobs: a day that the archive does not have is kept",
+    file: apart,
+    text: "not p.to_look) or (p_archived and not carillon.is_archived(p_day)) then",
+    replacement: "not p.to_look) then",
+    tests: [archiveTest],
+    equivalent: "The list of days to drop leaves it out, and the look under the lock finds it.",
+  },
+  {
+    name: "days that are locked are dropped last",
+    file: "lib/retention/drop-days.ts",
+    text: "where l.granted and l.relation is not null",
+    replacement: "where not l.granted and l.relation is not null",
+    tests: ["test/poison/days.test.ts"],
+  },
+  {
+    name: "days that have failed are archived last",
+    file: archive,
+    text: "order by aside, p.day limit",
+    replacement: "order by p.day limit",
+    tests: ["test/poison/days.test.ts"],
+  },
+  {
+    name: "a day that another archive has keeps its entry",
+    file: "lib/archive/archive-days.ts",
+    text: "if (whole === null) return notDone;",
+    replacement: "if (whole === null) return null;",
+    tests: ["test/poison/days.test.ts"],
+  },
+  {
+    name: "past_plan_days: a day of the plan that a shard has not done is kept",
+    file: apart,
+    text: "min(least(s.watermark_at, s.near_until))",
     replacement: "min(carillon.clock())",
     tests: ["test/tick/days.test.ts", daysTest],
   },
@@ -209,8 +248,8 @@ export const retentionRows: readonly Mutant[] = [
   {
     name: "archive: a day that is there has no lag",
     file: "lib/retention/archive-lag.ts",
-    text: " d where not carillon.is_archived(d)`",
-    replacement: " d`",
+    text: " and not carillon.is_archived(p.day)`",
+    replacement: "`",
     tests: [takenOverTest],
   },
 ];
