@@ -4,7 +4,7 @@ import type { Json } from "../schedule/json.ts";
 import type { ClaimedJob } from "./claim.ts";
 
 /** Larger payloads come after the claim, page by page: with this a claim of ten parcels brings 20 MB at most. */
-const lightBytes = 8_192;
+export const lightBytes = 8_192;
 
 /**
  * The columns of a claimed job: its payload where that is light, and whether it is heavy. Postgres decides by the stored size and unpacks no

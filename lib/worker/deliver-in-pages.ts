@@ -9,11 +9,11 @@ import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 
 /** The most bytes of heavy payloads in one page, as JSON. A list of empty objects takes sixteen times that once it is read, and its handler's copy as much again. */
-const pageBytes = 2 * 1_048_576;
+export const pageBytes: number = 2 * 1_048_576;
 /** The most bytes that a handler of a whole group gets in one call. No other parcel is worked together with such a parcel. */
-const groupBytes = 8 * 1_048_576;
+export const groupBytes: number = 8 * 1_048_576;
 /** The pages that a worker has in memory at a time, of all its parcels. */
-const pagesMax = 4;
+export const pagesMax = 4;
 /** With less time left than this no page is begun: it is to be read, delivered and settled. */
 const pageMinMs = 5_000;
 

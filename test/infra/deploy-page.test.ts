@@ -17,6 +17,7 @@ import {
 } from "../../lib/config/function-limits.ts";
 import { commandsMax } from "../../lib/ingest/received.ts";
 import { rememberedDays } from "../../lib/ingest/understand.ts";
+import { lightBytes } from "../../lib/parcel/heavy-payloads.ts";
 import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
 import { passedSinglyMax } from "../../lib/plan/instants.ts";
 import { openJobsMax } from "../../lib/plan/open-jobs.ts";
@@ -29,6 +30,7 @@ import { whensMax } from "../../lib/schedule/timing-shape.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { secretsMax } from "../../lib/token/token-edits.ts";
 import { tokenNameMax } from "../../lib/token/token-name.ts";
+import { groupBytes, pageBytes, pagesMax } from "../../lib/worker/deliver-in-pages.ts";
 import { synthesised } from "./synthesised.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
@@ -72,6 +74,10 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   [
     "Jobs in one parcel, for queues and buses; for handlers, functions and webhooks",
     `${parcelMax.fast}; ${parcelMax.slow}`,
+  ],
+  [
+    `Payloads above ${lightBytes / 1024} KB that a worker has in memory at once; that a handler gets for its group in one call`,
+    `${pagesMax} × ${pageBytes / 2 ** 20} MiB; ${groupBytes / 2 ** 20} MiB`,
   ],
   [
     `Slow workers that one target has at once, of the default's ${slowConcurrency}`,
