@@ -65,19 +65,26 @@ export function asideOf({ aside, version }: StoredSchedule): PlanAside | null {
 export interface Owed {
   occurrence: Date;
   dueAt: Date;
-  /** Where it is what was due under a hold that has ended by itself. */
+  /** Where it is what was due under a hold that has ended. */
   held: { heldSince: Date; heldUntil: Date } | null;
+  /** That hold, where what was passed over under it is still to be noted. */
+  unnoted: { since: Date; until: Date } | null;
 }
 
-/** From where a schedule goes on that waits in quarantine, oldest first; empty where it does not, or has nothing more to come. */
+/**
+ * From where a schedule goes on that waits in quarantine, oldest first; empty where it does not, cannot be read, or has nothing more to come.
+ */
 export function owedOf(schedule: StoredSchedule): Owed[] {
   const aside = asideOf(schedule);
-  if (aside === null) return [];
+  if (aside === null || unreadableReason(schedule.cadence) !== null) return [];
   const { occurrence, heldSince, next } = aside;
   if (heldSince === null) return owedFrom(schedule, occurrence);
   const due = new Date(aside.dueAt);
-  const held = { heldSince: new Date(heldSince), heldUntil: due };
-  const release = { occurrence: new Date(occurrence), dueAt: due, held };
+  const since = new Date(heldSince);
+  const held = { heldSince: since, heldUntil: due };
+  const unnoted = aside.ledger === "behind" ? { since, until: due } : null;
+  const first = nextAfter(schedule.cadence, Date.parse(occurrence) - 1) ?? Date.parse(occurrence);
+  const release = { occurrence: new Date(first), dueAt: due, held, unnoted };
   return [release, ...(next === null ? [] : owedFrom(schedule, next))];
 }
 
@@ -86,7 +93,9 @@ function owedFrom(schedule: StoredSchedule, noted: string): Owed[] {
   const timetable = timetableOf(schedule);
   const first = nextAfter(timetable.cadence, Date.parse(noted) - 1);
   if (first === null) return [];
-  return [{ occurrence: new Date(first), dueAt: new Date(dueAt(timetable, first)), held: null }];
+  return [
+    { occurrence: new Date(first), dueAt: new Date(dueAt(timetable, first)), held: null, unnoted: null },
+  ];
 }
 
 /** Whether a change of the schedule must see to its place in quarantine. */
@@ -105,6 +114,7 @@ export async function carryAside(
   after: Pick<StoredSchedule, "id" | "version" | "cadence"> & {
     isGone: boolean;
     isMade: boolean;
+    isHeld: boolean;
     withdrawnFrom: Date | null;
   },
   cut: Date,
@@ -116,20 +126,41 @@ export async function carryAside(
     return;
   }
   const place = after.isMade ? null : asideOf(before);
-  // The version that ends has made the jobs due by the cut. Under a hold it has made none since the hold began.
-  const made = occurrenceDueBy(timetableOf(before), (before.heldSince ?? cut).getTime());
+  // The version that ends has made the jobs due by the cut. Under a hold that stays it has made none since the hold began.
+  const madeBy = after.isHeld ? (before.heldSince ?? cut) : cut;
+  const made = occurrenceDueBy(timetableOf(before), madeBy.getTime());
   const first = Math.min(made + 1, after.withdrawnFrom?.getTime() ?? Number.POSITIVE_INFINITY);
-  const owed = place !== null && Date.parse(place.occurrence) <= first ? place : null;
   const from = new Date(first).toISOString();
+  const owed =
+    place !== null && Date.parse(place.occurrence) <= first
+      ? { ...place, heldSince: null, next: null }
+      : { occurrence: from, dueAt: from, heldSince: null, next: null };
+  const released = after.isHeld ? null : releasedUnread(before, place, cut);
+  const error = new Error(reason);
   await setAside(tx, "plan", [
-    {
-      item: id,
-      scheduleId: id,
-      error: new Error(reason),
-      detail:
-        owed === null
-          ? { version, occurrence: from, dueAt: from, heldSince: null, next: null }
-          : { ...owed, version, heldSince: null, next: null },
-    },
+    { item: id, scheduleId: id, error, detail: { ...(released ?? owed), version } },
   ]);
+}
+
+/** The occurrences due under the hold that goes and those after it: they are separated once the cadence can be read. */
+function releasedUnread(
+  before: StoredSchedule,
+  place: PlanAside | null,
+  cut: Date,
+): Omit<PlanAside, "version"> | null {
+  const { heldSince, heldUntil } = before;
+  if (heldSince === null) return null;
+  const until = heldUntil !== null && heldUntil < cut ? heldUntil : cut;
+  const due = place === null ? null : Date.parse(place.dueAt);
+  // What the hold kept was made when it ended.
+  if (due !== null && due > until.getTime()) return null;
+  const since =
+    due === null || place?.heldSince != null ? heldSince.getTime() : Math.min(heldSince.getTime(), due - 1);
+  return {
+    occurrence: new Date(since + 1).toISOString(),
+    dueAt: until.toISOString(),
+    heldSince: new Date(since).toISOString(),
+    next: new Date(occurrenceDueBy(timetableOf(before), until.getTime()) + 1).toISOString(),
+    ledger: "behind",
+  };
 }

@@ -17,7 +17,7 @@ import { carryAside } from "./aside.ts";
 import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
-import { clearEndedHolds, hasEndedHold, lagsBehind } from "./ended-hold.ts";
+import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
 import { makeLater } from "./make-later.ts";
@@ -79,14 +79,14 @@ export async function lockForEdit(
   };
 }
 
-/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since: `lagsBehind` says when it does not. */
+/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since: `staysBeyondEnd` says when it does not. */
 export async function afterEndedHold(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
   maker: Maker = makeAtOnce,
 ): Promise<StoredSchedule> {
-  if (!hasEndedHold(current, state) || lagsBehind(current, state)) return current;
+  if (!hasEndedHold(current, state) || staysBeyondEnd(current, state)) return current;
   const [cleared = current] = await clearEndedHolds(tx, [current], state, maker);
   return cleared;
 }
@@ -170,6 +170,7 @@ export async function applyEdit(
       cadence,
       isGone: edit.delete === true,
       isMade: current.heldSince === null && unreadableReason(current.cadence) === null,
+      isHeld,
       withdrawnFrom: ended.withdrawnFrom,
     },
     cut,

@@ -7,6 +7,7 @@ import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { asideOf, owedOf } from "./aside.ts";
+import { notePassedUnderHolds } from "./ended-hold.ts";
 import { momentOf } from "./instants.ts";
 import type { Maker } from "./maker.ts";
 import { noteRanges } from "./note-passed.ts";
@@ -99,12 +100,15 @@ export async function planPending(
   const pending = (await pendingRows(tx, state, current)).map((row) => ({
     ...row,
     held: isRelease(timetable, current.heldUntil, row) ? {} : null,
+    unnoted: null,
   }));
   for (const row of [...owedOf(current), ...pending]) {
     if (timetable.firesLeft === 0) break;
     if (row.held !== null) {
       const released = await maker.fireRelease(tx, state, { ...current, ...row.held }, current.version);
       parcels.push(...released.parcels);
+      if (row.unnoted !== null)
+        await notePassedUnderHolds(tx, [{ schedule: current, ...row.unnoted }], state, maker);
       timetable = afterFires(timetable, released.made);
       continue;
     }

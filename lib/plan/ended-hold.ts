@@ -1,3 +1,4 @@
+import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
@@ -19,9 +20,13 @@ export function hasEndedHold(schedule: StoredSchedule, { now }: ShardState): sch
   return heldSince !== null && heldUntil !== null && heldUntil <= now;
 }
 
-/** Where the ticks have not come up to the end of a hold, it stands until they, or the end of the version, have made what it lets go. */
-export function lagsBehind(schedule: Ended, state: ShardState): boolean {
-  return !isPulse(schedule) && plannedUpTo(state, schedule.id) < schedule.heldUntil;
+/**
+ * Where the ticks have not come up to the end of a hold, it stays until they, or the end of the version, have made what it lets go. It stays too
+ * while the cadence cannot be read, which alone says what was passed over.
+ */
+export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
+  if (isPulse(schedule)) return false;
+  return plannedUpTo(state, schedule.id) < schedule.heldUntil || unreadableReason(schedule.cadence) !== null;
 }
 
 /**
@@ -35,7 +40,12 @@ export async function clearEndedHolds(
   state: ShardState,
   maker: Maker = makeAtOnce,
 ): Promise<StoredSchedule[]> {
-  await notePassedUnderHolds(tx, ended, state, maker);
+  await notePassedUnderHolds(
+    tx,
+    ended.map((schedule) => ({ schedule, since: schedule.heldSince, until: schedule.heldUntil })),
+    state,
+    maker,
+  );
   await removeEndedHolds(
     tx,
     ended.map(({ id }) => id),
@@ -45,22 +55,28 @@ export async function clearEndedHolds(
   return ended.map((schedule) => ({ ...schedule, heldSince: null, heldUntil: null }));
 }
 
-async function notePassedUnderHolds(
+export interface HeldSpan {
+  schedule: StoredSchedule;
+  since: Date;
+  until: Date;
+}
+
+/** Notes the occurrences that were due under holds that have ended, and do not run. */
+export async function notePassedUnderHolds(
   tx: Tx,
-  ended: readonly Ended[],
+  spans: readonly HeldSpan[],
   state: ShardState,
-  maker: Maker,
+  maker: Maker = makeAtOnce,
 ): Promise<void> {
   const passedOver: PassedOver[] = [];
-  for (const schedule of ended) {
-    const { heldSince, heldUntil } = schedule;
+  for (const { schedule, since, until } of spans) {
     if (isPulse(schedule)) continue;
     const timetable = timetableOf(schedule);
-    const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
+    const held = unfoldHeld(withoutLimit(timetable), since, until);
     if (held === null) continue;
     // Where its fires were used up before the hold, there was nothing to be passed over.
     if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) continue;
-    passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: heldUntil });
+    passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: until });
   }
   await maker.noteSkipped(tx, state, passedOver);
   await noteRanges(tx, passedOver);

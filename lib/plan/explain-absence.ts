@@ -1,5 +1,6 @@
-import { nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
 import { isoInstant } from "../cadence/civil.ts";
+import { normalForm } from "../cadence/normal-form.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { editOf, explainElsewhere } from "./explain-elsewhere.ts";
 import { heldAt, holdersText } from "./explain-holds.ts";
@@ -26,13 +27,25 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
   }
   const place = placeOf(version, at);
   const due = dueAt(timetableIn(facts.key, version), at);
-  if (place.kind !== "run" && place.kind !== "skipped-day")
+  const unread = unreadableReason(version.cadence);
+  if (unread !== null && facts.passed === null && facts.owedBefore === null)
+    return unreadVerdict(version, unread);
+  if (unread === null && place.kind !== "run" && place.kind !== "skipped-day")
     return explainElsewhere(facts, version, place, nearest);
   if (facts.passed !== null) {
     const decidedBy = versionBy(versions, facts.passed.notedAt.getTime()) ?? version;
     return explainRange(facts, facts.passed, decidedBy, due);
   }
   return explainRun(facts, version, place, due);
+}
+
+/** What is not written down of a cadence that cannot be read is not known: not even whether the instant is an occurrence. */
+function unreadVerdict({ version, cadence, body }: VersionFact, reason: string): Verdict {
+  return {
+    outcome: "set-aside",
+    reason: "unreadable",
+    sentence: `Cannot be told: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
+  };
 }
 
 /** An occurrence of its version, of which nothing is written down. */

@@ -1,5 +1,6 @@
 import { nextAfter } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
+import { canonicalTimezone } from "../cadence/timezone.ts";
 import { wallText } from "../cadence/wall-text.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { parseJobId } from "../job/job-id.ts";
@@ -46,6 +47,7 @@ export interface Explanation extends Verdict {
   at: Date;
   /** What was asked for, where that is only when the occurrence is due. */
   asked: Date | null;
+  /** In UTC where its zone is not known here. */
   wall: string;
   /** Whether it is one of the version of its time, by which it stands in the ledger. */
   occurrence: boolean;
@@ -146,7 +148,7 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
     ...(aside.length === 0 ? {} : { setAside: [...aside] }),
     key,
     at: new Date(at),
-    wall: wallText(at, spoken?.body.timezone ?? "UTC"),
+    wall: wallOf(at, spoken),
     occurrence,
     version: version?.version ?? null,
     cadence: version === undefined ? null : normalForm(version.cadence),
@@ -156,6 +158,10 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
     beside,
     nearest,
   };
+}
+
+function wallOf(at: number, version: VersionFact | undefined): string {
+  return wallText(at, canonicalTimezone(version?.body.timezone ?? "UTC") ?? "UTC");
 }
 
 /** What was passed over singly was so by the policy that stood when it was decided. */

@@ -169,8 +169,8 @@ export interface EndedHold extends Tried {
 }
 
 /**
- * Schedules with holds whose end has come, the oldest first, but for those that are left out. The clock is asked once, in a query of its
- * own, so that an index can be asked for the answer.
+ * Schedules with holds whose end has come, the oldest first, but for those that are left out, and those that could not be planned: what they passed
+ * over under the hold is noted once they can be. The clock is asked once, in a query of its own, so that an index can be asked for the answer.
  */
 export function schedulesWithEndedHolds(
   tx: Tx,
@@ -187,6 +187,6 @@ export function schedulesWithEndedHolds(
       from carillon.holds h cross join lateral (
         select id, shard from carillon.schedules where id = h.schedule_id and coalesce(deleted_at, 'infinity') = 'infinity' offset 0) s
       where h.until <= (select carillon.clock()) and s.shard <> all (${[...notOf]}::smallint[]) and s.id <> all (${[...without]}::bigint[])
-        and not ${waitsAside(tx, "ended-hold", id)}
+        and not ${waitsAside(tx, "ended-hold", id)} and not ${isAside(tx, "plan", id)}
       order by h.until limit ${limit}) ended`;
 }

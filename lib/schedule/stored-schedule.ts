@@ -30,6 +30,8 @@ export interface PlanAside {
   heldSince: string | null;
   /** The occurrence after that hold, where it was passed over too. */
   next: string | null;
+  /** What was passed over under that hold is not in the ledger: its cadence could not be read when the hold was taken off. */
+  ledger?: "behind";
 }
 
 /** A schedule as it stands in the database: its head and the spec of its current version. */

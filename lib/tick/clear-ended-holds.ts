@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
-import { clearEndedHolds, hasEndedHold, lagsBehind } from "../plan/ended-hold.ts";
+import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
@@ -82,7 +82,7 @@ async function clearInShard(
     readShard(tx, shard),
   ]);
   const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
-  const lagging = ended.filter((schedule) => lagsBehind(schedule, state)).map(({ id }) => id);
+  const lagging = ended.filter((schedule) => staysBeyondEnd(schedule, state)).map(({ id }) => id);
   await clearEndedHolds(
     tx,
     ended.filter(({ id }) => !lagging.includes(id)),

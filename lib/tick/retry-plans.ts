@@ -5,6 +5,7 @@ import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../plan/aside.ts";
+import { notePassedUnderHolds } from "../plan/ended-hold.ts";
 import { withOwed } from "../plan/held-from.ts";
 import { momentOf } from "../plan/instants.ts";
 import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
@@ -85,9 +86,9 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
   const parcels: OutgoingParcel[] = [];
   const failing: Failed[] = [];
   for (const schedule of schedules) {
-    const reason = waitsStill(schedule);
-    if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));
-    else if (isUnderHold(schedule)) parcels.push(...(await planUnderHold(tx, state, withOwed(schedule))));
+    const reason = waitsStill(schedule, state);
+    if (isUnderHold(schedule)) parcels.push(...(await planUnderHold(tx, state, withOwed(schedule))));
+    else if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));
     else failing.push({ item: schedule.id, scheduleId: schedule.id, error: new Error(reason) });
   }
   const waiting = new Set(failing.map(({ item }) => item));
@@ -99,20 +100,19 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
   return { parcels, stillFailing: await setAside(tx, "plan", failing) };
 }
 
-function waitsStill(schedule: StoredSchedule): string | null {
+function waitsStill(schedule: StoredSchedule, { now }: ShardState): string | null {
   const aside = asideOf(schedule);
   if (aside === null) return null;
-  const { heldSince, cadence } = schedule;
-  return (
-    unreadableReason(cadence) ??
-    (heldSince === null || aside.heldSince !== null ? null : "The schedule is held.")
-  );
+  const { heldSince, heldUntil, cadence } = schedule;
+  const isHeld = heldSince !== null && (heldUntil === null || heldUntil > now);
+  return unreadableReason(cadence) ?? (isHeld && aside.heldSince === null ? "The schedule is held." : null);
 }
 
 /** Whether what it is owed was due before its hold or under it: the end of the hold lets it go. */
 function isUnderHold(schedule: StoredSchedule): boolean {
   const { heldSince, heldUntil, cadence } = schedule;
   if (heldSince === null || unreadableReason(cadence) !== null) return false;
+  if (asideOf(schedule)?.heldSince !== null) return false;
   return owedOf(schedule).every(({ dueAt }) => heldUntil === null || dueAt <= heldUntil);
 }
 
@@ -131,10 +131,11 @@ async function planAgain(tx: Tx, state: ShardState, schedule: StoredSchedule): P
   const parcels: OutgoingParcel[] = [];
   const now = state.now.getTime();
   // Empty where an edit has planned a version of its own since.
-  for (const { occurrence, held } of owedOf(schedule)) {
+  for (const { occurrence, held, unnoted } of owedOf(schedule)) {
     if (held !== null) {
       const released = await fireRelease(tx, state, { ...schedule, ...held }, schedule.version);
       parcels.push(...released.parcels);
+      if (unnoted !== null) await notePassedUnderHolds(tx, [{ schedule, ...unnoted }], state);
       timetable = afterFires(timetable, released.made);
       continue;
     }

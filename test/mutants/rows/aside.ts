@@ -16,8 +16,8 @@ export const asideRows: readonly Mutant[] = [
   {
     name: "what was due under a hold is kept when a cadence that cannot be read is edited",
     file: "lib/plan/aside.ts",
-    text: "(before.heldSince ?? cut).getTime()",
-    replacement: "cut.getTime()",
+    text: "after.isHeld ? (before.heldSince ?? cut) : cut",
+    replacement: "cut",
     tests: [unread],
   },
   {

@@ -40,8 +40,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "an ended hold: stands while the ticks lag behind its end",
     file: "lib/plan/ended-hold.ts",
-    text: "return !isPulse(schedule) && plannedUpTo(state, schedule.id) < schedule.heldUntil",
-    replacement: "return false",
+    text: "plannedUpTo(state, schedule.id) < schedule.heldUntil || unreadableReason(schedule.cadence) !== null",
+    replacement: "unreadableReason(schedule.cadence) !== null",
     tests: ["test/plan/hold-ends.test.ts", "test/plan/ended-while-lagging.test.ts"],
   },
   {

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { retryEntries } from "../../lib/quarantine/entries.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+import { planSteps, unknownZone } from "./plan-steps.ts";
+import { quarantined } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
+
+const keys = ["bad", "good"] as const;
+
+/** Each occurrence that was passed over, and why: they may stand singly or as a range. */
+const passedOver = (key: string) => world.sql<{ reason: string; from: Date; to: Date; count: number }[]>`
+  select p.reason, p.from_at as "from", p.to_at as "to", p.count::int from carillon.passed_over p
+  join carillon.schedules s on s.id = p.schedule_id where s.key = ${key}
+  union all
+  select j.reason, j.occurrence, j.occurrence, 1 from carillon.jobs j
+  join carillon.schedules s on s.id = j.schedule_id where s.key = ${key} and j.state = 'skipped'
+  order by "from"`;
+
+async function sameLedger(): Promise<void> {
+  expect(await quarantined(world)).toEqual([]);
+  expect(await occurrencesOf("bad")).toEqual(await occurrencesOf("good"));
+  const good = await passedOver("good");
+  expect(good.map(({ reason }) => reason)).toContain("paused");
+  expect(await passedOver("bad")).toEqual(good);
+}
+
+const lost = () => zoneOf("Asia/Tokyo", unknownZone);
+/** It is tried again by command: a schedule that waits for an hour misses more. */
+const found = async () => {
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  await retryEntries(world.sql, { filter: {}, limit: 10 });
+};
+const pauseFor = async (ms: number) => {
+  for (const key of keys) await world.pause(key, { until: new Date(world.clock.now().getTime() + ms) });
+};
+
+beforeEach(async () => {
+  await world.put("bad", { when: "*/3 * * * *", timezone: "Asia/Tokyo" });
+  await world.put("good", { when: "*/3 * * * *", timezone: "Europe/Berlin" });
+  await world.tick();
+});
+
+test.each([
+  ["which began before", true],
+  ["which began after", false],
+])(
+  "What was passed over under a hold (%s its schedule could not be read) stands in the ledger as paused once it can be read again",
+  async (_, before) => {
+    if (!before) await lost();
+    await pauseFor(15 * minute);
+    if (before) await lost();
+    await ticks(18);
+    expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+    await found();
+    await ticks(8);
+    await sameLedger();
+  },
+);
+
+test.each([
+  ["that was resumed", true],
+  ["that had ended by itself, and was patched", false],
+])(
+  "What was passed over under a hold (%s while its schedule could not be read) stands in the ledger as paused",
+  async (_, resumed) => {
+    if (resumed) for (const key of keys) await world.pause(key);
+    else await pauseFor(15 * minute);
+    await lost();
+    await ticks(16);
+    for (const key of keys)
+      await (resumed ? world.resume(key) : world.patch(key, { payload: { now: true } }));
+    await ticks(1);
+    await found();
+    await ticks(8);
+    await sameLedger();
+  },
+);
+
+test("What was passed over under a hold is noted by an edit of a schedule that can be read again, and once", async () => {
+  for (const key of keys) await world.pause(key);
+  await lost();
+  await ticks(16);
+  for (const key of keys) await world.resume(key);
+  await found();
+  for (const key of keys) await world.patch(key, { payload: { now: true } });
+  await ticks(6);
+  await sameLedger();
+});
