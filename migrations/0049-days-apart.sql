@@ -72,10 +72,10 @@ begin
   end loop;
 end $$;
 
--- Drops one day of jobs, with what belongs to it; false where it is not to go. A drop takes each parent from everybody, and
--- who waits for that has everybody wait who comes after it. So it looks for a moment in which nobody has them, again and again, and has
--- others wait only once, at the end, for a twentieth of a second, or a quarter for a day that has found no moment since yesterday. Parents
--- before days, as whoever reads and writes takes them.
+-- Drops one day of jobs, with what belongs to it; false where it is not to go. A drop takes each parent from all other transactions, and one that waits
+-- for it has all wait that come after it. So it looks for a moment in which no transaction has them, twenty times, and has others wait only once, at the
+-- end, for a twentieth of a second, or a quarter for a day that has found no moment since yesterday. Parents before days, as every read and write
+-- takes them.
 create function carillon.drop_day_of_jobs(p_day date, p_retention interval, p_archived boolean) returns boolean
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -108,7 +108,7 @@ begin
     perform set_config('lock_timeout', '250ms', true);
   end if;
   execute v_locked;
-  -- Under the lock nobody writes: whoever has since that look, be it to bring a dead job back to life, is seen by what it stirred.
+  -- Under the lock nothing is written: a write since that look, be it a retry of a dead job, is seen by what it stirred.
   if exists (select from carillon.stirred_days s where s.day = p_day and s.on_day > v_last) or (p_archived and not carillon.is_archived(p_day)) then
     return false;
   end if;
@@ -145,7 +145,7 @@ create function carillon.past_plan_days() returns setof date
       select least(carillon.clock(), min(least(s.watermark_at, s.near_until))) - interval '1 day' from carillon.shards s) at time zone 'UTC', 'YYYYMMDD')
   $$;
 
--- Drops one day of the plan in a moment in which nobody has it, as a day of jobs goes; false where it is not to go.
+-- Drops one day of the plan in a moment in which no transaction has it, as a day of jobs goes; false where it is not to go.
 create function carillon.drop_day_of_plan(p_day date) returns boolean
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -22,7 +22,7 @@ export interface ArchiveWish {
 
 /**
  * Brings days whose time has come into the archive, part after part. A day that fails is set aside, and those behind it go on. Each part is there before its place is written down,
- * under a name that is the same for whoever writes it: one that is stopped anywhere is gone on with, and two at once do no harm. The
+ * under a name that is the same at each try: one that is stopped anywhere is gone on with, and two at once do no harm. The
  * manifest comes last: what has none is not whole. Returns the days that are there now.
  */
 export async function archiveDays(

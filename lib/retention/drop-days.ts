@@ -25,7 +25,7 @@ interface DropBounds {
   note: (error: unknown) => void;
 }
 
-/** A drop that found no moment for it is tried so often in all, with a pause in which whoever waited gets through. */
+/** How often a drop that finds no moment is tried in all, with a pause in which the transactions that waited for it get through. */
 const triesMax = 3;
 const pauseMs = 200;
 

@@ -266,8 +266,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "a schedule that is held leaves the quarantine as soon as it can be read",
     file: "lib/tick/retry-plans.ts",
-    text: "else if (isUnderHold(schedule))",
-    replacement: 'else if (isUnderHold(schedule) && schedule.id === "")',
+    text: "if (isUnderHold(schedule)) parcels.push",
+    replacement: 'if (isUnderHold(schedule) && schedule.id === "") parcels.push',
     tests: ["test/poison/under-hold.test.ts"],
   },
   {
@@ -294,7 +294,7 @@ export const ticks: readonly Mutant[] = [
   {
     name: "what waits in quarantine makes no job under a hold",
     file: "lib/tick/retry-plans.ts",
-    text: 'heldSince === null || aside.heldSince !== null ? null : "The schedule is held."',
+    text: 'isHeld && aside.heldSince === null ? "The schedule is held." : null',
     replacement: "null",
     tests: ["test/poison/under-hold.test.ts"],
   },
