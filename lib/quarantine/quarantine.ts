@@ -23,6 +23,7 @@ export const consumers = [
   "plan",
   "purge",
   "shared-hold",
+  "tally",
   "target",
   "turn",
   "unused-target",

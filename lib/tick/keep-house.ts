@@ -169,6 +169,6 @@ async function tellAll({ sql, log, bus, timeIsUp }: Run): Promise<void> {
   if (bus !== undefined) await tellEvents({ sql, log, ...bus }, timeIsUp);
 }
 
-async function rollUpTallies({ sql, timeIsUp, total }: Run): Promise<void> {
-  total.rolledUp = await rollUp(sql, timeIsUp, total.rolledUp);
+async function rollUpTallies(run: Run): Promise<void> {
+  run.total.rolledUp = await rollUp(run, run.total.rolledUp);
 }

@@ -5,7 +5,7 @@ import { type Metrics, noMetrics } from "../log/metrics.ts";
 import { archiveLagMs } from "../retention/archive-lag.ts";
 import { readStanding } from "../stats/standing.ts";
 import { oldestTransactionMs } from "./oldest-transaction.ts";
-import type { RolledUp } from "./roll-up.ts";
+import type { RolledUp } from "./rolled-up.ts";
 
 /** Where days of jobs go into an archive before they are dropped. */
 export interface ArchiveWatch {

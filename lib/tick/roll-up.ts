@@ -1,60 +1,72 @@
 import type { Sql } from "../db/connect.ts";
-
-/** What has happened, as the rows that a tick rolled up tell it. */
-export interface RolledUp {
-  fired: number;
-  skipped: number;
-  missed: number;
-  cancelled: number;
-  /** Pulses that were given up. */
-  pulsesLost: number;
-  /** Seconds of a shard whose pulses were passed over, and that nobody has counted. */
-  pulseSecondsPassed: number;
-}
+import { isPassingFailure } from "../db/passing-failure.ts";
+import type { Log } from "../log/log.ts";
+import { addSchedules, addTallies, addWork, rollUpApart } from "./roll-up-apart.ts";
+import { addTo, nothingRolledUp, type RolledUp, rolledUp } from "./rolled-up.ts";
 
 const rowsMax = 20_000;
 
 /** What is shown of the last hour and day is read from minutes; older ones have no reader. */
 const minutesKept = "2 days";
 
-/** Which seconds of pulses were passed over, for whoever asks why one did not come. */
+/** Which seconds of pulses were passed over, for an explanation why one did not come. */
 const passedKept = "30 days";
 
-const nothing: RolledUp = {
-  fired: 0,
-  skipped: 0,
-  missed: 0,
-  cancelled: 0,
-  pulsesLost: 0,
-  pulseSecondsPassed: 0,
-};
+/** What the phases of one roll-up share. */
+interface RollingUp {
+  sql: Sql;
+  log: Log;
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
 
 /**
- * Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. Returns what
- * they told, with what this tick has been told `before`.
+ * Adds the small rows of each settle, batch and edit to the minutes and counts that are read, and lets go of old minutes. Where that fails they are
+ * added in halves, and a row that fails alone is set aside. Returns what they told, with what this tick has been told `before`.
  */
-export async function rollUp(
-  sql: Sql,
-  timeIsUp: () => boolean,
-  before: RolledUp = nothing,
-): Promise<RolledUp> {
+export async function rollUp(run: RollingUp, before: RolledUp = nothingRolledUp): Promise<RolledUp> {
+  const { sql, timeIsUp, note } = run;
   const sum = { ...before };
-  for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
-    const [row] = await sql<{ [Name in keyof RolledUp | "taken"]: number }[]>`
-      select taken, fired::float8, skipped::float8, missed::float8, cancelled::float8, pulses_lost::float8 as "pulsesLost",
-        pulse_seconds_passed::float8 as "pulseSecondsPassed"
-      from carillon.roll_up(${rowsMax})`;
-    taken = row?.taken ?? 0;
-    sum.fired += row?.fired ?? 0;
-    sum.skipped += row?.skipped ?? 0;
-    sum.missed += row?.missed ?? 0;
-    sum.cancelled += row?.cancelled ?? 0;
-    sum.pulsesLost += row?.pulsesLost ?? 0;
-    sum.pulseSecondsPassed += row?.pulseSecondsPassed ?? 0;
-  }
-  await rollUpWork(sql, timeIsUp);
-  await forgetMinutes(sql);
+  const tallies = await together(
+    run,
+    () => rollUpTallies(sql, timeIsUp, sum),
+    async () => {
+      await rollUpApart(run, "schedule_tallies", (rows) => addSchedules(sql, rows));
+      await rollUpApart(run, "tallies", async (rows) => addTo(sum, await addTallies(sql, rows)));
+    },
+  );
+  const work = await together(
+    run,
+    () => rollUpWork(sql, timeIsUp),
+    () => rollUpApart(run, "target_work", (rows) => addWork(sql, rows)),
+  );
+  await forgetMinutes(sql, tallies && work).catch(note);
   return sum;
+}
+
+/** Returns whether everything was added at once. A failure of the moment is no row's: the next minute adds what is left. */
+async function together(
+  { note }: RollingUp,
+  all: () => Promise<void>,
+  apart: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await all();
+    return true;
+  } catch (error) {
+    if (isPassingFailure(error)) note(error);
+    else await apart().catch(note);
+    return false;
+  }
+}
+
+async function rollUpTallies(sql: Sql, timeIsUp: () => boolean, sum: RolledUp): Promise<void> {
+  for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
+    const [row] = await sql<(RolledUp & { taken: number })[]>`
+      select taken, ${rolledUp(sql)} from carillon.roll_up(${rowsMax})`;
+    taken = row?.taken ?? 0;
+    if (row !== undefined) addTo(sum, row);
+  }
 }
 
 /** What jobs have cost their targets: what is packed from now on follows it. */
@@ -65,11 +77,15 @@ async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
   }
 }
 
-/** Between two bounds the planner takes a few for what it cannot know yet, and reads them by their index; below one, a third of the table. */
-async function forgetMinutes(sql: Sql): Promise<void> {
+/**
+ * Between two bounds the planner takes a few for what it cannot know yet, and reads them by their index; below one, a third of the table. Where
+ * `allAdded`, no row waits aside any more.
+ */
+async function forgetMinutes(sql: Sql, allAdded: boolean): Promise<void> {
   const before = (kept: string) => sql`between '-infinity' and (select carillon.clock()) - ${kept}::interval`;
   await sql`
-    with old as (delete from carillon.minutes where minute ${before(minutesKept)}),
+    with added as (delete from carillon.quarantine where consumer = 'tally' and ${allAdded}),
+    old as (delete from carillon.minutes where minute ${before(minutesKept)}),
     old_passed as (delete from carillon.pulses_passed where noted_at ${before(passedKept)}),
     old_pulses as (delete from carillon.minute_pulse_lateness where minute ${before(minutesKept)})
     delete from carillon.minute_lateness where minute ${before(minutesKept)}`;

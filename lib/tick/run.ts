@@ -6,7 +6,7 @@ import type { MadeParcel } from "../limit/target-limits.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import type { Notify } from "../parcel/settle.ts";
-import type { RolledUp } from "./roll-up.ts";
+import type { RolledUp } from "./rolled-up.ts";
 import type { TickShare } from "./share.ts";
 
 export interface TickDeps {

@@ -19,6 +19,7 @@ const shownIn: Readonly<Record<Consumer, string>> = {
   plan: "plan.test.ts",
   purge: "purge.test.ts",
   "shared-hold": "shared-hold.test.ts",
+  tally: "tally.test.ts",
   target: "target.test.ts",
   turn: "turn.test.ts",
   "unused-target": "unused-target.test.ts",

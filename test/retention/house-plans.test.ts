@@ -132,7 +132,7 @@ test("the drop of days looks through the parcels once, and then only at the one 
 
 test("the roll-up drops old minutes and lost pulses by their time, and reads none that it keeps", async () => {
   const [lostKept, lateKept] = [30 * 24 * 60, 2 * 24 * 60];
-  const { scanned, index } = await touched(sql, () => rollUp(sql, () => false));
+  const { scanned, index } = await touched(sql, () => rollUp({ sql, log, ...bounds }));
   const [kept] = await sql<{ lost: number; late: number }[]>`
     select (select count(*)::int from carillon.pulses_passed) as lost,
       (select count(distinct minute)::int from carillon.minute_lateness) as late`;

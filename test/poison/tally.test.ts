@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { impatientTick, quarantined, told } from "./poison.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+  await world.put("a", { when: "in 300d" });
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+/** A row of each table that is rolled up, which cannot be added until it is mended. */
+const bad = {
+  tallies: {
+    insert: "insert into carillon.tallies (at, fired) values (carillon.clock(), 13)",
+    spoil:
+      "insert into carillon.tallies (at, late_buckets, late_jobs) values (carillon.clock(), '{1}', '{}')",
+    mend: "update carillon.tallies set late_jobs = '{1}'",
+  },
+  schedule_tallies: {
+    insert: "insert into carillon.schedule_tallies (schedules, held) values (13, 0)",
+    spoil: "insert into carillon.schedule_tallies (schedules, held) values (666, 0)",
+    mend: "drop trigger refuse on carillon.schedule_tallies",
+  },
+  target_work: {
+    insert: "insert into carillon.target_work (target_id, jobs, ms) select id, 1, 13 from carillon.targets",
+    spoil: "insert into carillon.target_work (target_id, jobs, ms) select id, 1, 1e300 from carillon.targets",
+    mend: "update carillon.target_work set ms = 13",
+  },
+};
+
+const left = async (table: string) =>
+  (await world.sql<{ count: number }[]>`select count(*)::int from carillon.${world.sql(table)}`)[0]?.count;
+
+test.each(Object.entries(bad))(
+  "A row of %s that cannot be added keeps no other from it, is in quarantine, and is added once mended",
+  async (table, { insert, spoil, mend }) => {
+    await world.sql.unsafe(`
+      create function public.refuse() returns trigger language plpgsql as $$ begin
+        if old.schedules = 666 then raise exception 'refused'; end if; return old; end $$;
+      create trigger refuse before delete on carillon.schedule_tallies for each row execute function public.refuse()`);
+    for (let each = 0; each < 5; each++) await world.sql.unsafe(insert);
+    await world.sql.unsafe(spoil);
+    for (let each = 0; each < 5; each++) await world.sql.unsafe(insert);
+    await world.tick();
+    expect(await left(table)).toBe(1);
+    expect(await quarantined(world)).toMatchObject([
+      { consumer: "tally", item: expect.stringMatching(`^${table} [(]0,\\d+[)]$`), tries: 1 },
+    ]);
+    expect(told(world)).toHaveLength(1);
+
+    await world.sql.unsafe(insert);
+    await world.tick();
+    expect(await left(table)).toBe(1);
+    expect(await quarantined(world)).toMatchObject([{ tries: 1 }]);
+    await world.sql.unsafe(mend);
+    await world.tick();
+    expect(await left(table)).toBe(0);
+    expect(await quarantined(world)).toEqual([]);
+  },
+);
+
+test("What is counted beside a row that cannot be added is told and shown", async () => {
+  for (let each = 0; each < 5; each++) await world.sql.unsafe(bad.tallies.insert);
+  await world.sql.unsafe(bad.tallies.spoil);
+  expect((await world.tick()).rolledUp).toMatchObject({ fired: 5 * 13 });
+  expect(await world.sql`select fired::int from carillon.minutes where fired > 0`).toEqual([
+    { fired: 5 * 13 },
+  ]);
+});
+
+test("No row of counts is blamed for the lock of a minute, and the tick fails", async () => {
+  await impatientTick(world);
+  await world.sql.unsafe(bad.tallies.insert);
+  await world.tick();
+  await world.sql.unsafe(bad.tallies.insert);
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.minutes for update`;
+    await expect(world.tick()).rejects.toThrow("lock timeout");
+    expect(await quarantined(world)).toEqual([]);
+  });
+  await world.tick();
+  expect(await left("tallies")).toBe(0);
+});
