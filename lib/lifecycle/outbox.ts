@@ -41,9 +41,12 @@ export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLik
     from carillon.claim_events(${limit}, ${wanted === "fresh"})`;
 }
 
+/** One that another transaction has locked is not waited for: it is told again. */
 export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  await sql`delete from carillon.outbox where id = any(${[...ids]}::bigint[])`;
+  await sql`
+    delete from carillon.outbox where id = any(array(
+      select id from carillon.outbox where id = any(${[...ids]}::bigint[]) for update skip locked))`;
 }
 
 const leftToTick = "30 seconds";

@@ -7,6 +7,7 @@ import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
+import { inHalves } from "../quarantine/in-halves.ts";
 import { eachRequest, requests } from "../target/delivery.ts";
 import { detailTypeOf, lifecycleEnvelope } from "./lifecycle-envelope.ts";
 import { claimEvents, forgetEvents, type OutboxEvent, type Wanted } from "./outbox.ts";
@@ -63,11 +64,21 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
     faults.push(...answer.faults);
   });
   const givenUp = giveUp(deps, claimed, told, now);
-  await forgetEvents(deps.sql, [...told, ...givenUp]);
+  faults.push(...(await forgetEach(deps.sql, [...told, ...givenUp])));
   const [fault = null] = faults;
   if (fault !== null)
     deps.log.warn("lifecycle.untold", { events: claimed.length - told.length, bus: deps.bus, error: fault });
   return { claimed: claimed.length, told: told.length, fault };
+}
+
+/** One that cannot be forgotten is told again, and keeps no other from being forgotten. Returns why. */
+async function forgetEach(sql: Sql, ids: readonly string[]): Promise<string[]> {
+  const { failed } = await inHalves(
+    ids,
+    (some) => forgetEvents(sql, some),
+    () => false,
+  );
+  return failed.map(({ item, error }) => `event ${item} cannot be forgotten: ${errorText(error)}`);
 }
 
 interface Answer {

@@ -14,12 +14,20 @@ interface Deps {
 
 /** Without a lock on what waits: the lanes are locked first, and in one go. Where that fails, lane by lane. */
 export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
+  let swept: Swept;
   try {
-    return await sweepTogether(deps.sql, most);
+    swept = await sweepTogether(deps.sql, most);
   } catch (error) {
     if (!mayBeOfARow(error)) throw error;
     return sweepApart(deps, most, timeIsUp);
   }
+  if (swept.looked > 0) await letSweptGo(deps.sql);
+  return swept;
+}
+
+/** Nothing that was due has failed, whichever lanes were in quarantine before. */
+async function letSweptGo(sql: Sql): Promise<void> {
+  await sql`delete from carillon.quarantine where consumer = 'lane' and next_at <= (select carillon.clock())`;
 }
 
 async function sweepTogether(sql: Sql, most: number): Promise<Swept> {

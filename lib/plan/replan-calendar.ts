@@ -1,3 +1,4 @@
+import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
@@ -117,6 +118,8 @@ function mayPass(error: unknown): boolean {
 /** The cadence as it was resolved, by other rules: an interval keeps its phase, and `in 3h` the instant it meant. */
 async function byRulesInForce(tx: Tx, { current, state }: EditContext): Promise<ReplanDecision> {
   if (current.cadenceId === null) return null;
+  const reason = unreadableReason(current.cadence);
+  if (reason !== null) throw new Error(reason);
   const inForce = await rulesInForceFor(tx, current.cadenceId);
   if (inForce === null || inForce.followed) return null;
   const { id, versionId, rules, name, version } = inForce;

@@ -1,3 +1,4 @@
+import { unreadableReason } from "../cadence/cadence.ts";
 import { withZones, type Zone } from "../cadence/zone-spans.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
@@ -128,6 +129,8 @@ async function replanOne(
 ): Promise<void> {
   if (state === undefined) throw new Error(`Shard ${schedule.shard} does not exist in carillon.shards.`);
   const zones = zonesBefore(schedule, earlier);
+  const reason = zones.length === 0 ? null : unreadableReason(schedule.cadence);
+  if (reason !== null) throw new Error(reason);
   if (zones.every(({ zone }) => zoneShift(schedule, state, zone) === null)) return;
   const author = { name: "carillon" };
   await blameOnceLocked((noteLocked) =>
