@@ -4,6 +4,7 @@ import { civilFromDays, daysFromCivil } from "../../lib/cadence/civil.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
 import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { connectThrough } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -123,6 +124,41 @@ test("Schedules by a calendar of 50 KB whose hold of eight days ends are release
   await world.clock.advance(8 * day + minute);
   await tickCounted();
   expect((await ran()).length).toBe(2 * count);
+  expect(await world.sql`select from carillon.holds`).toEqual([]);
+});
+
+test("Schedules by a calendar of 50 KB that have ended are deleted with others, and are read with it once", async () => {
+  await putBoth({ when: "5 * * * *", endsAt: at(10 * minute).toISOString(), deleteOnEnd: true });
+  await world.clock.advance(4 * minute);
+  await world.tick();
+  await world.clock.advance(minute);
+  await world.work();
+  await world.clock.advance(6 * minute);
+  await world.sql`update carillon.schedules set end_look_at = carillon.clock()`;
+  await tickCounted();
+  expect(await world.sql`select from carillon.schedules where deleted_at is null`).toEqual([]);
+});
+
+test("Schedules by a calendar of 50 KB that are over are noted so with others, and are read with it once", async () => {
+  await putBoth({ when: ["at 2026-03-02T10:05", "at 2026-03-02T10:06"] });
+  await world.tick();
+  await world.clock.advance(10 * minute);
+  await world.work();
+  await world.tick();
+  await world.clock.advance(2 * day);
+  await tickCounted();
+  expect((await world.sql`select from carillon.over_schedules`).length).toBe(2 * count);
+});
+
+test("A hold is carried to members by a calendar of 50 KB with others, which are read with it once", async () => {
+  await putBoth({ when: "0 9 * * *", group: "shop" });
+  const label = { scope: "group", name: "shop" } as const;
+  // The caller is gone before a member was held.
+  await pauseLabel(deps(), { label, caller }, { most: 0, timeIsUp: () => false });
+  await tickCounted();
+  expect((await world.sql`select from carillon.schedules where held_since is not null`).length).toBe(
+    2 * count,
+  );
 });
 
 test("Schedules by a calendar of 50 KB are edited in one batch with others, which reads it once", async () => {

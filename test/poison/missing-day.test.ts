@@ -59,6 +59,20 @@ test("What was due under a hold on a day of jobs that is missing is released at 
   expect(await ran("free")).toHaveLength(1);
 });
 
+test("A schedule that has ended and whose day of jobs is missing is deleted, and so are others", async () => {
+  for (const key of ["a", "b"]) await world.put(key, { when: "in 30s", deleteOnEnd: true });
+  await world.put("c", { when: "at 2026-03-03T10:00", deleteOnEnd: true });
+  for (const key of ["a", "c"]) await world.patch(key, { payload: 1 });
+  await world.tick();
+  await world.clock.setNow(at(day));
+  await world.tick();
+  await world.work();
+  await world.sql`update carillon.schedules set end_look_at = carillon.clock()`;
+  await loseDay(today);
+  await world.tick();
+  expect(await world.sql`select key from carillon.schedules where deleted_at is null`).toEqual([]);
+});
+
 /** One job of each of two days is due, each in a parcel of its own; the earlier day is lost then. */
 async function dueOfTwoDays(): Promise<void> {
   await world.put("lost", { when: "at 2026-03-02T23:59:59" });

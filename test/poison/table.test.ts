@@ -1,41 +1,65 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Consumer, consumers } from "../../lib/quarantine/quarantine.ts";
+import { consumers } from "../../lib/quarantine/quarantine.ts";
+import type { Work } from "../../lib/tick/look.ts";
+import { type MatrixRow, others, poisons } from "./cell.ts";
+import { cells, matrix, rowCases } from "./matrix.ts";
+import { scenarios } from "./row-scenarios.ts";
 
-/** The file that shows of a consumer that one bad row stops no other. */
-const shownIn: Readonly<Record<Consumer, string>> = {
-  archive: "days.test.ts",
-  backlog: "backlog.test.ts",
-  "calendar-replan": "../plan/calendars.test.ts",
-  "day-drop": "days.test.ts",
-  "day-look": "days.test.ts",
-  ended: "ended.test.ts",
-  "ended-hold": "holds.test.ts",
-  follower: "follower.test.ts",
-  inbox: "inbox.test.ts",
-  lane: "lane.test.ts",
-  lease: "lease.test.ts",
-  offer: "lease.test.ts",
-  plan: "plan.test.ts",
-  purge: "purge.test.ts",
-  "shared-hold": "shared-hold.test.ts",
-  tally: "tally.test.ts",
-  target: "target.test.ts",
-  turn: "turn.test.ts",
-  "unused-target": "unused-target.test.ts",
-  "wanted-hold": "holds.test.ts",
-  "zone-replan": "../plan/zone-data.test.ts",
-};
-
-test("Every consumer has its row in the table", () => {
-  expect(Object.keys(shownIn)).toEqual(consumers);
+test("Every consumer has its row in the matrix, and every row each of the poisons", () => {
+  expect(Object.keys(matrix).toSorted()).toEqual([...new Set([...consumers, ...others])].toSorted());
+  for (const [row, ofRow] of Object.entries(matrix))
+    expect(Object.keys(ofRow).toSorted(), row).toEqual([...poisons].toSorted());
 });
 
-test.each(Object.entries(shownIn))(
-  "The bad row of the consumer %s is tested where the table says (%s)",
-  (consumer, file) => {
-    const path = new URL(file, import.meta.url);
-    expect(existsSync(path)).toBe(true);
-    expect(readFileSync(path, "utf8")).toMatch(new RegExp(`["']${consumer}["']`));
+const shown = cells.flatMap(({ row, poison, cell }) => ("file" in cell ? [{ row, poison, ...cell }] : []));
+
+test.each([...new Set(shown.map(({ file }) => file))])(
+  "The tests of %s that the matrix names are there",
+  (file) => {
+    const text = readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+    const gone = shown.filter((each) => each.file === file && !text.includes(JSON.stringify(each.title)));
+    expect(gone).toEqual([]);
   },
 );
+
+test("A cell that no test shows says why in a sentence", () => {
+  const reasons = cells.flatMap(({ cell }) => ("because" in cell ? [cell.because] : []));
+  expect(reasons.filter((reason) => !/^[A-Z].{20,}\.$/.test(reason))).toEqual([]);
+});
+
+test("Every scenario of a row is shown by the matrix", () => {
+  const named = new Set<string>(rowCases.map(([row]) => row));
+  expect(Object.keys(scenarios).filter((row) => !named.has(row))).toEqual([]);
+});
+
+/** The parts of the tick: their consumers, or why no row that others wrote can stop the part. */
+const partsOfTheTick: Readonly<Record<Work, readonly MatrixRow[] | string>> = {
+  setting: "It writes one row of Carillon's own.",
+  canaries: "It puts a few schedules of Carillon's own, each by an edit like any other.",
+  inbox: ["inbox"],
+  plans: ["plan"],
+  backlog: ["backlog"],
+  parcels: ["lease", "offer", "lane", "turn"],
+  holds: ["ended-hold"],
+  wantedHolds: ["wanted-hold"],
+  near: "It moves rows of the plan by their instants, without a look at what they say.",
+  pastDays: ["day-look", "day-drop"],
+  ended: ["ended"],
+  events: ["outbox"],
+  sharedHolds: ["shared-hold"],
+  handlers: ["follower"],
+  targets: ["target"],
+  commands: "It forgets what is older than it has to be kept, by time.",
+  cadences: "It deletes rows to which none refers, by their ids.",
+  unusedTargets: ["unused-target"],
+  answers: "It forgets what is older than it has to be kept, by time.",
+  calendars: ["calendar-replan"],
+  zones: ["zone-replan"],
+  aside: "It forgets entries of the quarantine by their time.",
+};
+
+test("Each part of the tick is a consumer of the matrix, or says why it is none", () => {
+  const named = Object.values(partsOfTheTick).flatMap((part) => (typeof part === "string" ? [] : part));
+  expect(named.filter((row) => !(row in matrix))).toEqual([]);
+});

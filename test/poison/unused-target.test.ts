@@ -24,7 +24,9 @@ test("A target that cannot be deleted keeps no other from being deleted, is in q
   await poison(world.sql, "targets", "old.name = 'queue/7'");
   await world.tick();
   expect(await names()).toEqual(["queue/7"]);
-  expect(await quarantined(world)).toEqual([{ consumer: "unused-target", item: "7", reason: raised, tries: 1 }]);
+  expect(await quarantined(world)).toEqual([
+    { consumer: "unused-target", item: "7", reason: raised, tries: 1 },
+  ]);
   expect(told(world)).toEqual([["unused-target", "7"]]);
 
   await mend(world.sql, "targets");
