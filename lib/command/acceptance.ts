@@ -1,8 +1,9 @@
 import type { PayloadTaker } from "../job/read-payload.ts";
 import { refuseUnfitPayload } from "../job/read-payload.ts";
+import type { PatchAcceptance } from "../plan/schedule-edits.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
-import { acceptPatched } from "./handler-payload.ts";
+import { checkPatched } from "./handler-payload.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";
 
 export interface AcceptanceDeps {
@@ -16,7 +17,7 @@ export interface Acceptance {
   body(body: ScheduleBody): void;
   /** Of a patch, before it is put on what it patches. */
   patch(patch: unknown): void;
-  patched(body: ScheduleBody, before: ScheduleBody): void;
+  patched: PatchAcceptance;
 }
 
 export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance {
@@ -33,7 +34,7 @@ export function acceptanceOf({ handlers, targets }: AcceptanceDeps): Acceptance 
     },
     patched: (body, before) => {
       refuseForbiddenChange(targets, body.target, before.target);
-      acceptPatched(handlers)(body, before);
+      return checkPatched(handlers, body, before);
     },
   };
 }

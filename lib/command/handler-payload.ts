@@ -2,18 +2,22 @@ import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import type { FireWish } from "../plan/fire-now.ts";
+import type { OwnCheck } from "../plan/own-check.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 
-/** For a patch: what it leaves alone is not held against it, also where the handler has changed its mind since. */
-export function acceptPatched(
+/**
+ * For a patch: what it leaves alone is not held against it, also where the handler has changed its mind since. The handler's schema is code of
+ * the app's, and is left to the caller to run.
+ */
+export function checkPatched(
   handlers: readonly PayloadTaker[],
-): (body: ScheduleBody, before: ScheduleBody) => void {
-  return (body, before) => {
-    const touched =
-      !isDeepStrictEqual(body.payload, before.payload) || !isDeepStrictEqual(body.target, before.target);
-    if (touched) refuseUnfitPayload(handlers, body);
-  };
+  body: ScheduleBody,
+  before: ScheduleBody,
+): OwnCheck | null {
+  const touched =
+    !isDeepStrictEqual(body.payload, before.payload) || !isDeepStrictEqual(body.target, before.target);
+  return touched && "handler" in body.target ? () => refuseUnfitPayload(handlers, body) : null;
 }
 
 /** A job fired with a payload of its own goes to its schedule's handler. */

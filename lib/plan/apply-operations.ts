@@ -7,10 +7,12 @@ import type { Label } from "../schedule/shared-holds.ts";
 import { oneByOneMax } from "./apply-wave.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { BeginAnew } from "./begin-anew.ts";
+import { checkAhead } from "./check-ahead.ts";
 import { type EditDeps, mayPass } from "./edit-transaction.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
+import { checkingOutside } from "./own-check.ts";
 import { searchingOutside } from "./search-outside.ts";
 
 /** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
@@ -41,9 +43,10 @@ async function applyBy(
   await foreseeRuns(deps.sql, operations);
   for (let beginning = 1; ; ) {
     try {
-      const { applied, parcels } = await searchingOutside(
-        () => deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
-        () => foreseeEdits(deps.sql, operations),
+      const once = () => deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options));
+      const { applied, parcels } = await checkingOutside(
+        () => searchingOutside(once, () => foreseeEdits(deps.sql, operations)),
+        (asked) => checkAhead(asked, operations),
       );
       await handOver(deps.sql, deps.queue, parcels);
       return applied;

@@ -21,6 +21,7 @@ import { isMadeAlone, makeSchedules } from "./make-schedules.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Maker } from "./maker.ts";
 import type { Applied, Operation } from "./operation.ts";
+import { type Asked, Unchecked } from "./own-check.ts";
 import type { DecidedEdit } from "./plain-edits.ts";
 import { deleteSteps, patchSteps, putSteps } from "./schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "./schedule-holds.ts";
@@ -52,7 +53,10 @@ export type WaveDone = WavesDone & { left: (readonly Operation[])[] };
 
 type Unlocked = { operation: Operation; unlocked: readonly Label[] };
 
-type Decided = MissingDecided | Unlocked | { operation: Operation; change: DecidedEdit };
+/** What code of the app's is still to look at, before the transaction. */
+type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
+
+type Decided = MissingDecided | Unlocked | NotChecked | { operation: Operation; change: DecidedEdit };
 
 /**
  * The next operation of each key that does something: all are decided, and then done, those that are plain in a few statements together,
@@ -67,22 +71,8 @@ export async function applyWave(
   const { standing, states, labels } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
   const known = await askedTogether(tx, { ids, labels }, cutOf(states));
-  const decided: Exclude<Decided, Unlocked>[] = [];
-  const unlocked: Label[] = [];
-  const left: (readonly Operation[])[] = [];
-  let oneByOne = 0;
-  for (const own of ofKeys) {
-    const next = await decideNext(tx, own, locked, { known, maker });
-    for (const each of next) {
-      if ("unlocked" in each) unlocked.push(...each.unlocked);
-      else decided.push(each);
-      // To decide it was to cancel a job already.
-      if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
-    }
-    if (oneByOne > budget) throw new TooMuchAtOnce();
-    if (next.length < own.length) left.push(own.slice(next.length));
-  }
-  if (unlocked.length > 0) throw new BeginAnew(unlocked);
+  const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, { known, maker, budget });
+  let { oneByOne } = first;
   const results = new Map(decided.map((each) => [each.operation, appliedOf(each)]));
   const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
   const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
@@ -101,6 +91,37 @@ export async function applyWave(
   for (const { current, state, edit, holdsAfter, caller } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller, maker)));
   return { results, left, parcels, oneByOne };
+}
+
+type Decisive = Exclude<Decided, Unlocked | NotChecked>;
+
+/** Throws with all that is missing, so that the transaction begins anew once for all of it. */
+async function decideAll(
+  tx: Tx,
+  ofKeys: readonly (readonly Operation[])[],
+  locked: ManyLocked,
+  { budget, ...means }: DecideMeans & { budget: number },
+): Promise<{ decided: Decisive[]; left: (readonly Operation[])[]; oneByOne: number }> {
+  const decided: Decisive[] = [];
+  const unlocked: Label[] = [];
+  const unchecked: Asked[] = [];
+  const left: (readonly Operation[])[] = [];
+  let oneByOne = 0;
+  for (const own of ofKeys) {
+    const next = await decideNext(tx, own, locked, means);
+    for (const each of next) {
+      if ("unlocked" in each) unlocked.push(...each.unlocked);
+      else if ("unchecked" in each) unchecked.push(...each.unchecked);
+      else decided.push(each);
+      // To decide it was to cancel a job already.
+      if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
+    }
+    if (oneByOne > budget) throw new TooMuchAtOnce();
+    if (next.length < own.length) left.push(own.slice(next.length));
+  }
+  if (unchecked.length > 0) throw new Unchecked(unchecked);
+  if (unlocked.length > 0) throw new BeginAnew(unlocked);
+  return { decided, left, oneByOne };
 }
 
 /** Where one did nothing, the one after it in its key is decided with it. */
@@ -142,6 +163,7 @@ async function decide(
     const knownNow = current === found ? known : askedWhenNeeded(tx, state.now);
     return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {
+    if (error instanceof Unchecked) return { operation, unchecked: error.asked };
     return { operation, applied: refusedBy(error, key) };
   }
 }
@@ -164,7 +186,7 @@ async function decideEdit(
   return { operation, change: { ...decision, current, state, caller } };
 }
 
-function appliedOf(decided: Exclude<Decided, Unlocked>): Applied {
+function appliedOf(decided: Decisive): Applied {
   if (!("change" in decided)) return appliedToMissing(decided);
   const { current, edit } = decided.change;
   const { id, key, version } = current;

@@ -12,6 +12,7 @@ import { BeginAnew } from "./begin-anew.ts";
 import { comingOf } from "./coming.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./edit.ts";
 import { type Maker, owingWhatFails } from "./maker.ts";
+import { checkEach, checkingOutside } from "./own-check.ts";
 import { factsOf, readStored, type ScheduleRead } from "./read-schedule.ts";
 import { searchingOutside } from "./search-outside.ts";
 
@@ -69,9 +70,8 @@ async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditS
   let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const done = await searchingOutside(() =>
-        deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker })),
-      );
+      const once = () => deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker }));
+      const done = await checkingOutside(() => searchingOutside(once), checkEach);
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
         if ("schedule" in done) return done;

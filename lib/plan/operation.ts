@@ -4,6 +4,7 @@ import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { IfMatch } from "./edit-transaction.ts";
 import type { IfExists } from "./enqueue-job.ts";
+import type { PatchAcceptance } from "./schedule-edits.ts";
 
 /** One edit of one schedule among many. */
 export type Operation = {
@@ -23,8 +24,7 @@ export type Operation = {
   | {
       kind: "patch";
       patch: unknown;
-      /** Refuses what the patched body may not ask for here. */
-      accept?: (body: ScheduleBody, before: ScheduleBody) => void;
+      accept?: PatchAcceptance;
     }
   | { kind: "delete" }
   | { kind: "pause"; reason?: string | undefined; until?: Date | undefined; owner?: string | undefined }

@@ -17,6 +17,7 @@ import type { Target } from "../schedule/target-shape.ts";
 import type { Spec } from "../schedule/write-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+import { requireChecked } from "./own-check.ts";
 import { respec } from "./schedule-edits.ts";
 
 export interface RestoreWish extends EditWish {
@@ -31,7 +32,7 @@ interface Old {
 
 /**
  * Asks again for what a version asked for; a version that changed only the state stands for the spec that it had. Holds stay as
- * they are. `accept` refuses what cannot be asked for any more.
+ * they are. `accept` refuses what cannot be asked for any more, before the transaction has its locks.
  */
 export function restoreVersion(
   deps: EditDeps,
@@ -46,7 +47,8 @@ export function restoreVersion(
       if (old === null) throw new Refusal("missing", `The schedule ${wish.key} has no version ${version}.`);
       const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
       if (sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
-      accept(old.body);
+      const check = () => accept(old.body);
+      requireChecked({ edit: wish, body: old.body, before: current.body, check });
       const spec = await restoredSpec(tx, context, old).catch((error: unknown) => {
         throw error instanceof Refusal ? impossible(version, error.faults) : error;
       });

@@ -24,6 +24,7 @@ import {
 } from "./edit-transaction.ts";
 import { askedWhenNeeded } from "./known.ts";
 import { makeSchedules, type NewWish, prepareSchedule } from "./make-schedules.ts";
+import { type OwnCheck, requireChecked } from "./own-check.ts";
 import { readShard, shardOf } from "./shard.ts";
 
 export interface PutWish extends EditWish {
@@ -71,7 +72,6 @@ export function createSchedule(
   );
 }
 
-/** `accept` refuses what the patched body may not ask for here. */
 export function patchSchedule(
   deps: EditDeps,
   wish: EditWish & { patch: unknown },
@@ -80,17 +80,20 @@ export function patchSchedule(
   return edit(deps, wish, patchSteps(wish, accept));
 }
 
-export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => void;
+/** Refuses what the patched body may not ask for here, but for what code of the app's says of it: that is returned, to be run outside. */
+export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => OwnCheck | null;
 
 export function patchSteps(
-  { patch, caller, countFrom }: Pick<PutWish, "caller" | "countFrom"> & { patch: unknown },
-  accept: PatchAcceptance = () => {},
+  wish: Pick<PutWish, "caller" | "countFrom"> & { patch: unknown },
+  accept: PatchAcceptance = () => null,
 ): EditSteps {
+  const { patch, caller, countFrom } = wish;
   return {
     decide: (_tx, context) => {
       const { body: stands } = context.current;
       const body = patchedBody(stands, patch);
-      accept(body, stands);
+      const check = accept(body, stands);
+      if (check !== null) requireChecked({ edit: wish, body, before: stands, check });
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
       return respec(context, { change: "patched", body, author: caller, whenNamed, countFrom });
