@@ -1,0 +1,36 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type StackProcess, startProcess } from "./local-stack.ts";
+import { newFolder } from "./stack-reads.ts";
+
+let folder: string;
+let stack: StackProcess;
+
+/** What a handler or a schema may do to the process in which it runs, at a signal. */
+const stray = `process.on("SIGUSR2", () => { Promise.reject(new TypeError("stray")); Promise.reject("hunter2"); });`;
+
+beforeAll(async () => {
+  folder = newFolder();
+  const preload = `data:text/javascript,${encodeURIComponent(stray)}`;
+  stack = await startProcess(path.join(folder, "data"), { NODE_OPTIONS: `--import=${preload}` });
+}, 120_000);
+
+afterAll(async () => {
+  await stack.end("SIGTERM");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("A rejection that nothing awaits does not end the local stack, and is logged as far as a log may hold it", {
+  timeout: 120_000,
+}, async () => {
+  stack.child.kill("SIGUSR2");
+  await expect.poll(stack.printed, { timeout: 60_000 }).toContain("TypeError: stray");
+  const created = await stack.request("PUT", "/v1/schedules/after", {
+    when: "in 1h",
+    target: { queue: "demo" },
+  });
+  expect(created.status).toBe(201);
+  expect(stack.printed()).not.toContain("hunter2");
+  expect(stack.child.exitCode).toBeNull();
+});
