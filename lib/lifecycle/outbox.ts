@@ -41,7 +41,7 @@ export function claimEvents(sql: Sql, limit: number, wanted: Wanted): PromiseLik
     from carillon.claim_events(${limit}, ${wanted === "fresh"})`;
 }
 
-/** One that another transaction has locked is not waited for: it is told again. */
+/** One that another transaction has locked is not waited for: it is reported again. */
 export async function forgetEvents(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`

@@ -71,7 +71,7 @@ export async function tellBus(deps: TellDeps, wanted: Wanted, limit: number): Pr
   return { claimed: claimed.length, told: told.length, fault };
 }
 
-/** One that cannot be forgotten is told again, and keeps no other from being forgotten. Returns why. */
+/** One that cannot be forgotten is reported again, and keeps no other from being forgotten. Returns why. */
 async function forgetEach(sql: Sql, ids: readonly string[]): Promise<string[]> {
   const { failed } = await inHalves(
     ids,

@@ -81,7 +81,7 @@ async function putBoth(body: object): Promise<void> {
   await together();
 }
 
-/** What the tick is told in one answer grows with the calendar, and not with those that refer to it. */
+/** An answer to the tick grows with the calendar, and not with the schedules that refer to it. */
 async function tickCounted(): Promise<void> {
   expect(JSON.stringify(largeRules()).length).toBeGreaterThanOrEqual(rulesBytes);
   world.as.tick = counted;
@@ -173,7 +173,7 @@ test("Schedules by a calendar of 50 KB are edited in one batch with others, whic
   expect(largest).toBeLessThan(4 * rulesBytes);
 });
 
-test("Schedules by a calendar of 50 KB that is edited are planned anew by the next tick", async () => {
+test("Schedules by a calendar of 50 KB that is edited are planned again by the next tick", async () => {
   await putBoth({ when: "0 9 * * *" });
   await putLarge(largeRules(daysFromCivil(2026, 3, 3)));
   await world.tick();

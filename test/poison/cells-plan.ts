@@ -121,7 +121,7 @@ export const houseCells = {
   "calendar-replan": {
     ...fails,
     ...needsItsCadence,
-    ...readOnce("Schedules by a calendar of 50 KB that is edited are planned anew by the next tick"),
+    ...readOnce("Schedules by a calendar of 50 KB that is edited are planned again by the next tick"),
     longHold: oneByOne.longHold,
     ...plansOnDaysThatAre,
   },
@@ -139,7 +139,7 @@ export const houseCells = {
     ...noCadence,
     ...noHold,
     ...untold(),
-    missingDay: because("An event of a job that is gone is told without what the job's row says."),
+    missingDay: because("An event of a job that is gone is reported without what the job's row says."),
   },
   pulses: { ...ofStoredRows, ...noCadence, ...noHold, ...noDay, ...unmade() },
 } satisfies Partial<Matrix>;
@@ -147,7 +147,7 @@ export const houseCells = {
 function untold() {
   const shown = by(
     "poison/outbox-and-pulses.test.ts",
-    "An event that cannot be forgotten since its row is %s is told again, and the events beside it are told once",
+    "An event that cannot be forgotten since its row is %s is reported again, and the events beside it are reported once",
   );
   return { unwritable: shown, locked: shown, slow: shown };
 }

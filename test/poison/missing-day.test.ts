@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-/** Every table of the day of jobs is gone, as after a mistake of whoever looks after the database. */
+/** Every table of the day of jobs is gone, as after a mistake in the database. */
 async function loseDay(name: string): Promise<void> {
   for (const table of ["jobs", "attempts", "jobs_beside", "dead_jobs"])
     await world.sql.unsafe(`drop table carillon.${table}_${name}`);

@@ -12,25 +12,25 @@ afterEach(() => stop());
 
 const inTheDatabase = ["unwritable", "locked", "slow"] as const;
 
-/** A bus that takes each event; what it was told of, by the ids of schedules. */
+/** A bus that takes each event; what it was notified of, by the ids of schedules. */
 function takingBus(onTold: () => Promise<void> = async () => {}) {
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const events = new EventBridgeClient({ region: "us-east-1", credentials });
-  const told: string[] = [];
+  const reported: string[] = [];
   events.middlewareStack.add(
     () =>
       async ({ input }) => {
         const { Entries } = input as { Entries: { Detail: string }[] };
-        for (const { Detail } of Entries) told.push(String(JSON.parse(Detail).scheduleid));
+        for (const { Detail } of Entries) reported.push(String(JSON.parse(Detail).scheduleid));
         await onTold();
         return { response: {}, output: { $metadata: {}, Entries: Entries.map(() => ({ EventId: "1" })) } };
       },
     { step: "initialize", priority: "high" },
   );
-  return { events, bus: "default", told };
+  return { events, bus: "default", reported };
 }
 
-/** An event of each of five schedules; returns those that are still to be told. */
+/** An event of each of five schedules; returns those that are still to be reported. */
 async function fiveEvents(world: Carillon): Promise<() => Promise<string[]>> {
   await putAll(world, { when: "0 9 1 1 *" });
   await world.sql`
@@ -40,11 +40,11 @@ async function fiveEvents(world: Carillon): Promise<() => Promise<string[]>> {
 }
 
 test.each(inTheDatabase)(
-  "An event that cannot be forgotten since its row is %s is told again, and the events beside it are told once",
+  "An event that cannot be forgotten since its row is %s is reported again, and the events beside it are reported once",
   async (name) => {
     const world = await carillon();
     stop = world.stop;
-    const { told, ...bus } = takingBus();
+    const { reported, ...bus } = takingBus();
     world.more.tick = { bus };
     const left = await fiveEvents(world);
     const id = await idOf(world, bad);
@@ -60,17 +60,17 @@ test.each(inTheDatabase)(
     await world.clock.advance(2 * minute);
     await world.tick();
     expect(await left()).toEqual([]);
-    expect(told.filter((each) => each !== id)).toHaveLength(neighbours.length);
+    expect(reported.filter((each) => each !== id)).toHaveLength(neighbours.length);
     expect(JSON.stringify(world.log.lines)).not.toContain(secret);
   },
 );
 
-test("An event whose row another transaction locks while the bus is told is not waited for, and is told again", async () => {
+test("An event whose row another transaction locks while the bus is notified is not waited for, and is reported again", async () => {
   const world = await carillon();
   stop = world.stop;
   const { promise: over, resolve: letGo } = Promise.withResolvers<void>();
   let locking = Promise.resolve();
-  const { told, ...bus } = takingBus(async () => {
+  const { reported, ...bus } = takingBus(async () => {
     const { promise: isLocked, resolve: onLocked } = Promise.withResolvers<void>();
     const id = await idOf(world, bad);
     locking = world.sql.begin(async (tx) => {
@@ -90,7 +90,7 @@ test("An event whose row another transaction locks while the bus is told is not 
   await world.clock.advance(2 * minute);
   await world.tick();
   expect(await left()).toEqual([]);
-  expect(told).toHaveLength(keys.length + 1);
+  expect(reported).toHaveLength(keys.length + 1);
 });
 
 test.each(inTheDatabase)(

@@ -3,7 +3,7 @@ import type { Carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { badSchedule, keysWhere, ofBad, putAll, type Scenario, together } from "./row-scenario.ts";
 
-/** A job that was not skipped, of which there are at least so many. */
+/** Those with at least this number of jobs that were not skipped. */
 const withJobs = (world: Carillon, least = 1) =>
   keysWhere(
     world,
