@@ -85,7 +85,7 @@ export async function withdrawAt(tx: Tx, scheduleId: string, occurrences: Date[]
     where id = ${scheduleId} and max_fires is not null and exists (select from withdrawn)`;
 }
 
-/** Deletes the jobs that were made ahead of a hold's end by itself: what the hold keeps is decided anew when it goes. */
+/** Deletes the jobs that were made ahead of a hold's end by itself: what the hold keeps is decided again when it goes. */
 export async function withdrawReleased(
   tx: Tx,
   scheduleId: string,

@@ -5,7 +5,7 @@ interface Broken {
   name: string;
 }
 
-const told = (broken: readonly Broken[]) => broken.map(({ rule, name }) => `${rule}: ${name}`);
+const namesOf = (broken: readonly Broken[]) => broken.map(({ rule, name }) => `${rule}: ${name}`);
 
 /**
  * Rules of what waits in quarantine. They hold at each moment, also just after a death: a recurring schedule is planned beyond the watermark, is
@@ -42,7 +42,7 @@ export async function judgeAside(sql: Sql): Promise<string[]> {
     from carillon.shared_holds g join carillon.schedules s on s.group_key = g.name
     where g.scope = 'group' and g.reached is null and g.released_at is null and s.deleted_at is null and not exists (
       select from carillon.holds h where h.schedule_id = s.id and h.scope = g.scope and h.name = g.name and h.owner = g.owner)`;
-  return told(broken);
+  return namesOf(broken);
 }
 
 /** What is left to be done once all is mended and everything has had its time. */
@@ -69,7 +69,7 @@ export async function entriesLeft(sql: Sql): Promise<string[]> {
         select count(*) from carillon.schedule_versions v where v.version = v.spec_version and (v.payload ->> 'edit')::int = c.edit) as found
       from commands c) applied
     where found <> 1`;
-  return told(broken);
+  return namesOf(broken);
 }
 
 /** The edits that were asked for in the SQL inbox. */

@@ -18,8 +18,8 @@ interface Pair {
   second: Moment;
 }
 
-/** Of the second moments that follow a first one so many are tried, besides the decisive ones. */
-const secondsMax = triesAllMoments ? 8 : 1;
+/** The most second moments that are tried after a first one, besides the decisive ones. */
+const secondsMax = triesAllMoments ? 2 : 1;
 
 /** What the first process has not sent, the second does not send either. In the gate, the first message of each: a tick has a dozen. */
 const isDecisive = (moment: Moment) => isUnsent(moment) && (triesAllMoments || moment.nth === 1);

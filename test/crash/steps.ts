@@ -9,7 +9,7 @@ import type { CrashWorld } from "./world.ts";
 /** What stands before the counted part, and the part in which something dies at each operation. */
 export interface Scenario {
   name: string;
-  /** Of so many moments a run tries one. */
+  /** Among this many moments a run tries one. */
   oneOf: number;
   /** Tried each time; where it is left out, the moments before a message is sent. */
   isDecisive?: (moment: Moment) => boolean;
