@@ -14,6 +14,8 @@ const batch = (operations: readonly object[], key?: string): Asked => ({
 
 interface Scenario {
   name: string;
+  /** Of the moments just after a commit so many are tried, the first. */
+  moments: number;
   prepare(world: KeyedWorld): Promise<void>;
   operations: readonly object[];
 }
@@ -21,6 +23,7 @@ interface Scenario {
 const scenarios: readonly Scenario[] = [
   {
     name: "is too much for one transaction",
+    moments: 2,
     prepare: async (world) => {
       await world.send(batch(keys.map((key) => ({ put: { key, when: "every 1h", target } }))));
     },
@@ -28,6 +31,7 @@ const scenarios: readonly Scenario[] = [
   },
   {
     name: "has an operation on which Carillon fails",
+    moments: 5,
     prepare: async (world) => {
       await world.sql.unsafe(`
         create function carillon.break_keys() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
@@ -65,8 +69,8 @@ test.each(scenarios)(
   "A batch that $name goes on where its process died, and its answer is that of one that did not die",
   async (scenario) => {
     const whole = await work(scenario);
-    expect(whole.moments.length).toBeGreaterThanOrEqual(3);
-    for (const moment of whole.moments) {
+    expect(whole.moments.length).toBeGreaterThanOrEqual(scenario.moments);
+    for (const moment of whole.moments.slice(0, scenario.moments)) {
       const { results, versions } = await work(scenario, moment);
       const at = `${moment.side} ${moment.label} (${moment.nth})`;
       expect(withoutRequest(results), at).toEqual(withoutRequest(whole.results));
