@@ -2,7 +2,7 @@
 -- Each day is looked at, archived and dropped by itself, and tallies that cannot be added are left out by themselves: what fails keeps none behind it.
 
 -- The days past the retention in which nothing is open, the oldest first, as in 0045; and whether all of a day's jobs have to be looked at before it may go.
--- No look is made here: one that fails would keep all other days.
+-- No look is made here, nor at the one job that a look has found: whatever fails here, or waits for a lock, keeps all days.
 create function carillon.past_days(p_retention interval) returns table (day date, to_look boolean)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -12,7 +12,6 @@ declare
   v_day date;
   v_from timestamptz;
   v_parcel bigint;
-  v_waits boolean;
   v_last date := ((carillon.clock() - p_retention) at time zone 'UTC')::date - 1;
   v_planned date := (select (min(s.watermark_at) at time zone 'UTC' - interval '1 day')::date from carillon.shards s);
 begin
@@ -32,10 +31,10 @@ begin
     where exists (select from unnest(p.occurrences) o where o >= v_from and o < v_from + interval '1 day') limit 1;
     if v_parcel is null then
       delete from carillon.open_days o where o.day = v_day;
-      v_waits := carillon.day_waits(v_day, false);
-      continue when v_waits;
       day := v_day;
-      to_look := v_waits is null;
+      to_look := not exists (
+        select from carillon.looked_days l where l.day = v_day and l.occurrence is null
+          and not exists (select from carillon.stirred_days s where s.day = v_day and s.on_day >= l.looked_on));
       return next;
     else
       insert into carillon.open_days (day, parcel_id) values (v_day, v_parcel)
@@ -44,7 +43,10 @@ begin
   end loop;
 end $$;
 
--- Reads all jobs of a day, unless that has been done.
+-- Planned for its values, a look locks the table of its own day alone.
+alter function carillon.day_waits(date, boolean) set plan_cache_mode = force_custom_plan;
+
+-- Reads all jobs of a day, unless that has been done, or has found one that still waits.
 create function carillon.look_at_day(p_day date) returns void
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -60,14 +62,17 @@ create or replace function carillon.settled_days(p_retention interval) returns s
   as $$
 declare
   v_past record;
+  v_waits boolean;
   v_may_look boolean := true;
 begin
   for v_past in select p.day, p.to_look from carillon.past_days(p_retention) p order by p.day loop
-    if v_past.to_look then
+    v_waits := case when v_past.to_look then carillon.day_waits(v_past.day, false) else false end;
+    if v_waits is null then
       exit when not v_may_look;
       v_may_look := false;
-      continue when carillon.day_waits(v_past.day, true);
+      v_waits := carillon.day_waits(v_past.day, true);
     end if;
+    continue when v_waits;
     return next v_past.day;
   end loop;
 end $$;

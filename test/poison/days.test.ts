@@ -4,6 +4,7 @@ import type { ArchiveStore } from "../../lib/archive/archive-store.ts";
 import { partDefaults } from "../../lib/archive/part.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { OfNoRow } from "../../lib/quarantine/in-halves.ts";
+import { lookAtDays } from "../../lib/retention/past-days.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, minute } from "../support/instants.ts";
 import { connectAsMember, functionRoles } from "../support/role-logins.ts";
@@ -182,3 +183,26 @@ test("A day that another archive has keeps its entry in quarantine", async () =>
   expect(await archive(takesAll)).toEqual([]);
   expect(await quarantined(world)).toMatchObject([{ consumer: "archive", item: sunday }]);
 });
+
+test.each(["20260302", "20260303"])(
+  "A day that a waiting job keeps has no other day kept or blamed by a lock on the table of %s",
+  async (locked) => {
+    await world.put("stuck", { when: "in 1m" });
+    await world.tick();
+    await world.clock.advance(4 * day);
+    await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
+    await world.sql`delete from carillon.parcels`;
+    const look = () => lookAtDays({ sql: archivist, log: world.log }, retentionDays, () => false);
+    // More often than Postgres makes a plan for the values of a statement.
+    for (let each = 0; each < 12; each++) await look();
+    await world.sql.begin(async (tx) => {
+      await tx.unsafe(`lock table carillon.jobs_${locked} in access exclusive mode`);
+      expect(await archive(takesAll)).toContain(sunday);
+      await tick(true);
+      expect(await left("jobs")).not.toContain("20260301");
+      const blamed = (await quarantined(world)).filter(({ item }) => !item.includes(locked.slice(-2)));
+      expect(blamed).toEqual([]);
+    });
+    expect(await left("jobs")).toContain("20260302");
+  },
+);

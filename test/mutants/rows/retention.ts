@@ -39,8 +39,15 @@ export const retentionRows: readonly Mutant[] = [
   {
     name: "past_days: a day of which a job waits is kept",
     file: apart,
-    text: "continue when v_waits;",
-    replacement: "",
+    text: "l.day = v_day and l.occurrence is null",
+    replacement: "l.day = v_day",
+    tests: [daysTest, "test/poison/days.test.ts"],
+  },
+  {
+    name: "past_days: a look is void when the day has been written to since",
+    file: apart,
+    text: "s.day = v_day and s.on_day >= l.looked_on",
+    replacement: "false",
     tests: [daysTest],
   },
   {
