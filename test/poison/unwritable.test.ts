@@ -118,6 +118,15 @@ test("What a schedule owes whose jobs cannot be written is made by the rules of 
   await sameInTheEnd();
 });
 
+test("What an edit owes of a schedule whose jobs cannot be written counts against its limit", async () => {
+  await refusedFor(7, { ...every2, maxFires: 5 });
+  for (const key of keys) await world.patch(key, { payload: { now: true } });
+  await writable();
+  await ticks(16);
+  await sameInTheEnd();
+  expect(await world.sql`select fires from carillon.schedules`).toEqual([{ fires: 5 }, { fires: 5 }]);
+});
+
 test("What was owed to a deleted schedule whose jobs cannot be written stands in the ledger as deleted", async () => {
   await refusedFor(7);
   const { scheduleId } = (

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const edit = "lib/plan/edit.ts";
-const beginVersion = "lib/plan/begin-version.ts";
+const begin = "lib/plan/begin-version.ts";
 const transaction = "lib/plan/edit-transaction.ts";
 const planning = "lib/plan/plan-schedule.ts";
 const plainEdits = "lib/plan/plain-edits.ts";
@@ -81,14 +81,14 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a resume: the backlog is woken",
-    file: beginVersion,
+    file: begin,
     text: "await wakeBacklog(tx, [planned.id]);",
     replacement: "",
     tests: ["test/plan/resume.test.ts"],
   },
   {
     name: "an edit: a due time that moved behind the cut runs now",
-    file: beginVersion,
+    file: begin,
     text: "const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;",
     replacement: "const moved = undefined;",
     tests: ["test/plan/edit-while-behind.test.ts"],
@@ -397,7 +397,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a resume goes on from what waited in quarantine",
-    file: "lib/plan/begin-version.ts",
+    file: begin,
     text: "owedOf(before)[0]?.occurrence.getTime() ??",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
@@ -422,5 +422,89 @@ export const plan: readonly Mutant[] = [
     text: "if (passed !== null) late.push(passed);",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
+  },
+  {
+    name: "an edit whose jobs cannot be written owes them",
+    file: "lib/plan/maker.ts",
+    text: "if (!failures.has(error) || !mayBeOfARow(error)) throw error;",
+    replacement: "if (failures.size >= 0) throw error;",
+    tests: ["test/poison/unwritable.test.ts"],
+  },
+  {
+    name: "what an edit owes counts as made",
+    file: "lib/plan/make-later.ts",
+    text: "  if (owed.length > 0)\n",
+    replacement: "  if (owed.length > rowMax)\n",
+    tests: ["test/poison/unwritable.test.ts"],
+  },
+  {
+    name: "what comes of a version whose jobs cannot be written goes on from its first occurrence",
+    file: "lib/plan/make-later.ts",
+    text: "else await setAside(tx, [rowOf({ id, version }, next)]);",
+    replacement: "",
+    tests: ["test/poison/unwritable.test.ts"],
+  },
+  {
+    name: "a deleted schedule leaves what it was owed to the ledger",
+    file: "lib/plan/edit.ts",
+    text: "edit.delete === true && found.aside !== null ?",
+    replacement: 'edit.delete === true && found.id === "" ?',
+    tests: ["test/poison/unwritable.test.ts"],
+  },
+  {
+    name: "jobs of a cadence that cannot be read are withdrawn by their rows",
+    file: "lib/plan/end-version.ts",
+    text: "if (unreadableReason(schedule.cadence) !== null) return",
+    replacement: 'if (schedule.id === "") return',
+    tests: ["test/poison/made-ahead.test.ts"],
+  },
+  {
+    name: "what is withdrawn of a cadence that cannot be read comes again",
+    file: "lib/plan/aside.ts",
+    text: "(withdrawnFrom ?? new Date",
+    replacement: "(new Date",
+    tests: ["test/poison/made-ahead.test.ts"],
+  },
+  {
+    name: "what was passed over under a hold is told once its cadence can be read",
+    file: "lib/plan/aside.ts",
+    text: '    ledger: "behind",\n',
+    replacement: "",
+    tests: ["test/poison/unread-ledger.test.ts"],
+  },
+  {
+    name: "an edit leaves a hold that has ended to the schedule while that cannot be read",
+    file: "lib/plan/edit.ts",
+    text: " || unreadableReason(cadence) !== null;",
+    replacement: ";",
+    tests: ["test/poison/unread-ledger.test.ts"],
+  },
+  {
+    name: "a hold that has ended stays while its schedule waits in quarantine",
+    file: "lib/schedule/holds.ts",
+    text: ' and not ${isAside(tx, "plan", id)}',
+    replacement: "",
+    tests: ["test/poison/unread-ledger.test.ts"],
+  },
+  {
+    name: "code of the app's is not run in an edit's transaction",
+    file: "lib/plan/own-check.ts",
+    text: "throw new Unchecked([asked]);",
+    replacement: "return asked.check();",
+    tests: ["test/command/patched-payload.test.ts"],
+  },
+  {
+    name: "what an edit may be checked for again and again is bounded",
+    file: "lib/plan/own-check.ts",
+    text: "verdicts.length >= verdictsMax",
+    replacement: "verdicts.length < 0",
+    tests: ["test/command/patched-payload.test.ts"],
+  },
+  {
+    name: "patches of one key are checked together",
+    file: "lib/plan/check-ahead.ts",
+    text: "stands = bodyBehind(stands, operation);",
+    replacement: "void operation;",
+    tests: ["test/command/patched-payload.test.ts"],
   },
 ];

@@ -266,8 +266,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "a schedule that is held leaves the quarantine as soon as it can be read",
     file: "lib/tick/retry-plans.ts",
-    text: "if (isUnderHold(schedule)) parcels.push",
-    replacement: 'if (isUnderHold(schedule) && schedule.id === "") parcels.push',
+    text: "if (isUnderHold(schedule)) parcels",
+    replacement: 'if (isUnderHold(schedule) && schedule.id === "") parcels',
     tests: ["test/poison/under-hold.test.ts"],
   },
   {
@@ -287,8 +287,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "what waits in quarantine is planned again",
     file: "lib/tick/retry-plans.ts",
-    text: "if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));",
-    replacement: "if (reason === null) parcels.push();",
+    text: "else if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));",
+    replacement: "else if (reason === null) parcels.push();",
     tests: ["test/poison/plan.test.ts"],
   },
   {
