@@ -1,9 +1,11 @@
 import { nextRunAfter } from "../cadence/cadence.ts";
+import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { Log } from "../log/log.ts";
 import { isSetAside } from "../plan/aside.ts";
-import { asideAmong } from "../quarantine/quarantine.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import { asideAmong, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { timetableOf } from "../schedule/timetable.ts";
@@ -25,6 +27,10 @@ const lookedMax = 10_000;
 const stepsAlways = 3;
 const muchOf = 4;
 const stepsMax = 40;
+
+/** A usual step takes a tenth of a second. One that hangs on a schedule is given up while there is time to find it. */
+const stepMs = 3_000;
+const partsOfAStep = 8;
 
 const auditBatch = 5_000;
 const auditBatchesMax = 20;
@@ -57,6 +63,8 @@ interface Step {
   looked: number;
   gone: number;
   doubtful: string[];
+  /** The round is over, or another tick purges at this moment. */
+  isOver: boolean;
 }
 
 async function purgeSchedules(
@@ -66,14 +74,62 @@ async function purgeSchedules(
 ): Promise<number> {
   let gone = 0;
   for (let step = 1; step <= stepsMax && !timeIsUp(); step++) {
-    const [done] = await deps.sql<Step[]>`
-      select looked, gone, doubtful from carillon.purge_schedules(${retentionDays} * interval '1 day', ${lookedMax})`;
-    if (done === undefined) break;
+    const done = await stepApart(deps, retentionDays, lookedMax);
     gone += done.gone;
     if (done.doubtful.length > 0) await noteOver(deps, done.doubtful, timeIsUp);
-    if (step >= stepsAlways && done.gone * muchOf < done.looked) break;
+    if (done.isOver || (step >= stepsAlways && done.gone * muchOf < done.looked)) break;
   }
+  if (gone > 0) await letGoOfGone(deps.sql);
   return gone;
+}
+
+/**
+ * One step. Where it fails on what may be a row's fault it is done in eighths, until one schedule stands alone: that one is set aside, and the
+ * purge goes past it. The eighths are not interrupted: some forty steps, of which five fail, would begin again with the next tick.
+ */
+async function stepApart(deps: PurgeDeps, retentionDays: number, looked: number): Promise<Step> {
+  try {
+    return await stepOnce(deps.sql, retentionDays, looked);
+  } catch (error) {
+    if (!mayBeOfARow(error)) throw error;
+    if (looked === 1) return passOne(deps, retentionDays, error);
+  }
+  const all: Step = { looked: 0, gone: 0, doubtful: [], isOver: false };
+  for (let part = 0; part < partsOfAStep && !all.isOver; part++) {
+    const done = await stepApart(deps, retentionDays, Math.ceil(looked / partsOfAStep));
+    all.looked += done.looked;
+    all.gone += done.gone;
+    all.doubtful.push(...done.doubtful);
+    all.isOver = done.isOver;
+  }
+  return all;
+}
+
+async function stepOnce(sql: Sql, retentionDays: number, most: number): Promise<Step> {
+  const [done] = await sql.begin(async (tx) => {
+    await boundStatements(tx, stepMs);
+    return tx<Omit<Step, "isOver">[]>`
+      select looked, gone, doubtful from carillon.purge_schedules(${retentionDays} * interval '1 day', ${most})`;
+  });
+  return done === undefined ? { looked: 0, gone: 0, doubtful: [], isOver: true } : { ...done, isOver: false };
+}
+
+async function passOne({ sql, log }: PurgeDeps, retentionDays: number, error: unknown): Promise<Step> {
+  const aside = await sql.begin(async (tx) => {
+    const [row] = await tx<{ id: string | null }[]>`
+      select carillon.pass_purge(${retentionDays} * interval '1 day') as id`;
+    const id = row?.id ?? null;
+    return id === null ? [] : setAside(tx, "purge", [{ item: id, scheduleId: id, error }]);
+  });
+  logSetAside(log, "purge", aside);
+  return { looked: aside.length, gone: 0, doubtful: [], isOver: aside.length === 0 };
+}
+
+/** Schedules that could be deleted after all have no entry any more. */
+async function letGoOfGone(sql: Sql): Promise<void> {
+  await sql`
+    delete from carillon.quarantine q
+    where q.consumer = 'purge' and not exists (select from carillon.schedules s where s.id = q.schedule_id)`;
 }
 
 /** One that fails is set aside; the next round comes to it again. */

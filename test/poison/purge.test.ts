@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { day, minute } from "../support/instants.ts";
+import { day, hour, minute } from "../support/instants.ts";
 import { quarantined } from "./poison.ts";
+import { bad, keys, rowPoisons, zoneOfBad } from "./row-poisons.ts";
+import { idOf, keysWhere } from "./row-scenario.ts";
 
 let world: Carillon;
 
@@ -61,3 +63,30 @@ test("A schedule whose cadence cannot be read is not noted as over", async () =>
   expect(await over()).toEqual(["plain"]);
   expect(await quarantined(world)).toEqual([]);
 });
+
+test.each(["unwritable", "slow"] as const)(
+  "A schedule that cannot be deleted (%s) keeps no other from its purge, is in quarantine, and goes once mended",
+  async (name) => {
+    for (const key of keys) await world.put(key, { when: "0 9 1 1 *", timezone: zoneOfBad });
+    const id = await idOf(world, bad);
+    for (const key of keys) await world.remove(key);
+    await world.clock.advance(8 * day);
+    const left = () => keysWhere(world, "true");
+    const spot = {
+      table: "schedules",
+      condition: (row: string) => `${row}.id = ${id}`,
+      on: "delete",
+    } as const;
+    await rowPoisons[name].during(world, spot, async () => {
+      await world.tick({ retentionDays: 5 });
+      expect(await left()).toEqual([bad]);
+      expect(await quarantined(world)).toMatchObject([
+        { consumer: "purge", item: id, reason: expect.stringContaining(rowPoisons[name].reason), tries: 1 },
+      ]);
+    });
+    await world.clock.advance(2 * hour);
+    for (let each = 0; each < 2; each++) await world.tick({ retentionDays: 5 });
+    expect(await left()).toEqual([]);
+    expect(await quarantined(world)).toEqual([]);
+  },
+);

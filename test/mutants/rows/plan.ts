@@ -459,13 +459,6 @@ export const plan: readonly Mutant[] = [
     tests: ["test/poison/made-ahead.test.ts"],
   },
   {
-    name: "what is withdrawn of a cadence that cannot be read comes again",
-    file: "lib/plan/aside.ts",
-    text: "(withdrawnFrom ?? new Date",
-    replacement: "(new Date",
-    tests: ["test/poison/made-ahead.test.ts"],
-  },
-  {
     name: "what was passed over under a hold is told once its cadence can be read",
     file: "lib/plan/aside.ts",
     text: '    ledger: "behind",\n',
@@ -474,8 +467,8 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "an edit leaves a hold that has ended to the schedule while that cannot be read",
-    file: "lib/plan/edit.ts",
-    text: " || unreadableReason(cadence) !== null;",
+    file: "lib/plan/ended-hold.ts",
+    text: " || unreadableReason(schedule.cadence) !== null;",
     replacement: ";",
     tests: ["test/poison/unread-ledger.test.ts"],
   },
