@@ -95,7 +95,7 @@ export async function applyWave(
 
 type Decisive = Exclude<Decided, Unlocked | NotChecked>;
 
-/** Throws with all that is missing, so that the transaction begins anew once for all of it. */
+/** Throws with all that is missing, so that the transaction begins again once for all of it. */
 async function decideAll(
   tx: Tx,
   ofKeys: readonly (readonly Operation[])[],

@@ -6,7 +6,7 @@ import { patchedBody } from "./schedule-edits.ts";
 
 /**
  * Checks what a transaction has met, and what the patches behind it on the same key would ask for: each would begin the transaction again.
- * Nothing is decided here: the transaction looks up what fits what stands then.
+ * Nothing is decided here: the transaction looks up the verdict on what its schedule is by then.
  */
 export function checkAhead(met: readonly Asked[], operations: readonly Operation[]): void {
   const ofKeys = Map.groupBy(operations, ({ key }) => key);

@@ -44,7 +44,7 @@ function unreadVerdict({ version, cadence, body }: VersionFact, reason: string):
   return {
     outcome: "set-aside",
     reason: "unreadable",
-    sentence: `Cannot be told: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
+    sentence: `Is not known: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
   };
 }
 

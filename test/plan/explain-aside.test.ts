@@ -39,7 +39,7 @@ test.each([
   ["to come", 2 * day],
   ["past", 3 * minute],
 ])(
-  "Of an instant %s it is told that its cadence cannot be read and why, since when the schedule is set aside, and what to do",
+  "An explanation of an instant %s says that its cadence cannot be read and why, since when the schedule is set aside, and what to do",
   async (_, ms) => {
     await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
     await world.sql`update carillon.cadences set timezone = ${unknownZone} where timezone = 'Asia/Tokyo'`;
@@ -60,7 +60,7 @@ test.each([
       occurrence: false,
     });
     expect(sentence).toMatch(
-      /^Cannot be told: the cadence of version 1, `\*\/5 \* \* \* \*` in Mars\/Olympus_Mons, cannot be read here/,
+      /^Is not known: the cadence of version 1, `\*\/5 \* \* \* \*` in Mars\/Olympus_Mons, cannot be read here/,
     );
     expect(sentence).toContain(`The time zone ${unknownZone} is not known to this runtime`);
     expect(sentence).toContain("Patch its `when` or `timezone`");

@@ -459,7 +459,7 @@ export const plan: readonly Mutant[] = [
     tests: ["test/poison/made-ahead.test.ts"],
   },
   {
-    name: "what was passed over under a hold is told once its cadence can be read",
+    name: "what was passed over under a hold is noted once its cadence can be read",
     file: "lib/plan/aside.ts",
     text: '    ledger: "behind",\n',
     replacement: "",
