@@ -2,13 +2,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { putCalendar } from "../../lib/plan/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
 
 let world: Carillon;
 
 beforeEach(async () => {
-  world = await carillon();
+  world = await carillon({ roles: functionRoles });
 });
 
 afterEach(() => world.stop());

@@ -5,13 +5,14 @@ import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
 import { planSteps } from "./plan-steps.ts";
 import { quarantined, told } from "./poison.ts";
 
 let world: Carillon;
 
 beforeEach(async () => {
-  world = await carillon();
+  world = await carillon({ roles: functionRoles });
 });
 
 afterEach(() => world.stop());
