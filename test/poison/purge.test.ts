@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
+import { planSteps } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
 import { bad, keys, rowPoisons, zoneOfBad } from "./row-poisons.ts";
 import { idOf, keysWhere } from "./row-scenario.ts";
@@ -12,6 +13,8 @@ beforeEach(async () => {
 });
 
 afterEach(() => world.stop());
+
+const { refuseJobsOf } = planSteps(() => world);
 
 const over = async () =>
   (
@@ -62,6 +65,33 @@ test("A schedule whose cadence cannot be read is not noted as over", async () =>
   await world.tick({ retentionDays: 5 });
   expect(await over()).toEqual(["plain"]);
   expect(await quarantined(world)).toEqual([]);
+});
+
+test("A schedule of one run that could not be planned outlasts the retention, and runs once it can be", async () => {
+  for (const key of ["kept", "plain"]) await world.put(key, { when: "in 2m" });
+  await refuseJobsOf("kept");
+  await world.tick();
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+  const keys = async () =>
+    (await world.sql<{ key: string }[]>`select key from carillon.schedules order by key`).map(
+      ({ key }) => key,
+    );
+  const pass = async (days: number) => {
+    for (let each = 0; each < days; each++) {
+      await world.clock.advance(day);
+      await world.work();
+      await world.tick({ retentionDays: 5 });
+      await world.tick({ retentionDays: 5 });
+    }
+  };
+  await pass(12);
+  expect(await keys()).toEqual(["kept"]);
+  await world.sql`drop trigger test_refuse on carillon.jobs`;
+  await pass(1);
+  expect(await quarantined(world)).toEqual([]);
+  expect(world.delivered.map(({ key }) => key)).toEqual(["plain"]);
+  await world.work();
+  expect(world.delivered.map(({ key }) => key)).toEqual(["plain", "kept"]);
 });
 
 test.each(["unwritable", "slow"] as const)(

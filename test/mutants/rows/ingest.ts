@@ -9,7 +9,6 @@ const inbox = "lib/inbox/apply-inbox.ts";
 const inboxRows = "lib/inbox/apply-rows.ts";
 const kept = "lib/idempotency/kept-requests.ts";
 const apart = "migrations/0049-days-apart.sql";
-const retention = "migrations/0037-retention.sql";
 const pulses = "lib/worker/work-pulses.ts";
 
 const ingestTest = "test/ingest/ingest.test.ts";
@@ -194,21 +193,21 @@ export const ingest: readonly Mutant[] = [
   },
   {
     name: "purge_schedules: not while its job waits on another day",
-    file: retention,
+    file: "migrations/0050-purge-aside.sql",
     text: "      and not exists (select from carillon.jobs_beside b where b.schedule_id = s.id)\n",
     replacement: "",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while occurrences are owed",
-    file: retention,
+    file: "migrations/0050-purge-aside.sql",
     text: "      and not exists (select from carillon.backlog b where b.schedule_id = s.id)\n",
     replacement: "",
     tests: ["test/retention/purge-owed.test.ts"],
   },
   {
     name: "purge_schedules: not while a parcel waits for its hold",
-    file: retention,
+    file: "migrations/0050-purge-aside.sql",
     text: "      and not exists (select from carillon.parcels p where p.held_schedule = s.id)\n",
     replacement: "",
     tests: ["test/retention/purge-owed.test.ts"],

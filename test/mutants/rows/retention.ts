@@ -4,6 +4,7 @@ import { unusedTargets } from "./unused-targets.ts";
 const days = "migrations/0037-retention.sql";
 const settled = "migrations/0045-settled-days.sql";
 const apart = "migrations/0049-days-apart.sql";
+const purge = "migrations/0050-purge-aside.sql";
 const archive = "lib/archive/archived-day.ts";
 
 const daysTest = "test/retention/days.test.ts";
@@ -155,31 +156,38 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "purge_schedules: not while the ticks lag behind",
-    file: days,
+    file: purge,
     text: "from carillon.shards h) < v_now - interval '1 hour' then",
     replacement: "from carillon.shards h) < v_now - interval '100 years' then",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while a day is kept on which the schedule may have a job",
-    file: days,
+    file: purge,
     text: "      and not exists (select from unnest(v_old) d where d && tstzrange(s.created_at, o.over_at, '[]'))\n",
     replacement: "",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while the schedule is held",
-    file: days,
-    text: "(s.held_since is null and w.ended_at is not null)",
-    replacement: "w.ended_at is not null",
+    file: purge,
+    text: "(s.held_since is null and w.ended_at is not null\n",
+    replacement: "(w.ended_at is not null\n",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: a schedule that was over is not so by a version from before",
-    file: days,
+    file: purge,
     text: "e.schedule_id = s.id and e.version = s.version and coalesce(s.fires",
     replacement: "e.schedule_id = s.id and coalesce(s.fires",
     tests: [overTest],
+  },
+  {
+    name: "purge_schedules: not while its last run waits in quarantine",
+    file: purge,
+    text: "\n        and not exists (select from carillon.quarantine q where q.consumer = 'plan' and q.item = s.id::text)",
+    replacement: "",
+    tests: ["test/poison/purge.test.ts"],
   },
   {
     name: "purge: a schedule is over only when its cadence has no next time",
@@ -197,7 +205,7 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "purge_schedules: what was passed over is kept from when it was noted on",
-    file: days,
+    file: purge,
     text: "and o.to_at < v_before and o.noted_at < v_before;",
     replacement: "and o.to_at < v_before;",
     tests: [overTest],
