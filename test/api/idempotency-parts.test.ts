@@ -42,13 +42,13 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-interface Told {
+interface Ended {
   results: unknown;
   versions: number;
   moments: Moment[];
 }
 
-async function work({ prepare, operations }: Scenario, moment?: Moment): Promise<Told> {
+async function work({ prepare, operations }: Scenario, moment?: Moment): Promise<Ended> {
   const world = await keyedWorld(moment);
   await prepare(world);
   const asked = batch(operations, "the-one");
