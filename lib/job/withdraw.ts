@@ -40,14 +40,13 @@ async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, aft
 
 /**
  * The same for a cadence that cannot be read any more: its jobs are found by their rows. Those that wait are in parcels of their shard, which are
- * few beside the jobs of the same minutes. What a calendar left out is in no parcel, and is looked for among these jobs. Returns the
- * earliest that was found.
+ * few beside the jobs of the same minutes. What a calendar left out is in no parcel, and is looked for among these jobs.
  */
 export async function withdrawUnread(
   tx: Tx,
   { id, shard, cadence }: { id: string; shard: number; cadence: Cadence },
   { after, upTo, cut }: { after: number; upTo: number; cut: Date },
-): Promise<Date | null> {
+): Promise<void> {
   const from = new Date(after);
   const isLeftOut = leavesOut(cadence);
   const leftOut = isLeftOut
@@ -62,14 +61,16 @@ export async function withdrawUnread(
     cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds) k (occurrence, schedule_id, kind)
     where p.shard = ${shard} and ${id}::bigint = any(p.schedule_ids) and k.schedule_id = ${id} and coalesce(k.kind, 'cadence') = 'cadence'
       and k.occurrence > ${from}
-    ${leftOut}
-    order by occurrence`;
-  const occurrences = rows.map(({ occurrence }) => occurrence);
-  await withdrawAt(tx, id, occurrences, cut);
+    ${leftOut}`;
+  await withdrawAt(
+    tx,
+    id,
+    rows.map(({ occurrence }) => occurrence),
+    cut,
+  );
   if (isLeftOut)
     await tx`
       delete from carillon.passed_over where schedule_id = ${id} and reason = 'calendar' and from_at > ${from}`;
-  return occurrences[0] ?? null;
 }
 
 /** As `withdraw`, where the occurrences are told by other means than the cadence as it stands. */

@@ -106,7 +106,7 @@ export function isSetAside({ aside, cadence }: StoredSchedule): boolean {
 /**
  * What becomes of a schedule's entry in quarantine when its version ends. `isMade`: what the entry keeps has been planned by the edit. A schedule
  * whose cadence cannot be read has no next occurrence, so that nothing would plan it again: its new version is set aside, and goes on
- * from what it has owed since, from what was withdrawn, or from the edit.
+ * from what it has owed since, or from the edit.
  */
 export async function carryAside(
   tx: Tx,
@@ -115,7 +115,6 @@ export async function carryAside(
     isGone: boolean;
     isMade: boolean;
     isHeld: boolean;
-    withdrawnFrom: Date | null;
   },
   cut: Date,
 ): Promise<void> {
@@ -129,10 +128,9 @@ export async function carryAside(
   // The version that ends has made the jobs due by the cut. Under a hold that stays it has made none since the hold began.
   const madeBy = after.isHeld ? (before.heldSince ?? cut) : cut;
   const made = occurrenceDueBy(timetableOf(before), madeBy.getTime());
-  const first = Math.min(made + 1, after.withdrawnFrom?.getTime() ?? Number.POSITIVE_INFINITY);
-  const from = new Date(first).toISOString();
+  const from = new Date(made + 1).toISOString();
   const owed =
-    place !== null && Date.parse(place.occurrence) <= first
+    place !== null && Date.parse(place.occurrence) <= made + 1
       ? { ...place, heldSince: null, next: null }
       : { occurrence: from, dueAt: from, heldSince: null, next: null };
   const released = after.isHeld ? null : releasedUnread(before, place, cut);

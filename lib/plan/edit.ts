@@ -125,14 +125,14 @@ export async function applyEdit(
   const cadence = edit.spec?.cadence ?? current.cadence;
   // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
   const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
-  const ended = await endVersion(tx, current, state, {
+  const ending = await endVersion(tx, current, state, {
     keepPending: !kept && edit.delete !== true,
     isPlanned,
     keepAhead:
       kept && edit.holds === undefined && edit.delete !== true && unreadableReason(current.cadence) !== null,
     maker,
   });
-  const lagging = [...pending, ...ended.parcels];
+  const lagging = [...pending, ...ending];
   if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
   const underHold = withOwed(current);
   if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, underHold, cut);
@@ -171,7 +171,6 @@ export async function applyEdit(
       isGone: edit.delete === true,
       isMade: current.heldSince === null && unreadableReason(current.cadence) === null,
       isHeld,
-      withdrawnFrom: ended.withdrawnFrom,
     },
     cut,
   );

@@ -27,25 +27,21 @@ export interface VersionEnd {
   maker: Maker;
 }
 
-/** `withdrawnFrom`: the first of the occurrences that were withdrawn and that no version can plan, since their cadence cannot be read. */
-export interface VersionEnded {
-  parcels: OutgoingParcel[];
-  withdrawnFrom: Date | null;
-}
-
 /** Up to the cut the version that ends has its jobs, after it none. */
 export async function endVersion(
   tx: Tx,
   current: StoredSchedule,
   state: ShardState,
   { keepPending, isPlanned, keepAhead, maker }: VersionEnd,
-): Promise<VersionEnded> {
-  if (isPulse(current)) return { parcels: [], withdrawnFrom: null };
+): Promise<OutgoingParcel[]> {
+  if (isPulse(current)) return [];
   const { id, heldSince } = current;
   const timetable = timetableOf(current);
   const cut = state.now.getTime();
-  if (heldSince !== null)
-    return { parcels: [], withdrawnFrom: keepAhead ? null : await withdrawBeyondHold(tx, current, state) };
+  if (heldSince !== null) {
+    if (!keepAhead) await withdrawBeyondHold(tx, current, state);
+    return [];
+  }
   const lags = !isPlanned && (plannedUpTo(state, id) < state.now || asideOf(current) !== null);
   const parcels = lags ? (await planPending(tx, current, state, maker)).parcels : [];
   const first = keepPending ? firstDueAfter(timetable, cut) : null;
@@ -53,17 +49,17 @@ export async function endVersion(
     const moment = { missedUpTo: Number.NEGATIVE_INFINITY, upTo: cut };
     parcels.push(...(await maker.firePlanned(tx, state, plannedOf(current), first, moment)).parcels);
   }
-  if (keepAhead) return { parcels, withdrawnFrom: null };
-  const after = keepPending ? cut : occurrenceDueBy(timetable, cut);
-  return { parcels, withdrawnFrom: await withdrawAhead(tx, current, state, after) };
+  if (!keepAhead)
+    await withdrawAhead(tx, current, state, keepPending ? cut : occurrenceDueBy(timetable, cut));
+  return parcels;
 }
 
 /** Withdraws the jobs made ahead for the end of a hold that ends by itself, and for after it. */
-async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<Date | null> {
+async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<void> {
   const { id, cadence, heldSince, heldUntil } = current;
-  if (heldSince === null || heldUntil === null) return null;
+  if (heldSince === null || heldUntil === null) return;
   const timetable = timetableOf(current);
-  const from = await withdrawAhead(tx, current, state, occurrenceDueBy(timetable, heldUntil.getTime()));
+  await withdrawAhead(tx, current, state, occurrenceDueBy(timetable, heldUntil.getTime()));
   const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
   const released = [...(held?.runs ?? []), ...(held?.backlog ?? [])].map(({ at }) => new Date(at));
   await withdrawReleased(tx, id, {
@@ -71,7 +67,6 @@ async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardS
     heldSince,
     heldUntil,
   });
-  return from;
 }
 
 async function withdrawAhead(
@@ -79,12 +74,11 @@ async function withdrawAhead(
   schedule: StoredSchedule,
   { reachedAt, watermarkAt, now }: ShardState,
   after: number,
-): Promise<Date | null> {
+): Promise<void> {
   const reached = Math.max(reachedAt.getTime(), watermarkAt.getTime());
   const bounds = { after, upTo: occurrenceDueBy(timetableOf(schedule), reached), cut: now };
   if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);
-  await withdraw(tx, schedule.id, schedule.cadence, bounds);
-  return null;
+  return withdraw(tx, schedule.id, schedule.cadence, bounds);
 }
 
 /** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */

@@ -27,7 +27,7 @@ const all = { catchUp: { policy: "all" } };
 
 const unreadScenario: Scenario = {
   name: "ticks that cannot read schedules, set them aside, and go on with them",
-  oneOf: 250,
+  oneOf: 500,
   isDecisive: isAsideStep,
   prepare: async (world) => {
     await put(world, "own", "* * * * *", demo, { ...zoned, ...all });
@@ -47,7 +47,7 @@ const unreadScenario: Scenario = {
 
 export const refusedScenario: Scenario = {
   name: "ticks that cannot write a schedule's jobs, begin with fewer rows, set it aside, and go on with it",
-  oneOf: 250,
+  oneOf: 500,
   isDecisive: isAsideStep,
   prepare: async (world) => {
     await put(world, "bad", "every 40s");
@@ -73,7 +73,7 @@ export const asideScenarios: readonly Scenario[] = [
   refusedScenario,
   {
     name: "edits of schedules that cannot be read, with jobs made ahead, and of those that wait in quarantine",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isAsideStep,
     prepare: async (world) => {
       for (const key of ["patched", "replanned", "doomed", "held", "until", "late"])
@@ -103,7 +103,7 @@ export const asideScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that cannot let go what the end of a hold lets go, and the row after it",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isAsideStep,
     prepare: async (world) => {
       await put(world, "held", "every 20s", demo, all);

@@ -49,7 +49,7 @@ const oneMember = { most: 1, timeIsUp: () => false };
 export const houseScenarios: readonly Scenario[] = [
   {
     name: "ticks that apply the SQL inbox, and set a command aside that they fail on",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       await put(world, "old", "every 40s");
@@ -75,7 +75,7 @@ export const houseScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that carry a pause and a resume of a group to its members, and set one aside",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       for (const key of ["a", "b", "c"]) await put(world, key, "every 20s", demo, { group: "shop" });
@@ -92,7 +92,7 @@ export const houseScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that delete what has ended, hold what fails, clear ended holds and follow a handler, each with one that is set aside",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       for (const key of ["ended:1", "ended:2", "ended:3"])
@@ -123,7 +123,7 @@ export const houseScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that let in what is owed in turns, and set one row aside",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       world.more.settings = { backlogPerTurn: 10 };
@@ -136,7 +136,7 @@ export const houseScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that sweep, and set aside a lease, an offer and a lane",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       for (const key of ["leased:1", "leased:2"]) await put(world, key, "in 5s", slow);
@@ -161,7 +161,7 @@ export const houseScenarios: readonly Scenario[] = [
   },
   {
     name: "ticks that attach days and bring near what was far",
-    oneOf: 250,
+    oneOf: 500,
     isDecisive: isCarriedOn,
     prepare: async (world) => {
       await put(world, "far", "in 6000m");
