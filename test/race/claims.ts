@@ -115,7 +115,8 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   };
 
   const watchClaim = (statement: Statement) => {
-    const [parcel, leaseMs] = valuesOf(statement);
+    // What the answer is to leave out of payloads comes before the claim's own values.
+    const [parcel, leaseMs] = valuesOf(statement).slice(-3);
     heard(statement, (rows) => {
       const seen = claimRows.parse(rows);
       const claim = seen.find((row) => row.outcome === "claimed")?.more;
@@ -125,8 +126,7 @@ export function claimRecorder(clock: Clock): ClaimRecorder {
   };
 
   const watchClaims = (statement: Statement) => {
-    const values = valuesOf(statement);
-    const leaseMs = textOf(statement).includes("claim_company") ? values[3] : values[1];
+    const leaseMs = valuesOf(statement).at(-1);
     heard(statement, (rows) => {
       const seen = rowsTogether.parse(rows);
       for (const row of seen) {
