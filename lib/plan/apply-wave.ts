@@ -53,7 +53,7 @@ export type WaveDone = WavesDone & { left: (readonly Operation[])[] };
 
 type Unlocked = { operation: Operation; unlocked: readonly Label[] };
 
-/** What code of the app's is still to look at, before the transaction. */
+/** Payloads that the app's code still has to check, before the transaction. */
 type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
 
 type Decided = MissingDecided | Unlocked | NotChecked | { operation: Operation; change: DecidedEdit };

@@ -65,7 +65,7 @@ export function asideOf({ aside, version }: StoredSchedule): PlanAside | null {
 export interface Owed {
   occurrence: Date;
   dueAt: Date;
-  /** Where it is what was due under a hold that has ended. */
+  /** The hold, where these are the occurrences due under a hold that has ended. */
   held: { heldSince: Date; heldUntil: Date } | null;
   /** That hold, where what was passed over under it is still to be noted. */
   unnoted: { since: Date; until: Date } | null;
@@ -150,7 +150,7 @@ function releasedUnread(
   if (heldSince === null) return null;
   const until = heldUntil !== null && heldUntil < cut ? heldUntil : cut;
   const due = place === null ? null : Date.parse(place.dueAt);
-  // What the hold kept was made when it ended.
+  // The jobs that the hold kept were made when it ended.
   if (due !== null && due > until.getTime()) return null;
   const since =
     due === null || place?.heldSince != null ? heldSince.getTime() : Math.min(heldSince.getTime(), due - 1);

@@ -30,9 +30,8 @@ export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
 }
 
 /**
- * Clears away holds that have ended by themselves, of schedules of one shard. Everything they kept waiting has been let go at the second of
- * their end; what is left is to note what was passed over under them, and to take the holds off the schedules. The versions stay:
- * nothing was edited.
+ * Clears away holds that have ended by themselves, of schedules of one shard. Their jobs were released at the second of their end. Left to do: note the
+ * occurrences that were passed over under them, and take the holds off the schedules. The versions stay: nothing was edited.
  */
 export async function clearEndedHolds(
   tx: Tx,

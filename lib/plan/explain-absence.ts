@@ -39,7 +39,7 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
   return explainRun(facts, version, place, due);
 }
 
-/** What is not written down of a cadence that cannot be read is not known: not even whether the instant is an occurrence. */
+/** For a cadence that cannot be read only the ledger is known: not even whether the instant is an occurrence. */
 function unreadVerdict({ version, cadence, body }: VersionFact, reason: string): Verdict {
   return {
     outcome: "set-aside",

@@ -5,7 +5,7 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 /** Code of the app's, such as the schema of a handler, that refuses what a schedule would ask for. It may take any time. */
 export type OwnCheck = () => void;
 
-/** What an edit would ask for, and what of the app's is still to look at it. `edit` stays the same object each time that the edit begins. */
+/** The body that an edit would store, and the app's code that still has to check it. `edit` stays the same object each time that the edit begins. */
 export interface Asked {
   edit: object;
   body: ScheduleBody;

@@ -12,7 +12,7 @@ export interface Tried {
   aside: boolean;
 }
 
-/** What `act` answers of a row to whose end it did not come, without a failure. */
+/** The answer of `act` for a row that it did not finish, without a failure. */
 export const notDone = "not done";
 
 export interface Quarantine {

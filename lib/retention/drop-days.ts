@@ -21,7 +21,7 @@ interface DropDeps {
 
 interface DropBounds {
   timeIsUp: () => boolean;
-  /** Is told of a lock that was not to be had. */
+  /** Called with the error of a lock that could not be taken. */
   note: (error: unknown) => void;
 }
 

@@ -30,7 +30,7 @@ export interface PlanAside {
   heldSince: string | null;
   /** The occurrence after that hold, where it was passed over too. */
   next: string | null;
-  /** What was passed over under that hold is not in the ledger: its cadence could not be read when the hold was taken off. */
+  /** The ledger lacks the occurrences passed over under that hold: the cadence could not be read when the hold was taken off. */
   ledger?: "behind";
 }
 

@@ -12,7 +12,7 @@ const minutesKept = "2 days";
 /** Which seconds of pulses were passed over, for an explanation why one did not come. */
 const passedKept = "30 days";
 
-/** What the phases of one roll-up share. */
+/** The state that the phases of one roll-up share. */
 interface RollingUp {
   sql: Sql;
   log: Log;
@@ -44,7 +44,7 @@ export async function rollUp(run: RollingUp, before: RolledUp = nothingRolledUp)
   return sum;
 }
 
-/** Returns whether everything was added at once. A failure of the moment is no row's: the next minute adds what is left. */
+/** Returns whether everything was added at once. A temporary failure is no row's fault: the next minute adds the rest. */
 async function together(
   { note }: RollingUp,
   all: () => Promise<void>,

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 
-/** What has happened, as the rows that a tick rolled up tell it. */
+/** The counts of the rows that a tick rolled up. */
 export interface RolledUp {
   fired: number;
   skipped: number;

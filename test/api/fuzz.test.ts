@@ -158,7 +158,7 @@ async function expectNoFailure(
 ) {
   const { status, headers, json, body } = await api.send(method, path, parts);
   expect(status, `${method} ${JSON.stringify(path)} ${JSON.stringify(parts)}`).toBeLessThan(500);
-  // Of a batch that is answered 200 an operation may have failed.
+  // An operation may have failed though its batch is answered 200.
   if (path === "/v1/schedules:batch") expect(body).not.toContain("urn:carillon:problem:internal");
   if (status >= 400) {
     expect(headers["content-type"]).toBe("application/problem+json");

@@ -14,7 +14,7 @@ const batch = (operations: readonly object[], key?: string): Asked => ({
 
 interface Scenario {
   name: string;
-  /** Of the moments just after a commit so many are tried, the first. */
+  /** How many of the moments just after a commit are tried, from the first on. */
   moments: number;
   prepare(world: KeyedWorld): Promise<void>;
   operations: readonly object[];

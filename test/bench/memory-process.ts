@@ -15,7 +15,7 @@ import { queueTarget } from "../../lib/target/queue-target.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 
 export interface MemoryUsed {
-  /** Of all that the process ever had. */
+  /** The peak since the process began. */
   peakMiB: number;
   /** Before its first claim. */
   beginsAtMiB: number;

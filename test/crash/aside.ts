@@ -45,7 +45,7 @@ export async function judgeAside(sql: Sql): Promise<string[]> {
   return namesOf(broken);
 }
 
-/** What is left to be done once all is mended and everything has had its time. */
+/** The work that is left once all is mended and every retry has had its time. */
 export async function entriesLeft(sql: Sql): Promise<string[]> {
   const broken = await sql<Broken[]>`
     select 'left in quarantine' as rule, consumer || ' ' || item as name from carillon.quarantine

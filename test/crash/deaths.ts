@@ -22,7 +22,7 @@ export async function play(scenario: Scenario, world: CrashWorld): Promise<void>
   await scenario.act(world);
 }
 
-/** What was done so far while the nth fuse burnt. */
+/** The operations done so far under the nth fuse. */
 export function operationsUnder({ fuses }: CrashWorld, nth: number): Operation[] {
   return [...(fuses[nth]?.operations ?? [])];
 }

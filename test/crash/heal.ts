@@ -12,7 +12,7 @@ const forgottenAfterMs = 3_600_000;
 type Healed = Pick<CrashWorld, "clock" | "tick" | "work">;
 
 /**
- * Ordinary ticks and workers until what was due by now is settled and what was mended has left the quarantine. Returns how many minutes
+ * Ordinary ticks and workers until all jobs due by now are settled and every mended row has left the quarantine. Returns how many minutes
  * that took, or null. Entries that a process has left behind with its death are forgotten after an hour.
  */
 export async function heal(sql: Sql, world: Healed): Promise<number | null> {

@@ -24,7 +24,7 @@ async function untilMended(world: CrashWorld, table: string): Promise<void> {
   await ticks(world, 1);
 }
 
-/** What is carried on over several transactions has been noted as done so far, or as nothing to be done any more. */
+/** Work over several transactions is noted as done up to a place, or as done. */
 const isCarriedOn = ({ label, side }: Moment) =>
   side === "after" && /(update carillon\.shared_holds|delete from carillon\.wanted_holds)/.test(label);
 
