@@ -312,4 +312,5 @@ grant execute on function carillon.past_days(interval), carillon.look_at_day(dat
 grant execute on function carillon.drop_day_of_jobs(date, interval, boolean), carillon.past_plan_days(), carillon.drop_day_of_plan(date),
   carillon.roll_up_schedules(tid[]), carillon.roll_up_tallies(tid[]), carillon.roll_up_work_rows(tid[]) to carillon_tick;
 grant select on carillon.target_work to carillon_tick;
+-- safe: a grant writes no row.
 grant select, insert, update, delete on carillon.quarantine to carillon_archive;

@@ -74,19 +74,24 @@ test("a parcel is delivered in order and in pages of two megabytes, each job who
 
 test("all parcels that a worker has at a time have four pages in memory at most", async () => {
   await heavyParcels(6, 5);
-  let [now, most] = [0, 0];
+  let [now, most, calls] = [0, 0, 0];
+  const fourAreThere = Promise.withResolvers<void>();
   world.more.worker = {
     deliver: async (jobs) => {
       const bytes = bytesOf(jobs);
       now += bytes;
       most = Math.max(most, now);
-      await world.sql`select pg_sleep(0.02)`;
+      calls += 1;
+      if (calls === 4) fourAreThere.resolve();
+      await fourAreThere.promise;
+      // A fifth page would be read meanwhile.
+      for (let trip = 0; trip < 10; trip++) await world.sql`select 1`;
       now -= bytes;
       return jobs.map(() => done);
     },
   };
   expect(await world.work()).toEqual([]);
-  expect(most).toBeGreaterThan(2 * megabyte);
+  expect(most).toBeGreaterThan(6 * megabyte);
   expect(most).toBeLessThanOrEqual(8 * megabyte);
   expect((await world.jobs()).map(({ state }) => state)).toEqual(Array(30).fill("succeeded"));
 });
