@@ -19,7 +19,7 @@ export function heldFrom(
   return { since: heldSinceOf(kept ? null : next, cut), until };
 }
 
-/** What waits in quarantine since before its hold is owed under it: the entry is let go of by the version that goes on with it. */
+/** Occurrences in quarantine from before a hold are owed under that hold: the version that goes on with them deletes the entry. */
 export function withOwed(held: StoredSchedule): StoredSchedule {
   const [owed] = owedOf(held);
   if (held.heldSince === null || owed === undefined || owed.dueAt > held.heldSince) return held;

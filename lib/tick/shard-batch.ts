@@ -25,13 +25,13 @@ export interface Batch extends Fired {
 }
 
 /**
- * A usual batch takes half a second. One that hangs on a row for so long is begun again with fewer rows: all attempts until that row stands alone
- * fit into one tick, which would never come to it if each took as long as the role lets a statement take.
+ * A usual batch takes half a second. A batch that hangs on a row for this long is begun again with fewer rows. All attempts until that row stands
+ * alone fit into one tick: with the role's limit of 40 s for a statement they would not.
  */
 const statementMs = 8_000;
 
 export interface BatchBounds {
-  /** What the machine's time is: for what a batch computes. */
+  /** The machine's time, to measure how long a batch computes. */
   cpu?: () => number;
   /** A statement is given up that takes longer. */
   mostMs?: number;
