@@ -1,11 +1,88 @@
-import type { Sql } from "../db/connect.ts";
+import { boundStatements } from "../db/bounded.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
+import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { defaults } from "../schedule/stored-schedule.ts";
+import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";
+import { leaveUnsettled } from "./settle-apart.ts";
 
-/** Takes a parcel whose lease has ended from its worker; `held` is false where somebody else did, or where the worker still lives. */
-export async function endLease(sql: Sql, id: string, notify: Notify): Promise<Settled> {
+export interface EndedLease extends Settled {
+  /** Why some of its jobs could not be taken from the parcel: the next sweep tries it again. */
+  error?: unknown;
+}
+
+/**
+ * Takes a parcel whose lease has ended from its worker; `held` is false where another part did, or where the worker still lives. A job that
+ * cannot be written stays in the parcel, which gives up its place at its target, and the other jobs go on.
+ */
+export async function endLease(
+  sql: Sql,
+  id: string,
+  notify: Notify,
+  timeIsUp: () => boolean = () => false,
+): Promise<EndedLease> {
+  try {
+    return await endWhole(sql, id, notify);
+  } catch (error) {
+    if (!mayBeOfARow(error)) throw error;
+    return endApart(sql, id, notify, error, timeIsUp);
+  }
+}
+
+const endColumns = (tx: Tx) => tx`
+  ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"`;
+
+async function endWhole(sql: Sql, id: string, notify: Notify): Promise<Settled> {
   const rows = await sql<SettleRow[]>`
-    select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
+    select ${endColumns(sql)} from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
   return settledOf(rows);
+}
+
+async function endApart(
+  sql: Sql,
+  id: string,
+  notify: Notify,
+  error: unknown,
+  timeIsUp: () => boolean,
+): Promise<EndedLease> {
+  const outgoing: OutgoingParcel[] = [];
+  const places = await placesOf(sql, id);
+  const { failed, left } = await inHalves(
+    places,
+    async (part) => {
+      outgoing.push(...(await endSome(sql, id, part, notify)));
+    },
+    timeIsUp,
+  );
+  if (places.length > 0 && failed.length + left.length === 0) {
+    const whole = await endWhole(sql, id, notify);
+    return { ...whole, outgoing: [...outgoing, ...whole.outgoing] };
+  }
+  return { held: true, outgoing: [...outgoing, ...(await leaveUnsettled(sql, id, null))], error };
+}
+
+/** A part of its places, which are counted from 1. Its jobs go back uncharged: which of them stopped the worker is not known. */
+async function endSome(
+  sql: Sql,
+  id: string,
+  part: readonly number[],
+  notify: Notify,
+): Promise<OutgoingParcel[]> {
+  const rows = await sql.begin(async (tx) => {
+    await waitBriefly(tx);
+    await boundStatements(tx);
+    return tx<SettleRow[]>`
+      select ${endColumns(tx)} from carillon.end_lease_of_some(${id}, ${part[0] ?? 1}, ${part.at(-1) ?? 0}, ${[...notify]}::text[])`;
+  });
+  return settledOf(rows).outgoing;
+}
+
+/** None of a parcel of one job: only its own lease says that the job is to be charged. */
+async function placesOf(sql: Sql, id: string): Promise<number[]> {
+  const [row] = await sql<
+    { jobs: number }[]
+  >`select cardinality(occurrences) as jobs from carillon.parcels where id = ${id}`;
+  const jobs = row?.jobs ?? 0;
+  return jobs < 2 ? [] : Array.from({ length: jobs }, (_, before) => before + 1);
 }

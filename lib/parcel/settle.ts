@@ -54,8 +54,7 @@ export async function settleParcel(
 ): Promise<Settled> {
   const rows = isPlainSuccess(parcel, settlements)
     ? await sql<SettleRow[]>`
-        select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-        from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
+        select ${settleColumns(sql)} from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
     : await settleEach(sql, parcel, settlements, notify);
   return settledOf(rows);
 }
@@ -84,30 +83,37 @@ async function settleEach(
   perJob: readonly (Settlement | null)[],
   notify: Notify,
 ): Promise<SettleRow[]> {
-  const { id, fence } = parcel;
+  await attachDaysOf(sql, perJob);
+  return sql<SettleRow[]>`
+    select ${settleColumns(sql)} from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`;
+}
+
+export const settleColumns = (tx: Tx) => tx`
+  settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"`;
+
+/** What `settle_parcel` and `settle_some` are told of jobs: those with a settlement. */
+export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly (Settlement | null)[]) {
   const jobs = parcel.jobs.filter((_, index) => perJob[index] !== null);
   const settlements = perJob.filter((each) => each !== null);
   const column = <Value>(of: (job: ClaimedJob) => Value) => jobs.map(of);
   const told = <Value>(of: (settlement: Settlement) => Value) => settlements.map(of);
   const at = told((each) => ("at" in each ? each.at : null));
-  await attachDaysOf(sql, settlements);
-  return sql<SettleRow[]>`
-    select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.settle_parcel(${id}, ${fence}, ${[...notify]}::text[], ${sql.array(column((job) => job.occurrence))}::timestamptz[],
-      ${column((job) => job.scheduleId)}::bigint[], ${column((job) => job.kind)}::text[]::carillon.job_kind[], ${column((job) => job.n)}::int[],
-      ${told(({ kind }) => kind)}::text[], ${at.map((instant) => instant?.toISOString() ?? null)}::text[]::timestamptz[],
-      ${told((each) => ("afterMs" in each ? Math.ceil(each.afterMs) : null))}::bigint[],
-      ${told((each) => ("error" in each ? each.error : null))}::text[],
-      ${told((each) => ("error" in each ? (each.errorClass ?? null) : null))}::text[],
-      ${told((each) => ("error" in each ? (each.stack ?? null) : null))}::text[],
-      ${told((each) => ("reason" in each ? (each.reason ?? null) : null))}::text[],
-      ${told((each) => ("hold" in each ? (each.hold ?? null) : null))}::text[],
-      ${column((job) => job.version)}::int[])`;
+  return tx`
+    ${tx.array(column((job) => job.occurrence))}::timestamptz[],
+    ${column((job) => job.scheduleId)}::bigint[], ${column((job) => job.kind)}::text[]::carillon.job_kind[], ${column((job) => job.n)}::int[],
+    ${told(({ kind }) => kind)}::text[], ${at.map((instant) => instant?.toISOString() ?? null)}::text[]::timestamptz[],
+    ${told((each) => ("afterMs" in each ? Math.ceil(each.afterMs) : null))}::bigint[],
+    ${told((each) => ("error" in each ? each.error : null))}::text[],
+    ${told((each) => ("error" in each ? (each.errorClass ?? null) : null))}::text[],
+    ${told((each) => ("error" in each ? (each.stack ?? null) : null))}::text[],
+    ${told((each) => ("reason" in each ? (each.reason ?? null) : null))}::text[],
+    ${told((each) => ("hold" in each ? (each.hold ?? null) : null))}::text[],
+    ${column((job) => job.version)}::int[]`;
 }
 
 /** A recheck may lie on a day that has no place for jobs yet; making one takes locks that a settle must not hold. */
-async function attachDaysOf(sql: Sql, settlements: readonly Settlement[]): Promise<void> {
-  const again = settlements.flatMap((each) => (each.kind === "again" ? [each.at] : []));
+export async function attachDaysOf(sql: Sql, settlements: readonly (Settlement | null)[]): Promise<void> {
+  const again = settlements.flatMap((each) => (each?.kind === "again" ? [each.at] : []));
   if (again.length > 0) await attachDaysFor(sql, again);
 }
 

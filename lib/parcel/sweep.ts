@@ -70,7 +70,7 @@ interface Deps {
 function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
   const id = sql`p.id`;
   return sql<DueParcel[]>`
-    select p.id as item, ${leaseOf(sql)} as lease, ${isAside(sql, "offer", id)} or ${isAside(sql, "lease", id)} as aside
+    select p.id as item, case cardinality(p.schedule_ids) when 1 then p.schedule_ids[1] end as "scheduleId", ${leaseOf(sql)} as lease, ${isAside(sql, "offer", id)} or ${isAside(sql, "lease", id)} as aside
     from carillon.parcels p
     where p.offer_at <= (select carillon.clock()) and p.lane is null
       and not ${waitsAside(sql, "offer", id)} and not ${waitsAside(sql, "lease", id)}
@@ -121,9 +121,10 @@ async function endLeases(
     { sql, log, consumer: "lease" },
     due.filter(({ lease }) => lease === "ended"),
     async ({ item }) => {
-      const ended = await endLease(sql, item, notify);
+      const ended = await endLease(sql, item, notify, timeIsUp);
       outgoing.push(...ended.outgoing);
       if (ended.held) log.warn("parcel.lease-ended", { parcel: item });
+      if (ended.error !== undefined) throw ended.error;
     },
     timeIsUp,
   );

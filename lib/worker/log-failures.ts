@@ -1,15 +1,11 @@
 import { jobId } from "../job/job-id.ts";
 import { plainClass } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
-import type { ClaimedParcel } from "../parcel/claim.ts";
-import type { KeptError, Settlement } from "../parcel/settle.ts";
+import type { KeptError } from "../parcel/settle.ts";
+import type { SettledJobs } from "./settle-taken.ts";
 
 /** One line for each job that failed, and none for those that did not. */
-export function logFailures(
-  log: Log,
-  { id, jobs }: Pick<ClaimedParcel, "id" | "jobs">,
-  settlements: readonly (Settlement | null)[],
-): void {
+export function logFailures(log: Log, { id, jobs, settlements }: { id: string } & SettledJobs): void {
   for (const [index, job] of jobs.entries()) {
     const settled = settlements[index];
     if (settled?.kind !== "retry" && settled?.kind !== "dead") continue;

@@ -1,7 +1,10 @@
 import { isRefusedValue } from "../db/sql-state.ts";
+import { jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
-import type { ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
 import { type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
+import { settleApart, type Unsettled } from "../parcel/settle-apart.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { failed } from "../target/delivery.ts";
 import { settlement } from "./retry.ts";
 import { settleSurely } from "./settle-surely.ts";
@@ -9,36 +12,68 @@ import type { WorkerDeps } from "./work-jobs.ts";
 
 type Settlements = readonly (Settlement | null)[];
 
-interface Written extends Settled {
-  /** As they were written down. */
+/** Jobs that are settled, and what was written of each. */
+export interface SettledJobs {
+  jobs: ClaimedJob[];
   settlements: Settlements;
 }
 
+/** With less time left than this, no further part is tried: the jobs of the others are delivered again when the lease has ended. */
+const partMinMs = 4_000;
+/** The longest that the parts may take. The jobs of one whose row is locked or hangs are about sixteen parts. */
+const partsMaxMs = 20_000;
+
 /**
- * Settles a parcel. Where the database does not take a value of one job's result, no neighbour is delivered again for it: the results
- * that carry values of a target are written down without them.
+ * Settles a parcel. Where that fails and one job may be at fault, the jobs are settled in halves: a job whose result has a value that the database refuses
+ * is written down without the values of its target, one that cannot be written at all stays unsettled, and the others are not delivered again.
  */
 export async function settleTaken(
-  { sql, log, notify, random }: WorkerDeps,
+  deps: WorkerDeps,
   parcel: ClaimedParcel,
   settlements: Settlements,
-): Promise<Written> {
-  const settle = async (results: Settlements): Promise<Written> => ({
-    ...(await settleSurely(log, parcel.id, () => settleParcel(sql, parcel, results, notify))),
-    settlements: results,
-  });
+  timeLeftMs: () => number,
+): Promise<Settled & SettledJobs> {
+  const { sql, log, notify, random, clock } = deps;
   try {
-    return await settle(settlements);
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    log.error("worker.settle-bare", { parcel: parcel.id, error: errorText(error) });
-    return settle(settlements.map((each, index) => bare(parcel.jobs[index], each, random)));
+    const settled = await settleSurely(log, parcel.id, () => settleParcel(sql, parcel, settlements, notify));
+    return { ...settled, jobs: parcel.jobs, settlements };
+  } catch (cause) {
+    const mayBeValue = isRefusedValue(cause);
+    if (!mayBeValue && (parcel.jobs.length === 1 || !mayBeOfARow(cause))) throw cause;
+    log.error("worker.settle-halves", { parcel: parcel.id, error: errorText(cause) });
+    const until = clock.now().getTime() + partsMaxMs;
+    const timeIsUp = () => timeLeftMs() < partMinMs || clock.now().getTime() > until;
+    const bare = (place: number) => bareOf(parcel.jobs[place], settlements[place] ?? null, random);
+    const apart = await settleApart({ sql, notify, bare, timeIsUp }, parcel, settlements);
+    if (apart.unsettled.length === settlements.filter((each) => each !== null).length) throw cause;
+    logUnsettled(deps, parcel, apart.unsettled);
+    const left = new Set(apart.unsettled.map(({ place }) => place));
+    const isSettled = (_: unknown, place: number) => !left.has(place);
+    const jobs = parcel.jobs.filter(isSettled);
+    return {
+      held: apart.held,
+      outgoing: apart.outgoing,
+      jobs,
+      settlements: apart.settlements.filter(isSettled),
+    };
+  }
+}
+
+function logUnsettled(
+  { log }: WorkerDeps,
+  { id, jobs }: ClaimedParcel,
+  unsettled: readonly Unsettled[],
+): void {
+  for (const { place, error = "there was no time left" } of unsettled) {
+    const job = jobs[place];
+    if (job !== undefined)
+      log.error("job.unsettled", { job: jobId(job), key: job.key, parcel: id, error: errorText(error) });
   }
 }
 
 const untold = "Its result could not be written down: the database did not take it.";
 
-function bare(
+function bareOf(
   job: ClaimedParcel["jobs"][number] | undefined,
   each: Settlement | null,
   random: () => number,

@@ -18,7 +18,7 @@ import { logFailures } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import type { NextTurn } from "./next-turn.ts";
 import { settlement } from "./retry.ts";
-import { settleTaken } from "./settle-taken.ts";
+import { type SettledJobs, settleTaken } from "./settle-taken.ts";
 import { signsOfLife, workOver } from "./signs-of-life.ts";
 import type { PulseSending } from "./work-pulses.ts";
 
@@ -169,19 +169,15 @@ async function settleDelivered(
   { settlements, telling }: Delivered,
   { queueClass, timeLeftMs }: Work,
 ): Promise<void> {
-  const written = await settle(deps, parcel, settlements);
+  const settled = await settle(deps, parcel, settlements, timeLeftMs);
   await telling;
   if (timeLeftMs() < tellMinMs) return;
-  if (queueClass === "slow") await holdWanted(deps, parcel, written);
-  await deps.events?.settled(written);
+  if (queueClass === "slow") await holdWanted(deps, settled);
+  await deps.events?.settled(settled.settlements);
 }
 
 /** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
-async function holdWanted(
-  deps: WorkerDeps,
-  { jobs }: ClaimedParcel,
-  settlements: readonly (Settlement | null)[],
-): Promise<void> {
+async function holdWanted(deps: WorkerDeps, { jobs, settlements }: SettledJobs): Promise<void> {
   const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
   if (dead.length === 0) return;
   try {
@@ -191,32 +187,33 @@ async function holdWanted(
   }
 }
 
-/** Gives the results as they were written down. */
 async function settle(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
   settlements: readonly (Settlement | null)[],
-): Promise<readonly (Settlement | null)[]> {
+  timeLeftMs: () => number,
+): Promise<SettledJobs> {
   if (isPlainSuccess(parcel, settlements) && (await deps.settleTogether?.(parcel))) {
     deps.measure?.settled(parcel, settlements);
-    return settlements;
+    return { jobs: parcel.jobs, settlements };
   }
-  const { held, outgoing, settlements: written } = await settleTaken(deps, parcel, settlements);
+  const { held, outgoing, ...settled } = await settleTaken(deps, parcel, settlements, timeLeftMs);
   if (!held) {
     deps.log.warn("worker.lease-lost", { parcel: parcel.id });
-    return written;
+    return settled;
   }
-  logFailures(deps.log, parcel, written);
-  deps.measure?.settled(parcel, written);
+  logFailures(deps.log, { id: parcel.id, ...settled });
+  deps.measure?.settled({ ...parcel, jobs: settled.jobs }, settled.settlements);
   await handOver(deps.sql, deps.queue, deps.next?.keep(outgoing) ?? outgoing);
-  return written;
+  return settled;
 }
 
 /** A claim that took all the time there was: nothing has started, so the jobs go into a new parcel and no attempt is counted. */
-export async function handBack(deps: WorkerDeps, parcel: ClaimedParcel): Promise<void> {
-  await settle(
-    deps,
-    parcel,
-    parcel.jobs.map(() => ({ kind: "back" })),
-  );
+export async function handBack(
+  deps: WorkerDeps,
+  parcel: ClaimedParcel,
+  timeLeftMs: () => number,
+): Promise<void> {
+  const back = parcel.jobs.map(() => ({ kind: "back" }) as const);
+  await settle(deps, parcel, back, timeLeftMs);
 }

@@ -1,7 +1,10 @@
+import { errorText } from "../log/error-text.ts";
 import { type Claimed, claimParcel } from "../parcel/claim.ts";
 import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
+import { splitParcel } from "../parcel/split-parcel.ts";
+import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { handBack, slowLeaseMs, type WorkerDeps, workJobs } from "./work-jobs.ts";
 import { workPulses } from "./work-pulses.ts";
 
@@ -30,7 +33,7 @@ export async function workParcel(
   try {
     for (;;) {
       if (timeLeftMs() < startMinMs) return await sendBack(deps, parcelId, queueClass, 0);
-      const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
+      const claimed = await claim(deps, parcelId, queueClass, timeLeftMs);
       const insteadId = "insteadId" in claimed ? claimed.insteadId : undefined;
       if (insteadId !== undefined && timeLeftMs() >= startMinMs) {
         // What it lets start must not wait for what is worked after it here.
@@ -62,7 +65,7 @@ async function workInstead(
   queueClass: QueueClass,
   timeLeftMs: () => number,
 ): Promise<void> {
-  const claimed = await claim(deps, parcelId, queueClass, timeLeftMs());
+  const claimed = await claim(deps, parcelId, queueClass, timeLeftMs);
   await workClaimed(deps, claimed, parcelId, queueClass, timeLeftMs);
 }
 
@@ -75,31 +78,59 @@ export async function workClaimed(
 ): Promise<void> {
   if (claimed.outcome === "claimed") {
     return timeLeftMs() < startMinMs
-      ? handBack(deps, claimed)
+      ? handBack(deps, claimed, timeLeftMs)
       : workJobs(deps, claimed, { queueClass, timeLeftMs });
   }
   if (claimed.outcome === "pulses") return workPulses(deps, claimed, timeLeftMs);
-  if (claimed.outcome === "ended") return takeOver(deps, parcelId);
+  if (claimed.outcome === "ended") return takeOver(deps, parcelId, timeLeftMs);
 }
 
 async function claim(
   deps: WorkerDeps,
   parcelId: string,
   queueClass: QueueClass,
-  timeLeftMs: number,
+  timeLeftMs: () => number,
 ): Promise<Claimed> {
-  const claimed =
-    queueClass === "slow"
-      ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
-      : await claimParcel(deps.sql, parcelId, quickLeaseMs(timeLeftMs));
-  await handOver(deps.sql, deps.queue, claimed.freed);
-  return claimed;
+  try {
+    const claimed =
+      queueClass === "slow"
+        ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
+        : await claimParcel(deps.sql, parcelId, quickLeaseMs(timeLeftMs()));
+    await handOver(deps.sql, deps.queue, claimed.freed);
+    return claimed;
+  } catch (error) {
+    if (mayBeOfARow(error)) await split(deps, parcelId, error, timeLeftMs);
+    throw error;
+  }
 }
 
-/** Whoever had the parcel has died: its jobs go on in new ones. */
-async function takeOver(deps: WorkerDeps, parcelId: string): Promise<void> {
-  const { held, outgoing } = await endLease(deps.sql, parcelId, deps.notify);
+/** One job may keep its whole parcel from being claimed. The message comes again for what stays in the parcel. */
+async function split(
+  { sql, queue, log }: WorkerDeps,
+  parcelId: string,
+  cause: unknown,
+  timeLeftMs: () => number,
+): Promise<void> {
+  try {
+    const parts = await splitParcel(sql, parcelId, () => timeLeftMs() < startMinMs);
+    if (parts.length === 0) return;
+    log.warn("parcel.split", { parcel: parcelId, parts: parts.length, error: errorText(cause) });
+    await handOver(sql, queue, parts);
+  } catch (error) {
+    log.warn("parcel.split-failed", { parcel: parcelId, error: errorText(error) });
+  }
+}
+
+/** The worker of the parcel has died: its jobs go on in new parcels. The sweep of the next tick has what stays in the parcel. */
+async function takeOver(deps: WorkerDeps, parcelId: string, timeLeftMs: () => number): Promise<void> {
+  const { held, outgoing, error } = await endLease(
+    deps.sql,
+    parcelId,
+    deps.notify,
+    () => timeLeftMs() < startMinMs,
+  );
   if (held) deps.log.warn("parcel.lease-ended", { parcel: parcelId });
+  if (error !== undefined) deps.log.warn("parcel.lease-left", { parcel: parcelId, error: errorText(error) });
   await handOver(deps.sql, deps.queue, outgoing);
   if (held) await deps.events?.ended();
 }

@@ -1,6 +1,6 @@
 import { deleteSchedule, patchSchedule } from "../../lib/plan/schedule-edits.ts";
 import { resumeSchedule } from "../../lib/plan/schedule-holds.ts";
-import { caller, nextEdit, pause, put, type Scenario, slow } from "./steps.ts";
+import { caller, mendJobs, nextEdit, pause, put, refuseJobs, type Scenario, slow } from "./steps.ts";
 
 export const tickScenarios: readonly Scenario[] = [
   {
@@ -44,6 +44,26 @@ export const tickScenarios: readonly Scenario[] = [
 ];
 
 export const workerScenarios: readonly Scenario[] = [
+  {
+    name: "workers that cannot write what became of one job, and the sweep that takes it from its parcel",
+    oneOf: 4,
+    prepare: async (world) => {
+      for (const key of ["one", "bad", "three", "four"]) await put(world, key, "in 5s");
+      await world.tick();
+      await world.clock.advance(4_500);
+      await refuseJobs(world, ["bad"], "update");
+    },
+    act: async (world) => {
+      // The first delivery has no effect: the job is delivered again, whatever dies.
+      await world.work({ refuses: new Map([["bad", 1]]) });
+      await world.clock.advance(60_000);
+      await world.tick();
+      await mendJobs(world);
+      await world.clock.advance(120_000);
+      await world.tick();
+      await world.work();
+    },
+  },
   {
     name: "workers whose target takes some, refuses some",
     oneOf: 2,

@@ -64,15 +64,19 @@ export function mendZone(world: CrashWorld): Promise<void> {
 const rename = (sql: Sql, from: string, to: string) =>
   sql`update carillon.cadences set timezone = ${to} where timezone = ${from}`;
 
-/** No job of these schedules can be written, until that is mended. */
-export function refuseJobs(world: CrashWorld, keys: readonly string[]): Promise<void> {
+/** No job of these schedules can be made, or changed, until that is mended. */
+export function refuseJobs(
+  world: CrashWorld,
+  keys: readonly string[],
+  event: "insert" | "update" = "insert",
+): Promise<void> {
   return world.beside(async (sql) => {
     const ids = await sql<
       { id: string }[]
     >`select id from carillon.schedules where key = any(${[...keys]}::text[])`;
     await sql.unsafe(`
       create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
-      create trigger refuse before insert on carillon.jobs for each row
+      create trigger refuse before ${event} on carillon.jobs for each row
         when (new.schedule_id in (${ids.map(({ id }) => id).join(", ")})) execute function public.refuse()`);
   });
 }

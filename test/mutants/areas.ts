@@ -5,6 +5,7 @@ import { batchRows } from "./rows/batch.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
 import { laneRows } from "./rows/lanes.ts";
+import { oneJobRows } from "./rows/one-job.ts";
 import { parcel } from "./rows/parcel.ts";
 import { plan } from "./rows/plan.ts";
 import { reachRows } from "./rows/reach.ts";
@@ -26,6 +27,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   plan: [...plan, ...asideRows],
   control,
   parcel,
+  "one-job": oneJobRows,
   worker,
   tick: ticks,
   token: tokens,

@@ -2,7 +2,7 @@ import { claimParcel } from "../../lib/parcel/claim.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { bad, keys, type Spot } from "./row-poisons.ts";
-import { apart, keysWhere, ofBad, putAll, type Scenario } from "./row-scenario.ts";
+import { apart, keysWhere, ofBad, putAll, type Scenario, together } from "./row-scenario.ts";
 
 const once = { when: `at ${at(minute).toISOString()}` };
 
@@ -107,7 +107,12 @@ export const parcelScenarios = {
   },
   settle: {
     consumer: null,
-    arrange: (world) => dueParcels(world, "arrives"),
+    arrange: async (world) => {
+      await putAll(world, once);
+      await together(world);
+      await world.tick();
+      await world.clock.setNow(at(minute));
+    },
     spot: ofBad("jobs"),
     act: (world) => world.work(),
     goOn: untilItIsWorked,

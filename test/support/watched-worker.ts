@@ -1,4 +1,5 @@
 import type { Sql } from "../../lib/db/connect.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { connectThrough, textOf } from "../race/lines.ts";
 import type { Carillon } from "./carillon.ts";
 
@@ -23,7 +24,7 @@ export function watchedWorker(world: Carillon, connections: number): WatchedWork
         )?.[1];
         if (name !== undefined) asked.push(name);
         const send = (arrives: boolean) =>
-          arrives ? line.run(statement) : statement.reject(new Error(`${name} is out of order`));
+          arrives ? line.run(statement) : statement.reject(new ConnectionLost(`${name} is out of order`));
         const arrives = name === undefined || worker.arrives(name);
         if (typeof arrives === "boolean") send(arrives);
         else void arrives.then(send);

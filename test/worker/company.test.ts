@@ -227,7 +227,7 @@ test("whose turn comes by a look that took all the time is not forgotten", async
   const fresh = (await parcels(world)).filter(({ turn }) => turn === "waits").at(-1)?.id ?? "";
   await world.sql`update carillon.parcels set turn = null, ready_at = ${due}, offer_at = ${due} where id = ${fresh}`;
   world.queue.put("slow", parcelMessage(fresh));
-  const lefts = [4_000, 4_000, 2_900];
+  const lefts = [4_000, 2_900];
   const deps = {
     sql: worker.sql,
     queue: world.queue,

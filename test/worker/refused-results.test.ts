@@ -43,7 +43,7 @@ test("a result with a time that Postgres has no place for fails its job alone, a
   expect(await world.jobs("other")).toMatchObject([{ state: "succeeded", attempt: 1 }]);
   expect(await world.jobs("recheck")).toMatchObject([{ ...again, error: untold }]);
   expect(await world.jobs("retried")).toMatchObject([{ ...again, error: untold }]);
-  expect(events()).toContain("worker.settle-bare");
+  expect(events()).toContain("worker.settle-halves");
 });
 
 test("a result with a text that Postgres does not take leaves each job of its parcel what it has become", async () => {
@@ -70,5 +70,5 @@ test("a result that breaks a rule of the database fails its job, and its neighbo
 test("a settle that fails for another reason is no job's fault, and leaves the results as they are", async () => {
   await world.sql`alter table carillon.attempts rename to attempts_elsewhere`;
   await expect(ended({ odd: failed("boom"), other: done })).rejects.toThrow();
-  expect(events()).not.toContain("worker.settle-bare");
+  expect(events()).not.toContain("worker.settle-halves");
 });

@@ -13,8 +13,8 @@ export const worker: readonly Mutant[] = [
   {
     name: "a claim that took all the time is handed back",
     file: parcels,
-    text: "return timeLeftMs() < startMinMs\n      ? handBack(deps, claimed)\n      : workJobs",
-    replacement: "return timeLeftMs() < 0\n      ? handBack(deps, claimed)\n      : workJobs",
+    text: "return timeLeftMs() < startMinMs\n      ? handBack(deps, claimed, timeLeftMs)\n      : workJobs",
+    replacement: "return timeLeftMs() < 0\n      ? handBack(deps, claimed, timeLeftMs)\n      : workJobs",
     tests: ["test/worker/time-left.test.ts"],
   },
   {
@@ -62,7 +62,7 @@ export const worker: readonly Mutant[] = [
   {
     name: "a lost lease hands nothing over",
     file: jobs,
-    text: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });\n    return written;',
+    text: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });\n    return settled;',
     replacement: 'deps.log.warn("worker.lease-lost", { parcel: parcel.id });',
     tests: ["test/worker/worker.test.ts"],
   },
@@ -216,8 +216,8 @@ export const worker: readonly Mutant[] = [
   {
     name: "a result that the database does not take delivers no neighbour again",
     file: "lib/worker/settle-taken.ts",
-    text: "    if (!isRefusedValue(error)) throw error;\n",
-    replacement: "    if (isRefusedValue(error)) throw error;\n",
+    text: "    const mayBeValue = isRefusedValue(cause);",
+    replacement: "    if (isRefusedValue(cause)) throw cause;\n    const mayBeValue = false;",
     tests: ["test/worker/refused-results.test.ts"],
   },
   {

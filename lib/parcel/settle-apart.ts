@@ -1,0 +1,126 @@
+import { boundStatements } from "../db/bounded.ts";
+import type { Sql } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
+import { isRefusedValue } from "../db/sql-state.ts";
+import { inHalves } from "../quarantine/in-halves.ts";
+import type { ClaimedParcel } from "./claim.ts";
+import type { OutgoingParcel } from "./parcel-queue.ts";
+import {
+  attachDaysOf,
+  type Notify,
+  type Settled,
+  type Settlement,
+  type SettleRow,
+  settleColumns,
+  settledOf,
+  settlementLists,
+  settleParcel,
+} from "./settle.ts";
+
+type Settlements = readonly (Settlement | null)[];
+
+export interface Unsettled {
+  /** Its place in the parcel. */
+  place: number;
+  /** Why it could not be written; nothing where time was up before it was tried. */
+  error?: unknown;
+}
+
+export interface SettledApart extends Settled {
+  /** As they were written down. */
+  settlements: Settlements;
+  unsettled: readonly Unsettled[];
+}
+
+export interface ApartDeps {
+  sql: Sql;
+  notify: Notify;
+  /** What is written of a job instead where the database refuses a value of its result. */
+  bare: (place: number) => Settlement | null;
+  timeIsUp: () => boolean;
+}
+
+/**
+ * Settles the jobs of a parcel in halves, so that a job that cannot be written keeps no neighbour from being settled. Such a job stays in the parcel. The
+ * parcel gives up its lanes and its place at its target, and its lease ends: the next tick tries to take the job from it, sets the parcel aside where
+ * that fails, and the job is delivered again once it can be written. A parcel of which no job can be written is left as it is.
+ */
+export async function settleApart(
+  { sql, notify, bare, timeIsUp }: ApartDeps,
+  parcel: ClaimedParcel,
+  /** Null where the job's own transaction has settled it. */
+  settlements: Settlements,
+): Promise<SettledApart> {
+  const written = [...settlements];
+  const outgoing: OutgoingParcel[] = [];
+  let held = true;
+  const settle = (places: readonly number[]) =>
+    inHalves(
+      places,
+      async (part) => {
+        const some = await settleSome(sql, parcel, onlyAt(part, written), notify);
+        held &&= some.held;
+        outgoing.push(...some.outgoing);
+      },
+      timeIsUp,
+    );
+  const places = settlements.flatMap((each, place) => (each === null ? [] : [place]));
+  const first = await settle(places);
+  const refused = first.failed.filter(({ error }) => isRefusedValue(error)).map(({ item }) => item);
+  for (const place of refused) written[place] = bare(place);
+  const second = await settle(refused);
+  const failed = [...first.failed.filter(({ item }) => !refused.includes(item)), ...second.failed];
+  const unsettled = [
+    ...failed.map(({ item, error }) => ({ place: item, error })),
+    ...[...first.left, ...second.left].map((place) => ({ place })),
+  ];
+  if (held) outgoing.push(...(await leaveParcel(sql, parcel, unsettled.length, places.length, notify)));
+  return { held, outgoing, settlements: written, unsettled };
+}
+
+/** A parcel whose jobs are all settled ends as it always does. */
+async function leaveParcel(
+  sql: Sql,
+  parcel: ClaimedParcel,
+  unsettled: number,
+  of: number,
+  notify: Notify,
+): Promise<readonly OutgoingParcel[]> {
+  if (unsettled === of && of > 0) return [];
+  if (unsettled > 0) return leaveUnsettled(sql, parcel.id, parcel.fence);
+  const nothing = parcel.jobs.map(() => null);
+  return (await settleParcel(sql, parcel, nothing, notify)).outgoing;
+}
+
+const onlyAt = (places: readonly number[], settlements: Settlements): Settlements => {
+  const wanted = new Set(places);
+  return settlements.map((each, place) => (wanted.has(place) ? each : null));
+};
+
+/** A job that is locked, or whose statement hangs, is waited for briefly: about sixteen parts of a parcel of 250 jobs have it. */
+async function settleSome(
+  sql: Sql,
+  parcel: ClaimedParcel,
+  settlements: Settlements,
+  notify: Notify,
+): Promise<Settled> {
+  await attachDaysOf(sql, settlements);
+  const rows = await sql.begin(async (tx) => {
+    await waitBriefly(tx);
+    await boundStatements(tx);
+    return tx<SettleRow[]>`
+      select ${settleColumns(tx)} from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements)})`;
+  });
+  return settledOf(rows);
+}
+
+/** With the fence of its worker, or null for a parcel whose lease has ended. */
+export function leaveUnsettled(
+  sql: Sql,
+  parcelId: string,
+  fence: number | null,
+): PromiseLike<OutgoingParcel[]> {
+  return sql<OutgoingParcel[]>`
+    select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+    from carillon.leave_unsettled(${parcelId}, ${fence})`;
+}
