@@ -1,5 +1,5 @@
 import { boundStatements } from "../db/bounded.ts";
-import type { Sql, Tx } from "../db/connect.ts";
+import type { Sql } from "../db/connect.ts";
 import { waitBriefly } from "../db/locks.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { defaults } from "../schedule/stored-schedule.ts";
@@ -30,12 +30,10 @@ export async function endLease(
   }
 }
 
-const endColumns = (tx: Tx) => tx`
-  ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"`;
-
 async function endWhole(sql: Sql, id: string, notify: Notify): Promise<Settled> {
   const rows = await sql<SettleRow[]>`
-    select ${endColumns(sql)} from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
+    select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+    from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
   return settledOf(rows);
 }
 
@@ -73,7 +71,8 @@ async function endSome(
     await waitBriefly(tx);
     await boundStatements(tx);
     return tx<SettleRow[]>`
-      select ${endColumns(tx)} from carillon.end_lease_of_some(${id}, ${part[0] ?? 1}, ${part.at(-1) ?? 0}, ${[...notify]}::text[])`;
+      select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+      from carillon.end_lease_of_some(${id}, ${part[0] ?? 1}, ${part.at(-1) ?? 0}, ${[...notify]}::text[])`;
   });
   return settledOf(rows).outgoing;
 }

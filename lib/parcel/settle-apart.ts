@@ -11,7 +11,6 @@ import {
   type Settled,
   type Settlement,
   type SettleRow,
-  settleColumns,
   settledOf,
   settlementLists,
   settleParcel,
@@ -109,7 +108,8 @@ async function settleSome(
     await waitBriefly(tx);
     await boundStatements(tx);
     return tx<SettleRow[]>`
-      select ${settleColumns(tx)} from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements)})`;
+      select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+      from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements)})`;
   });
   return settledOf(rows);
 }

@@ -54,7 +54,8 @@ export async function settleParcel(
 ): Promise<Settled> {
   const rows = isPlainSuccess(parcel, settlements)
     ? await sql<SettleRow[]>`
-        select ${settleColumns(sql)} from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
+        select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+        from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[])`
     : await settleEach(sql, parcel, settlements, notify);
   return settledOf(rows);
 }
@@ -85,11 +86,9 @@ async function settleEach(
 ): Promise<SettleRow[]> {
   await attachDaysOf(sql, perJob);
   return sql<SettleRow[]>`
-    select ${settleColumns(sql)} from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`;
+    select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+    from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`;
 }
-
-export const settleColumns = (tx: Tx) => tx`
-  settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"`;
 
 /** What `settle_parcel` and `settle_some` are told of jobs: those with a settlement. */
 export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly (Settlement | null)[]) {

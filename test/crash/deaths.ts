@@ -46,15 +46,21 @@ export function isUnsent({ label, side }: Moment): boolean {
 async function dieAt(scenario: Scenario, database: TestDatabase, moment: Moment): Promise<string[]> {
   const world = await crashWorld(database, [moment]);
   await play(scenario, world);
-  return endOf(world, [moment]);
+  return endOf(world, [moment], scenario.mayRepeat);
 }
 
 /** Heals the world and closes it. What is broken, at once and then. */
-export async function endOf(world: CrashWorld, deaths: readonly Moment[]): Promise<string[]> {
+export async function endOf(
+  world: CrashWorld,
+  deaths: readonly Moment[],
+  mayRepeat: (moment: Moment) => boolean = () => false,
+): Promise<string[]> {
   if (deaths.some((_, index) => world.fuses[index]?.isBlown() !== true)) return ["the moment never came"];
   const broken = (await world.brokenNow()).map((each) => `at once: ${each}`);
   if ((await world.heal()) === null) broken.push("not healed");
-  broken.push(...(await world.verdict(deaths.some(isBetweenEffectAndSettle))));
+  broken.push(
+    ...(await world.verdict(deaths.some((moment) => isBetweenEffectAndSettle(moment) || mayRepeat(moment)))),
+  );
   await world.close();
   return broken;
 }

@@ -13,6 +13,8 @@ export interface Scenario {
   oneOf: number;
   /** Tried each time; where it is left out, the moments before a message is sent. */
   isDecisive?: (moment: Moment) => boolean;
+  /** Moments between an effect and its settle that are this scenario's own. */
+  mayRepeat?: (moment: Moment) => boolean;
   prepare(world: CrashWorld): Promise<void>;
   act(world: CrashWorld): Promise<void>;
 }
