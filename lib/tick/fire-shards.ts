@@ -47,11 +47,14 @@ async function passIdle(run: Run, shards: readonly number[]): Promise<ReadonlySe
 
 /**
  * Batch after batch of one shard. A batch that fails on its rows is begun again with an eighth of them, until the row at fault stands alone and
- * is set aside; batches that succeed double up to their usual size.
+ * is set aside. Batches that succeed double up to their usual size, but only behind the rows of the batch that failed: a larger one among them
+ * would meet the row at fault again, and a row may hang for as long as a statement may take.
  */
 async function fireShard(run: Run, shard: number, sending: ParcelSending, press: () => void): Promise<void> {
   const { sql, settings, total } = run;
   let size = settings.batchMax;
+  /** Rows to come among which one is at fault. */
+  let suspect = 0;
   for (let done = false; !done; ) {
     if (run.timeIsUp()) {
       total.finished = false;
@@ -65,10 +68,12 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
     );
     if (batch instanceof BatchFailed) {
       if (size === 1) logSetAside(run.log, "plan", await passFailedRow(sql, shard, batch));
-      size = Math.max(1, Math.floor(size / 8));
+      suspect = size === 1 ? 0 : batch.rows;
+      size = Math.max(1, Math.floor(batch.rows / 8));
       continue;
     }
-    size = Math.min(settings.batchMax, size * 2);
+    suspect -= batch.rows;
+    if (suspect <= 0) size = Math.min(settings.batchMax, size * 2);
     if (batch.aheadMs < settings.pressingMs) press();
     total.batches += 1;
     total.jobs += batch.jobs;

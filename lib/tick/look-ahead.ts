@@ -56,6 +56,7 @@ interface Look
 }
 
 export interface LookedAhead {
+  /** So many rows of the plan the batch takes, up to its limit; rows that tie with the last one come beside them. */
   rows: number;
   unfolded: UnfoldedRow[];
   releases: Release[];
@@ -69,6 +70,13 @@ export interface LookedAhead {
   last: Place;
 }
 
+export interface LookWish {
+  batchMax: number;
+  tooLong: TooLong;
+  /** Called with the rows that the batch takes, as soon as they are known and again where they become fewer. */
+  onRows: (rows: number) => void;
+}
+
 /**
  * Looks at the plan rows of the coming batch alone: unfolds each distinct (cadence, occurrence, due) once, and each row with
  * rules of its own by itself; and makes the batch smaller where its rows would become too many jobs.
@@ -77,7 +85,7 @@ export async function lookAhead(
   tx: Tx,
   state: ShardState,
   horizon: Date,
-  { batchMax, tooLong }: { batchMax: number; tooLong: TooLong },
+  { batchMax, tooLong, onRows }: LookWish,
 ): Promise<LookedAhead> {
   const missedBefore = new Date(state.now.getTime() - missedAfterMs);
   const read = await tx<Look[]>`
@@ -96,8 +104,9 @@ export async function lookAhead(
     ) d cross join (select due_at, schedule_id from rows order by due_at desc, schedule_id desc limit 1) l
     left join carillon.cadences c on c.id = d.cadence_id left join carillon.calendar_versions r on r.id = c.calendar_version`;
   const looks = withSharedRules(read);
-  const { shared, failed } = unfoldEach(looks, state, horizon, tooLong);
   const rows = looks.reduce((sum, look) => sum + look.rows, 0);
+  onRows(Math.min(rows, batchMax));
+  const { shared, failed } = unfoldEach(looks, state, horizon, tooLong);
   const all = jobsOf(looks, shared);
   const size = all <= jobsMax ? batchMax : Math.max(1, Math.floor((rows * jobsMax) / all));
   const governed = looks.some((look) => look.governed > 0)
@@ -108,12 +117,14 @@ export async function lookAhead(
       })
     : { unfolded: [], releases: [], failed: [], jobs: 0, last: null };
   const taken = governed.jobs > jobsMax && governed.last !== null ? governed.last : size;
+  const taking = Math.min(rows, taken, batchMax);
+  onRows(taking);
   const unfolded = [...shared.values(), ...governed.unfolded];
   const [first] = looks;
   const behindAll = { dueAt: horizon, schedule: greatestSchedule };
   const done = first === undefined || rows < taken;
   return {
-    rows,
+    rows: taking,
     unfolded,
     releases: governed.releases,
     failed: { cadences: failed, rows: governed.failed },

@@ -15,6 +15,8 @@ import { beyondWatermark, firstRows, lookAhead, type Place, type PlanRow } from 
 import { setAllAside, setRowsAside } from "./rows-aside.ts";
 
 export interface Batch extends Fired {
+  /** So many rows of the plan it has taken. */
+  rows: number;
   /** What of it could not be planned, and is in quarantine. */
   setAside: SetAside[];
   /** True when the shard is planned up to the horizon. */
@@ -60,13 +62,26 @@ export async function fireShardBatch(
 /** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
 export class BatchFailed extends Error {
   override readonly name = "BatchFailed";
+  /** So many rows of the plan it took, of which one at least is at fault. */
+  readonly rows: number;
   /** Where the batch was limited to one row: that row and the rows that tie with it. */
-  readonly rows: readonly PlanRow[];
+  readonly first: readonly PlanRow[];
 
-  constructor(cause: unknown, rows: readonly PlanRow[]) {
+  constructor(cause: unknown, rows: number, first: readonly PlanRow[]) {
     super(`A batch of a shard failed: ${errorText(cause)}`, { cause });
     this.rows = rows;
+    this.first = first;
   }
+}
+
+/** What is known of a batch while it runs. */
+interface ReadBatch {
+  /** When its shard was read, with the clock. */
+  at: number;
+  /** So many rows it has; its limit until they are counted. */
+  rows: number;
+  /** Null until its shard was read. Where the batch is limited to one row: that row and the rows that tie with it. */
+  first: readonly PlanRow[] | null;
 }
 
 /**
@@ -74,18 +89,13 @@ export class BatchFailed extends Error {
  * counted from when the shard was read, less what has passed since.
  */
 async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWish): Promise<Batch> {
-  let readAt = timing.now();
-  let read: readonly PlanRow[] | null = null;
-  const onRead = (rows: readonly PlanRow[]) => {
-    readAt = timing.now();
-    read = rows;
-  };
-  const batch = await fireOnce(sql, shard, wish, onRead).catch((error: unknown) => {
+  const read: ReadBatch = { at: timing.now(), rows: wish.batchMax, first: null };
+  const batch = await fireOnce(sql, shard, wish, timing, read).catch((error: unknown) => {
     // Before it was read, others had the shard locked or the database did not answer: no row is at fault. Nor is one where there is none.
-    const isOfRows = read !== null && (wish.batchMax > 1 || read.length > 0) && mayBeOfARow(error);
-    throw isOfRows ? new BatchFailed(error, read ?? []) : error;
+    const { first, rows } = read;
+    throw first !== null && rows > 0 && mayBeOfARow(error) ? new BatchFailed(error, rows, first) : error;
   });
-  const sinceMs = timing.now() - readAt;
+  const sinceMs = timing.now() - read.at;
   return {
     ...batch,
     parcels: batch.parcels.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs })),
@@ -106,8 +116,9 @@ function fireOnce(
   sql: Sql,
   shard: number,
   { batchMax, cpu, mostMs, someExist }: BatchWish,
-  /** Called as soon as the clock has been read with the shard; with the row of a batch of one, and what ties with it. */
-  onRead: (rows: readonly PlanRow[]) => void,
+  timing: Timing,
+  /** Is filled in as the batch is read, and stays when it fails. */
+  read: ReadBatch,
 ): Promise<Batch> {
   return sql.begin(async (tx) => {
     const [, , state] = await Promise.all([
@@ -116,11 +127,19 @@ function fireOnce(
       readShard(tx, shard),
     ]);
     const horizon = horizonOf(state);
-    onRead(batchMax === 1 ? await firstRows(tx, state, horizon) : []);
+    read.at = timing.now();
+    read.first = batchMax === 1 ? await firstRows(tx, state, horizon) : [];
     const aheadMs = state.watermarkAt.getTime() - state.now.getTime();
-    const nothing = { shard, aheadMs, jobs: 0, parcels: [], done: true, setAside: [] };
+    const nothing = { shard, aheadMs, rows: 0, jobs: 0, parcels: [], done: true, setAside: [] };
     if (isReached(state, horizon)) return nothing;
-    const look = await lookAhead(tx, state, horizon, { batchMax, tooLong: tooLongFor(batchMax, cpu) });
+    const onRows = (count: number) => {
+      read.rows = count;
+    };
+    const look = await lookAhead(tx, state, horizon, {
+      batchMax,
+      tooLong: tooLongFor(batchMax, cpu),
+      onRows,
+    });
     const { rows, unfolded, releases, somePassed, done, last } = look;
     // Most shards of a small installation have nothing due in most minutes, and planning the statement below is what then costs.
     if (rows === 0) {
@@ -151,6 +170,7 @@ function fireOnce(
       parcels: [...fired.parcels, ...released.parcels.map((parcel) => ({ ...parcel, rated: null }))],
       shard,
       aheadMs,
+      rows,
       done,
       setAside: aside,
     };
@@ -162,14 +182,18 @@ function fireOnce(
  * another tick may have done so, or an edit may have taken the row away: where other rows come first by now, none of them is at fault. While the
  * lock of the shard is held its plan does not change, so the rows need no locks of their own.
  */
-export function passFailedRow(sql: Sql, shard: number, { rows, cause }: BatchFailed): Promise<SetAside[]> {
+export function passFailedRow(
+  sql: Sql,
+  shard: number,
+  { first: failed, cause }: BatchFailed,
+): Promise<SetAside[]> {
   return sql.begin(async (tx) => {
     const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
     const horizon = horizonOf(state);
     if (isReached(state, horizon)) return [];
     const first = await firstRows(tx, state, horizon);
     const [row] = first;
-    if (row === undefined || !isDeepStrictEqual(first, rows)) return [];
+    if (row === undefined || !isDeepStrictEqual(first, failed)) return [];
     const last = { dueAt: row.dueAt, schedule: row.scheduleId };
     const aside = await setAllAside(tx, state, last, cause);
     await raiseWatermark(tx, shard, last, horizon);

@@ -33,7 +33,7 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the row that is set aside is the one that a batch has failed on",
     file: batch,
-    text: "row === undefined || !isDeepStrictEqual(first, rows)",
+    text: "row === undefined || !isDeepStrictEqual(first, failed)",
     replacement: "row === undefined",
     tests: ["test/poison/late-tick.test.ts"],
   },
@@ -241,6 +241,20 @@ export const ticks: readonly Mutant[] = [
     text: "if (!(error instanceof BatchFailed)) throw error;",
     replacement: "throw error;",
     tests: ["test/poison/plan.test.ts", "test/tick/too-long.test.ts"],
+  },
+  {
+    name: "a failing batch is narrowed from the rows that it had",
+    file: "lib/tick/fire-shards.ts",
+    text: "size = Math.max(1, Math.floor(batch.rows / 8));",
+    replacement: "size = Math.max(1, Math.floor(size / 8));",
+    tests: ["test/tick/narrowing.test.ts"],
+  },
+  {
+    name: "among the rows of a failed batch no batch grows",
+    file: "lib/tick/fire-shards.ts",
+    text: "if (suspect <= 0) size",
+    replacement: "size",
+    tests: ["test/tick/narrowing.test.ts"],
   },
   {
     name: "a row that cannot be written is passed over",
