@@ -16,7 +16,7 @@ import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-
 import { carryAside } from "./aside.ts";
 import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
-import { endVersion, notePassedUnderOldCadence, planPending } from "./end-version.ts";
+import { endVersion, noteOwedUnread, notePassedUnderOldCadence, planPending } from "./end-version.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
@@ -175,6 +175,7 @@ export async function applyEdit(
     cut,
   );
   if (edit.delete === true) {
+    await noteOwedUnread(tx, found, cut);
     await removeHolds(tx, [current.id]);
     await cancelHeld(tx, [current.id]);
     const freed = await cancelInLanes(tx, current);

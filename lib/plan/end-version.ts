@@ -135,3 +135,19 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   await noteRanges(tx, [{ schedule: current, ranges: [range], notedAt: cut }]);
   await tellPassed(tx, [{ scheduleId: current.id, ...range }]);
 }
+
+/**
+ * A schedule that is deleted in quarantine and cannot be read. It is known from which occurrence on it was owed its jobs; which others there were,
+ * and how many, is not. A range has a count, so that of this one is "at least one".
+ */
+export async function noteOwedUnread(tx: Tx, deleted: StoredSchedule, cut: Date): Promise<void> {
+  const aside = asideOf(deleted);
+  if (aside === null || isPulse(deleted) || unreadableReason(deleted.cadence) === null) return;
+  const timetable = timetableOf(deleted);
+  const from = Date.parse(aside.occurrence);
+  const to = occurrenceDueBy(timetable, cut.getTime());
+  if (from > to || timetable.firesLeft === 0) return;
+  const range = { from, to, count: 1, more: true, reason: "unreadable" as const };
+  await noteRanges(tx, [{ schedule: deleted, ranges: [range], notedAt: cut }]);
+  await tellPassed(tx, [{ scheduleId: deleted.id, ...range }]);
+}

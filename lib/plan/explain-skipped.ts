@@ -1,5 +1,6 @@
 import { isoInstant } from "../cadence/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { editOf } from "./explain-elsewhere.ts";
 import { heldAt, holdersText } from "./explain-holds.ts";
 import { latenessOf, spanText } from "./explain-late.ts";
 import { placeOf } from "./explain-place.ts";
@@ -67,6 +68,7 @@ export function explainRange(
   version: VersionFact | undefined,
   due: number,
 ): Verdict {
+  if (passed.reason === "unreadable") return explainUnread(facts, passed, version);
   const verdict = explainPassed(facts, version, {
     reason: passed.reason,
     due,
@@ -76,6 +78,25 @@ export function explainRange(
   const others = `${passed.more ? "at least " : ""}${passed.count.toLocaleString("en-US")}`;
   const range = `It is one of ${others} from ${isoInstant(passed.from.getTime())} to ${isoInstant(passed.to.getTime())}.`;
   return { ...verdict, sentence: `${verdict.sentence} ${range}`, passedOver: passed };
+}
+
+/** Within a range of a schedule that was deleted in quarantine. A release may read the cadence again since. */
+function explainUnread(
+  { at, versions }: Facts,
+  passed: PassedFact,
+  version: VersionFact | undefined,
+): Verdict {
+  const isOccurrence = version !== undefined && placeOf(version, at).kind === "run";
+  const deleted = versions.findLast(({ change }) => change === "deleted");
+  const by = deleted === undefined ? "" : ` by ${deleted.by}`;
+  const owed = `its schedule was in quarantine, because its cadence could not be read, and no job was made from ${isoInstant(passed.from.getTime())} on`;
+  return {
+    outcome: "skipped",
+    reason: passed.reason,
+    sentence: `Did not run${isOccurrence ? "" : ", if it was an occurrence"}: ${owed}. It was deleted at ${isoInstant(passed.notedAt.getTime())}${by}; how many occurrences there were until then is not known.`,
+    passedOver: passed,
+    ...(deleted === undefined ? {} : { edit: editOf(deleted) }),
+  };
 }
 
 interface PassedOver {

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { attachMissingDays } from "./attach-days.ts";
-import type { Passed, PassedRange } from "./instants.ts";
+import type { Passed, PassedRange, PassedReason } from "./instants.ts";
 import type { ShardState } from "./shard.ts";
 
 /** The occurrences that a schedule has passed over, and when that is noted. */
@@ -34,12 +34,17 @@ export async function noteSkipped(
     on conflict do nothing`;
 }
 
+/** A range as the ledger has it: of a cadence that can be read, or of one that cannot. */
+type NotedRange = Omit<PassedRange, "reason"> & { reason: PassedReason | "unreadable" };
+
 /** The same as ranges, in the ledger. */
 export async function noteRanges(
   tx: Tx,
-  each: readonly (Pick<PassedOver, "ranges" | "notedAt"> & {
+  each: readonly {
     schedule: Pick<StoredSchedule, "id" | "shard">;
-  })[],
+    ranges: readonly NotedRange[];
+    notedAt: Date;
+  }[],
 ): Promise<void> {
   const rows = each.flatMap(({ schedule: { id, shard }, ranges, notedAt }) =>
     ranges.map((range) => ({ id, shard, ...range, notedAt })),

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { explain } from "../../lib/plan/explain.ts";
 import { retryEntries } from "../../lib/quarantine/entries.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { minute } from "../support/instants.ts";
+import { at, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";
 import { quarantined } from "./poison.ts";
@@ -96,4 +97,60 @@ test("What was passed over under a hold is noted by an edit of a schedule that c
   for (const key of keys) await world.patch(key, { payload: { now: true } });
   await ticks(6);
   await sameLedger();
+});
+
+const unreadRanges = () => world.sql<{ key: string; reason: string; from: Date; to: Date; more: boolean }[]>`
+  select s.key, p.reason, p.from_at as "from", p.to_at as "to", p.more from carillon.passed_over p
+  join carillon.schedules s on s.id = p.schedule_id`;
+
+test.each([
+  ["", false],
+  [" and under a pause", true],
+])(
+  "A schedule that is deleted in quarantine%s leaves a range in the ledger, from the first occurrence that it was owed to the delete",
+  async (_, paused) => {
+    await lost();
+    await ticks(10);
+    if (paused) for (const key of keys) await world.pause(key);
+    await ticks(5);
+    expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+    for (const key of keys) await world.remove(key);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await unreadRanges()).toEqual([
+      { key: "bad", reason: "unreadable", from: at(6 * minute), to: at(15 * minute), more: true },
+    ]);
+  },
+);
+
+test("Of an instant at which a schedule was in quarantine until its delete, the explanation names both, what is not known, and the caller", async () => {
+  await lost();
+  await ticks(10);
+  await world.remove("bad");
+  const told = (ms: number) => explain(world.as.api, { key: "bad", at: at(ms) });
+  const why =
+    "its schedule was in quarantine, because its cadence could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; how many occurrences there were until then is not known.";
+  const range = { from: at(6 * minute), to: at(10 * minute), reason: "unreadable" };
+  const verdict = {
+    outcome: "skipped",
+    reason: "unreadable",
+    passedOver: range,
+    edit: { change: "deleted", by: "ann" },
+  };
+  for (const ms of [7 * minute, 9 * minute])
+    expect(await told(ms)).toMatchObject({
+      ...verdict,
+      sentence: `Did not run, if it was an occurrence: ${why}`,
+    });
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  expect(await told(9 * minute)).toMatchObject({ ...verdict, sentence: `Did not run: ${why}` });
+  expect(await told(7 * minute)).toMatchObject({ outcome: "not-an-occurrence" });
+  expect(await told(11 * minute)).toMatchObject({ outcome: "deleted" });
+});
+
+test("A schedule that is deleted in quarantine before an occurrence is owed leaves no range in the ledger", async () => {
+  await lost();
+  await ticks(4);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+  await world.remove("bad");
+  expect(await unreadRanges()).toEqual([]);
 });

@@ -29,6 +29,13 @@ export const asideRows: readonly Mutant[] = [
     tests: [aside],
   },
   {
+    name: "a schedule that is deleted in quarantine leaves a range in the ledger",
+    file: "lib/plan/edit.ts",
+    text: "    await noteOwedUnread(tx, found, cut);\n",
+    replacement: "",
+    tests: ["test/poison/unread-ledger.test.ts"],
+  },
+  {
     name: "an entry keeps from which occurrence its schedule goes on",
     file: "lib/plan/aside.ts",
     text: "return { item: scheduleId, scheduleId, error, detail };",
