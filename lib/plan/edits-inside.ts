@@ -1,3 +1,4 @@
+import { FarSearch } from "../cadence/far-searches.ts";
 import type { Tx } from "../db/connect.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -6,8 +7,10 @@ import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { mayPass } from "./edit-transaction.ts";
+import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
+import { searchingOutside } from "./search-outside.ts";
 
 /** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
@@ -22,7 +25,8 @@ const beginningsMax = 50;
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
- * A schedule that somebody makes or deletes at the same moment makes them begin anew, from a savepoint.
+ * A schedule that is made or deleted at the same moment makes them begin anew, from a savepoint. So does a search that takes long: it is made
+ * without their locks.
  */
 export async function applyEditsInside(
   tx: Tx,
@@ -34,25 +38,45 @@ export async function applyEditsInside(
     (edit): Operation =>
       edit.kind === "put" ? { ...edit, caller } : { kind: "delete", key: edit.key, caller },
   );
+  await foreseeRuns(tx, operations);
+  const once = () => fromSavepoint(tx, () => applyOnce(tx, operations, also));
   for (let beginning = 1; ; beginning++) {
-    await tx`savepoint carillon_edits`;
     try {
-      // A job notes few enough edits for all of them to be done by themselves.
-      const { results, parcels } = await applyWaves(tx, operations, {
-        labels: [],
-        budget: Number.POSITIVE_INFINITY,
-        also,
-      });
-      refuseWhole(results);
-      await tx`release savepoint carillon_edits`;
-      return await joinParcels(tx, parcels);
+      return await searchingOutside(once, () => foreseeEdits(tx, operations));
     } catch (error) {
       if (!mayPass(error)) throw error;
       if (beginning === beginningsMax)
         throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }
-    await tx`rollback to savepoint carillon_edits`;
   }
+}
+
+/** A failure gives back the locks that were taken since the savepoint: ticks and claims go on while the edits search, or before they begin again. */
+async function fromSavepoint<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result> {
+  await tx`savepoint carillon_edits`;
+  try {
+    const result = await work();
+    await tx`release savepoint carillon_edits`;
+    return result;
+  } catch (error) {
+    if (error instanceof FarSearch || mayPass(error)) await tx`rollback to savepoint carillon_edits`;
+    throw error;
+  }
+}
+
+async function applyOnce(
+  tx: Tx,
+  operations: readonly Operation[],
+  also: AlsoPassing,
+): Promise<OutgoingParcel[]> {
+  // A job notes few enough edits for all of them to be done by themselves.
+  const { results, parcels } = await applyWaves(tx, operations, {
+    labels: [],
+    budget: Number.POSITIVE_INFINITY,
+    also,
+  });
+  refuseWhole(results);
+  return joinParcels(tx, parcels);
 }
 
 /** A job's edits stand together or not at all. */

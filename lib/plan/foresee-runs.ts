@@ -1,4 +1,4 @@
-import type { Sql } from "../db/connect.ts";
+import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { Refusal } from "../refusal.ts";
 import { calendarsNamed } from "../schedule/calendars.ts";
@@ -18,22 +18,22 @@ interface Foreseen {
  * Searches for what comes of the puts that name a calendar, before a transaction has locks for which others wait. What takes long is
  * remembered by that; nothing is decided: the transaction asks again, by the calendar that stands then.
  */
-export async function foreseeRuns(sql: Sql, operations: readonly Operation[]): Promise<void> {
+export async function foreseeRuns(tx: Tx, operations: readonly Operation[]): Promise<void> {
   const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
   // A key's place within its spread is a hash, which is remembered too.
   for (const { key, body } of puts) lagMsOf(key, body);
   const named = differing(puts.filter(({ body }) => body.calendar !== null));
-  if (named.length >= 2) await foreseeBodies(sql, named);
+  if (named.length >= 2) await foreseeBodies(tx, named);
 }
 
 /**
  * The same for edits of schedules that there are: what they come to is known only by reading them. Asked for where a transaction has
  * met a long search, since reading them costs as much as the batch has schedules.
  */
-export async function foreseeEdits(sql: Sql, operations: readonly Operation[]): Promise<void> {
+export async function foreseeEdits(tx: Tx, operations: readonly Operation[]): Promise<void> {
   const bodies = new Map<string, ScheduleBody>();
-  const now = await databaseClock(sql);
-  for (const schedule of await findSchedules(sql, [...new Set(operations.map(({ key }) => key))])) {
+  const now = await databaseClock(tx);
+  for (const schedule of await findSchedules(tx, [...new Set(operations.map(({ key }) => key))])) {
     bodies.set(schedule.key, schedule.body);
     firstDueAfter(timetableOf(schedule), now.getTime());
   }
@@ -47,7 +47,7 @@ export async function foreseeEdits(sql: Sql, operations: readonly Operation[]): 
     if (body.calendar !== null && (before === undefined || !hasSameCadence(before, body)))
       changed.push({ key, body });
   }
-  await foreseeBodies(sql, differing(changed));
+  await foreseeBodies(tx, differing(changed));
 }
 
 function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
@@ -56,10 +56,10 @@ function bodyAfter(before: ScheduleBody | undefined, operation: Operation): Sche
   return unlessRefused(() => patchedBody(before, operation.patch));
 }
 
-async function foreseeBodies(sql: Sql, foreseen: readonly Foreseen[]): Promise<void> {
+async function foreseeBodies(tx: Tx, foreseen: readonly Foreseen[]): Promise<void> {
   const names = [...new Set(foreseen.flatMap(({ body }) => body.calendar?.name ?? []))];
   if (names.length === 0) return;
-  const calendars = new Map((await calendarsNamed(sql, names)).map((each) => [each.name, each]));
+  const calendars = new Map((await calendarsNamed(tx, names)).map((each) => [each.name, each]));
   for (const { key, body } of foreseen) {
     const calendar = calendars.get(body.calendar?.name ?? "");
     if (calendar !== undefined) unlessRefused(() => resolveCadence(key, body, calendar.now, calendar));

@@ -6,13 +6,24 @@ export interface Watched {
   sql: Sql;
   /** What has been sent since the last call, by its first words. */
   taken(): string[];
-  /** How often a calendar's days were looked through since the last call, while a transaction was open. */
+  /** How often a calendar's days were looked through since the last call, while the locks were held. */
   looksInside(): number;
   stop(): Promise<void>;
 }
 
-/** Connects as the functions do, by one connection, and counts how a calendar is searched through while a transaction is open. */
-export function watchSearches(databaseUrl: string): Watched {
+/** The statements between which locks are held for which others wait. */
+interface Held {
+  from: RegExp;
+  to: RegExp;
+}
+
+/** Those of an edit in a transaction of its own. */
+const ownTransaction: Held = { from: /^begin/, to: /^(commit|rollback)$/ };
+/** Those of edits in a handler's transaction. */
+export const handlersTransaction: Held = { from: /^savepoint/, to: /^(commit|rollback.*|release.*)$/ };
+
+/** Connects as the functions do, by one connection, and counts how a calendar is searched through while locks are held. */
+export function watchSearches(databaseUrl: string, held: Held = ownTransaction): Watched {
   const looks = countLooks();
   const sent: string[] = [];
   let inside = 0;
@@ -22,9 +33,9 @@ export function watchSearches(databaseUrl: string): Watched {
       const text = textOf(statement).trim();
       sent.push(text);
       const since = looks.since();
-      if (!text.startsWith("begin")) inside += isOpen ? since : 0;
-      if (text.startsWith("begin")) isOpen = true;
-      if (text === "commit" || text === "rollback") isOpen = false;
+      if (isOpen) inside += since;
+      if (held.from.test(text)) isOpen = true;
+      if (held.to.test(text)) isOpen = false;
       line.run(statement);
     },
   }));

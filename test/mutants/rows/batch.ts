@@ -3,10 +3,33 @@ import type { Mutant } from "../mutant.ts";
 const batch = "lib/command/apply-batch.ts";
 const outside = "lib/plan/search-outside.ts";
 const batchTest = "test/poison/batch.test.ts";
+const inside = "lib/plan/edits-inside.ts";
+const insideTest = "test/plan/search-in-handler.test.ts";
 const outsideTest = "test/plan/search-outside.test.ts";
 
 /** A batch of which one operation fails, and what an edit does before it takes its locks. */
 export const batchRows: readonly Mutant[] = [
+  {
+    name: "a handler's edits give their locks back for a search",
+    file: inside,
+    text: "if (error instanceof FarSearch || mayPass(error)) await tx`rollback",
+    replacement: "if (mayPass(error)) await tx`rollback",
+    tests: [insideTest],
+  },
+  {
+    name: "a handler's puts are searched for before their locks",
+    file: inside,
+    text: "  await foreseeRuns(tx, operations);\n",
+    replacement: "",
+    tests: [insideTest],
+  },
+  {
+    name: "all that a handler's edits come to is searched for at once",
+    file: inside,
+    text: "() => foreseeEdits(tx, operations)",
+    replacement: "async () => {}",
+    tests: [insideTest],
+  },
   {
     name: "a batch: what follows a failed operation on its key is not tried",
     file: batch,

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { applyEditsInside, type EditInside } from "../../lib/plan/edits-inside.ts";
+import { Refusal } from "../../lib/refusal.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { handlersTransaction, type Watched, watchSearches } from "./searches-under-locks.ts";
+
+let world: Carillon;
+let watched: Watched;
+let calendars = 0;
+let spring: string;
+
+beforeEach(async () => {
+  world = await carillon();
+  watched = watchSearches(world.databaseUrl, handlersTransaction);
+  calendars += 1;
+  spring = `spring-${calendars}`;
+  // Rules of each test's own: what was searched for is remembered by them.
+  const read = readCalendarRules({ dates: ["02-01..04-30", `1991-01-${10 + calendars}`] });
+  if (!read.ok) throw new Error("These are no rules.");
+  const body = { description: null, rules: read.rules };
+  await putCalendar({ sql: world.sql, queue: world.queue }, { name: spring, body, caller: { name: "ann" } });
+});
+
+afterEach(async () => {
+  await watched.stop();
+  await world.stop();
+});
+
+/** A search that is made takes thousands. */
+const few = 500;
+
+const put = (key: string, when: string): EditInside => ({
+  kind: "put",
+  key,
+  body: parseScheduleBody({ target: { queue: "demo" }, when, calendar: { name: spring, on: "next" } }),
+});
+
+/** In a transaction in which the handler has written something before. */
+function inHandler(edits: readonly EditInside[]): Promise<unknown> {
+  watched.looksInside();
+  watched.taken();
+  return watched.sql.begin(async (tx) => {
+    await tx`insert into public.written values (1)`;
+    await applyEditsInside(tx, edits, { author: "handler:a", parcelId: "0", schedules: [] });
+  });
+}
+
+const savepoints = () => watched.taken().filter((text) => text.startsWith("savepoint")).length;
+
+beforeEach(() => world.sql`create table public.written (id int)`);
+
+test("A search for what a handler puts years from now takes back the edits alone, and not what the handler wrote before", async () => {
+  await inHandler([put("a", "cron(0 9 1 6 ? 2060)")]);
+  expect(savepoints()).toBe(2);
+  expect(await world.sql`select occurrence from carillon.plan_far`).toEqual([
+    { occurrence: new Date("2060-06-01T09:00:00Z") },
+  ]);
+  expect(await world.sql`select id from public.written`).toEqual([{ id: 1 }]);
+});
+
+test("All that a handler puts onto days years from now, makes and replaces, is searched for at once", async () => {
+  const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
+  for (const key of keys.slice(20)) await world.put(key, { when: "every 1h" });
+  await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
+  expect(watched.looksInside()).toBeLessThan(few);
+  expect(savepoints()).toBe(1);
+});
+
+test("What a handler's edits would cancel or replace years from now is searched for without their locks, at once", async () => {
+  const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
+  await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
+  // This process has not searched for these, as the next one would not have.
+  await world.sql`update carillon.cadences set expression = replace(expression, '2060', '2070')`;
+  await inHandler(
+    keys.map((key, n) => (n < 20 ? { kind: "cancel", key } : put(key, `cron(${n} 10 1 6 ? 2060)`))),
+  );
+  expect(watched.looksInside()).toBeLessThan(few);
+  expect(savepoints()).toBeLessThanOrEqual(2);
+});
+
+test("What a handler puts onto days that its calendar leaves out for ever is searched for without its locks, and refused", async () => {
+  await expect(inHandler([put("a", "0 9 28 2 *")])).rejects.toThrow(Refusal);
+  expect(watched.looksInside()).toBeLessThan(few);
+  expect(await world.sql`select id from public.written`).toEqual([]);
+});
