@@ -1,12 +1,26 @@
 import { isoInstant } from "../cadence/civil.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
+import type { Outcome } from "./explained.ts";
 
-/** A sentence for each part of Carillon that failed on the schedule and tries it again; empty where none did. */
-export function asideText(aside: readonly WhyAside[]): string {
-  return aside
-    .map(({ consumer, reason, firstAt, tries, nextAt }) => {
-      const times = tries === 1 ? "once" : `${tries} times`;
-      return ` The schedule is set aside since ${isoInstant(firstAt.getTime())}, because \`${consumer}\` failed on it ${times} (${reason}): it is tried again at ${isoInstant(nextAt.getTime())}.`;
-    })
-    .join("");
+/** Of an instant that is no occurrence: there the quarantine is likelier what is asked for, and comes first. */
+const elsewhere: ReadonlySet<Outcome> = new Set([
+  "not-an-occurrence",
+  "before-start",
+  "after-end",
+  "moved",
+  "withdrawn",
+  "fired",
+]);
+
+/** What is said of an instant, with a sentence for each part of Carillon that failed on the schedule and tries it again. */
+export function withAside(sentence: string, outcome: Outcome, aside: readonly WhyAside[]): string {
+  if (aside.length === 0) return sentence;
+  const why = aside.map(asideText).join(" ");
+  if (!elsewhere.has(outcome)) return `${sentence} ${why}`;
+  return `${why} The instant ${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
+}
+
+function asideText({ consumer, reason, firstAt, tries, nextAt }: WhyAside): string {
+  const times = tries === 1 ? "once" : `${tries} times`;
+  return `The schedule is set aside since ${isoInstant(firstAt.getTime())}, because \`${consumer}\` failed on it ${times} (${reason}): it is tried again at ${isoInstant(nextAt.getTime())}.`;
 }

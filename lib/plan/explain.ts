@@ -9,7 +9,7 @@ import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { explainAbsence } from "./explain-absence.ts";
-import { asideText } from "./explain-aside.ts";
+import { withAside } from "./explain-aside.ts";
 import {
   findSubject,
   jobsAround,
@@ -140,11 +140,11 @@ export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked
         ? explainAbsence(facts, version, nearest)
         : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
   const aside = (job ?? recheck)?.finishedAt == null ? facts.aside : [];
-  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}${asideText(aside)}`;
+  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}`;
   const spoken = version ?? versions[0];
   return {
     ...verdict,
-    sentence: `${verdict.sentence}${more}`,
+    sentence: withAside(`${verdict.sentence}${more}`, verdict.outcome, aside),
     ...(aside.length === 0 ? {} : { setAside: [...aside] }),
     key,
     at: new Date(at),

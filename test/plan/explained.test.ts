@@ -387,6 +387,23 @@ describe("a schedule that is set aside", () => {
     });
   });
 
+  test("is told first of an instant that is no occurrence", () => {
+    const off = { at: at("10:11:00").getTime(), aside: [entry("plan")] };
+    expect(tell(off)).toMatchObject({
+      outcome: "not-an-occurrence",
+      setAside: [entry("plan")],
+      sentence: `${why} The instant is not an occurrence of its time's version 1, \`*/5 * * * *\` in UTC; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+    });
+    const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
+    expect(tell({ ...off, beside: [manual] }).sentence).toBe(
+      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made beside the cadence; it is succeeded.`,
+    );
+    const later = version({}, { startsAt: at("10:30:00").toISOString() });
+    expect(tell({ aside: [entry("plan")], versions: [later] }).sentence).toBe(
+      `${why} The instant is no occurrence: the schedule starts at 2026-03-02T10:30:00Z (\`startsAt\`).`,
+    );
+  });
+
   test("by another part is told beside what became of the occurrence", () => {
     const told = tell({ aside: [entry("ended"), entry("follower")] });
     expect(told).toMatchObject({ outcome: "unrecorded", setAside: [entry("ended"), entry("follower")] });
