@@ -81,6 +81,13 @@ export const worker: readonly Mutant[] = [
     tests: [pagesTest],
   },
   {
+    name: "a worker has four pages of heavy payloads at a time",
+    file: pages,
+    text: "export const pagesMax = 4;",
+    replacement: "export const pagesMax = 5;",
+    tests: [pagesTest],
+  },
+  {
     name: "no page is begun when the time is up",
     file: pages,
     text: "context.timeLeftMs() < pageMinMs ||",
