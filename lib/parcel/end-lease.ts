@@ -77,7 +77,7 @@ async function endSome(
   return settledOf(rows).outgoing;
 }
 
-/** None of a parcel of one job: only its own lease says that the job is to be charged. */
+/** A parcel of one job has no parts: its job is charged an attempt, which the whole lease alone writes. */
 async function placesOf(sql: Sql, id: string): Promise<number[]> {
   const [row] = await sql<
     { jobs: number }[]

@@ -34,7 +34,7 @@ export interface SettledApart extends Settled {
 export interface ApartDeps {
   sql: Sql;
   notify: Notify;
-  /** What is written of a job instead where the database refuses a value of its result. */
+  /** The result to write instead where the database refuses a value of a job's result. */
   bare: (place: number) => Settlement | null;
   timeIsUp: () => boolean;
 }

@@ -90,7 +90,7 @@ async function settleEach(
     from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`;
 }
 
-/** What `settle_parcel` and `settle_some` are told of jobs: those with a settlement. */
+/** The parameters of `settle_parcel` and `settle_some` for the jobs that have a settlement. */
 export function settlementLists(tx: Tx, parcel: ClaimedParcel, perJob: readonly (Settlement | null)[]) {
   const jobs = parcel.jobs.filter((_, index) => perJob[index] !== null);
   const settlements = perJob.filter((each) => each !== null);

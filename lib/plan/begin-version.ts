@@ -12,7 +12,7 @@ import type { Planned } from "./plan-schedule.ts";
 import { endsByItself } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
 
-/** Keeps waiting jobs back for the hold, and plans at once what is due after a hold that ends by itself. */
+/** Keeps pending jobs back for the hold. Where the hold ends by itself, plans at once the first occurrence after it. */
 export async function planHeld(
   tx: Tx,
   state: ShardState,

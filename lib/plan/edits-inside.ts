@@ -25,8 +25,8 @@ const beginningsMax = 50;
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
- * A schedule that is made or deleted at the same moment makes them begin anew, from a savepoint. So does a search that takes long: it is made
- * without their locks.
+ * The edits begin anew from a savepoint where another caller makes or deletes a schedule at the same moment, and where a search takes
+ * long: the search then runs without their locks.
  */
 export async function applyEditsInside(
   tx: Tx,

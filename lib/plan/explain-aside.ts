@@ -2,7 +2,7 @@ import { isoInstant } from "../cadence/civil.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Outcome } from "./explained.ts";
 
-/** Of an instant that is no occurrence: there the quarantine is likelier what is asked for, and comes first. */
+/** Outcomes of an instant that is no occurrence. The engineer more likely asks for the quarantine there, so it comes first. */
 const elsewhere: ReadonlySet<Outcome> = new Set([
   "not-an-occurrence",
   "before-start",
@@ -12,7 +12,7 @@ const elsewhere: ReadonlySet<Outcome> = new Set([
   "fired",
 ]);
 
-/** What is said of an instant, with a sentence for each part of Carillon that failed on the schedule and tries it again. */
+/** The sentence of an instant, and one for each part of Carillon that failed on the schedule and tries it again. */
 export function withAside(sentence: string, outcome: Outcome, aside: readonly WhyAside[]): string {
   if (aside.length === 0) return sentence;
   const why = aside.map(asideText).join(" ");

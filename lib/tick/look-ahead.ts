@@ -56,7 +56,7 @@ interface Look
 }
 
 export interface LookedAhead {
-  /** So many rows of the plan the batch takes, up to its limit; rows that tie with the last one come beside them. */
+  /** The number of plan rows that the batch takes, up to its limit, without the rows that tie with the last one. */
   rows: number;
   unfolded: UnfoldedRow[];
   releases: Release[];

@@ -15,7 +15,7 @@ import { beyondWatermark, firstRows, lookAhead, type Place, type PlanRow } from 
 import { setAllAside, setRowsAside } from "./rows-aside.ts";
 
 export interface Batch extends Fired {
-  /** So many rows of the plan it has taken. */
+  /** The number of plan rows that the batch has taken. */
   rows: number;
   /** What of it could not be planned, and is in quarantine. */
   setAside: SetAside[];
@@ -62,7 +62,7 @@ export async function fireShardBatch(
 /** Fewer rows of the shard may do: the batch was read, and failed on what it holds. */
 export class BatchFailed extends Error {
   override readonly name = "BatchFailed";
-  /** So many rows of the plan it took, of which one at least is at fault. */
+  /** The number of plan rows that the batch took. At least one of them is at fault. */
   readonly rows: number;
   /** Where the batch was limited to one row: that row and the rows that tie with it. */
   readonly first: readonly PlanRow[];
@@ -74,11 +74,11 @@ export class BatchFailed extends Error {
   }
 }
 
-/** What is known of a batch while it runs. */
+/** State of a batch while it runs. */
 interface ReadBatch {
   /** When its shard was read, with the clock. */
   at: number;
-  /** So many rows it has; its limit until they are counted. */
+  /** The number of its rows; its limit until they are counted. */
   rows: number;
   /** Null until its shard was read. Where the batch is limited to one row: that row and the rows that tie with it. */
   first: readonly PlanRow[] | null;

@@ -23,7 +23,7 @@ const payloads = {
 
 type Payload = keyof typeof payloads;
 
-/** What the page says of each. */
+/** The names of the payloads on the page. */
 const made: Readonly<Record<Payload, string>> = {
   text: "a text",
   cjk: "a text of Chinese characters",

@@ -69,7 +69,7 @@ test("All that a handler puts onto days years from now, makes and replaces, is s
   expect(savepoints()).toBe(1);
 });
 
-test("What a handler's edits would cancel or replace years from now is searched for without their locks, at once", async () => {
+test("A handler's edits search for jobs years from now without holding their locks, and once for all of them", async () => {
   const keys = Array.from({ length: 40 }, (_, n) => `a:${n}`);
   await inHandler(keys.map((key, n) => put(key, `cron(${n} 9 1 6 ? 2060)`)));
   // This process has not searched for these, as the next one would not have.
@@ -81,7 +81,7 @@ test("What a handler's edits would cancel or replace years from now is searched 
   expect(savepoints()).toBeLessThanOrEqual(2);
 });
 
-test("What a handler puts onto days that its calendar leaves out for ever is searched for without its locks, and refused", async () => {
+test("A handler's put onto days that its calendar leaves out for ever is searched for without the put's locks, and refused", async () => {
   await expect(inHandler([put("a", "0 9 28 2 *")])).rejects.toThrow(Refusal);
   expect(watched.looksInside()).toBeLessThan(few);
   expect(await world.sql`select id from public.written`).toEqual([]);

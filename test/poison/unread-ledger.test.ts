@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test("Of an instant at which a schedule was in quarantine until its delete, the explanation names both, what is not known, and the caller", async () => {
+test("The explanation of an instant at which a deleted schedule was in quarantine names the quarantine, the delete and its caller, and says what is not known", async () => {
   await lost();
   await ticks(10);
   await world.remove("bad");
