@@ -1,11 +1,17 @@
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
 import { waitBriefly } from "../db/locks.ts";
+import type { Log } from "../log/log.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { defaults } from "../schedule/stored-schedule.ts";
+import { leaveParcel } from "./leave-parcel.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";
-import { leaveUnsettled } from "./settle-apart.ts";
+
+interface Deps {
+  sql: Sql;
+  log: Log;
+}
 
 export interface EndedLease extends Settled {
   /** Why some of its jobs could not be taken from the parcel: the next sweep tries it again. */
@@ -17,16 +23,16 @@ export interface EndedLease extends Settled {
  * cannot be written stays in the parcel, which gives up its place at its target, and the other jobs go on.
  */
 export async function endLease(
-  sql: Sql,
+  deps: Deps,
   id: string,
   notify: Notify,
   timeIsUp: () => boolean = () => false,
 ): Promise<EndedLease> {
   try {
-    return await endWhole(sql, id, notify);
+    return await endWhole(deps.sql, id, notify);
   } catch (error) {
     if (!mayBeOfARow(error)) throw error;
-    return endApart(sql, id, notify, error, timeIsUp);
+    return endApart(deps, id, notify, error, timeIsUp);
   }
 }
 
@@ -38,26 +44,24 @@ async function endWhole(sql: Sql, id: string, notify: Notify): Promise<Settled> 
 }
 
 async function endApart(
-  sql: Sql,
+  deps: Deps,
   id: string,
   notify: Notify,
   error: unknown,
   timeIsUp: () => boolean,
 ): Promise<EndedLease> {
   const outgoing: OutgoingParcel[] = [];
-  const places = await placesOf(sql, id);
+  const places = await placesOf(deps.sql, id);
   const { failed, left } = await inHalves(
     places,
     async (part) => {
-      outgoing.push(...(await endSome(sql, id, part, notify)));
+      outgoing.push(...(await endSome(deps.sql, id, part, notify)));
     },
     timeIsUp,
   );
-  if (places.length > 0 && failed.length + left.length === 0) {
-    const whole = await endWhole(sql, id, notify);
-    return { ...whole, outgoing: [...outgoing, ...whole.outgoing] };
-  }
-  return { held: true, outgoing: [...outgoing, ...(await leaveUnsettled(sql, id, null))], error };
+  outgoing.push(...(await leaveParcel(deps, id, null)));
+  const isThrough = places.length > 0 && failed.length + left.length === 0;
+  return { held: true, outgoing, ...(isThrough ? {} : { error }) };
 }
 
 /** A part of its places, which are counted from 1. Its jobs go back uncharged: which of them stopped the worker is not known. */

@@ -2,8 +2,10 @@ import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
 import { waitBriefly } from "../db/locks.ts";
 import { isRefusedValue } from "../db/sql-state.ts";
+import type { Log } from "../log/log.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
 import type { ClaimedParcel } from "./claim.ts";
+import { leaveParcel } from "./leave-parcel.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import {
   attachDaysOf,
@@ -13,7 +15,6 @@ import {
   type SettleRow,
   settledOf,
   settlementLists,
-  settleParcel,
 } from "./settle.ts";
 
 type Settlements = readonly (Settlement | null)[];
@@ -33,6 +34,7 @@ export interface SettledApart extends Settled {
 
 export interface ApartDeps {
   sql: Sql;
+  log: Log;
   notify: Notify;
   /** The result to write instead where the database refuses a value of a job's result. */
   bare: (place: number) => Settlement | null;
@@ -45,7 +47,7 @@ export interface ApartDeps {
  * that fails, and the job is delivered again once it can be written. A parcel of which no job can be written is left as it is.
  */
 export async function settleApart(
-  { sql, notify, bare, timeIsUp }: ApartDeps,
+  { sql, log, notify, bare, timeIsUp }: ApartDeps,
   parcel: ClaimedParcel,
   /** Null where the job's own transaction has settled it. */
   settlements: Settlements,
@@ -73,22 +75,9 @@ export async function settleApart(
     ...failed.map(({ item, error }) => ({ place: item, error })),
     ...[...first.left, ...second.left].map((place) => ({ place })),
   ];
-  if (held) outgoing.push(...(await leaveParcel(sql, parcel, unsettled.length, places.length, notify)));
+  const isAnySettled = unsettled.length < places.length || places.length === 0;
+  if (held && isAnySettled) outgoing.push(...(await leaveParcel({ sql, log }, parcel.id, parcel.fence)));
   return { held, outgoing, settlements: written, unsettled };
-}
-
-/** A parcel whose jobs are all settled ends as it always does. */
-async function leaveParcel(
-  sql: Sql,
-  parcel: ClaimedParcel,
-  unsettled: number,
-  of: number,
-  notify: Notify,
-): Promise<readonly OutgoingParcel[]> {
-  if (unsettled === of && of > 0) return [];
-  if (unsettled > 0) return leaveUnsettled(sql, parcel.id, parcel.fence);
-  const nothing = parcel.jobs.map(() => null);
-  return (await settleParcel(sql, parcel, nothing, notify)).outgoing;
 }
 
 const onlyAt = (places: readonly number[], settlements: Settlements): Settlements => {
@@ -112,15 +101,4 @@ async function settleSome(
       from carillon.settle_some(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(tx, parcel, settlements)})`;
   });
   return settledOf(rows);
-}
-
-/** With the fence of its worker, or null for a parcel whose lease has ended. */
-export function leaveUnsettled(
-  sql: Sql,
-  parcelId: string,
-  fence: number | null,
-): PromiseLike<OutgoingParcel[]> {
-  return sql<OutgoingParcel[]>`
-    select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-    from carillon.leave_unsettled(${parcelId}, ${fence})`;
 }

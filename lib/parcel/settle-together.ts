@@ -3,6 +3,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "./claim.ts";
 import { handOver } from "./hand-over.ts";
+import { leavePlaces } from "./leave-parcel.ts";
 import type { OutgoingParcel, ParcelQueue } from "./parcel-queue.ts";
 import type { Notify } from "./settle.ts";
 
@@ -69,15 +70,15 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
     log.warn("worker.settle-apart", { parcels: ids.join(", "), error: errorText(error) });
     return new Set();
   }
-  for (const { leftTarget } of rows) if (leftTarget !== null) await leavePlaces(deps, leftTarget);
+  for (const { leftTarget } of rows) if (leftTarget !== null) await handOverPlaces(deps, leftTarget);
   return new Set(rows.flatMap(({ settled }) => settled ?? []));
 }
 
-/** What is settled stays so: whom nobody tells of a turn here, the next tick does. */
-async function leavePlaces({ sql, queue, log, keep }: SettleDeps, target: number): Promise<void> {
+/** What is settled stays so: a turn that is not told of here the next tick tells. */
+async function handOverPlaces(deps: SettleDeps, target: number): Promise<void> {
+  const { sql, queue, log, keep } = deps;
+  const turns = await leavePlaces(deps, target);
   try {
-    const turns = await sql<OutgoingParcel[]>`
-      select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs" from carillon.leave_places(${target})`;
     await handOver(sql, queue, keep?.(turns) ?? turns);
   } catch (error) {
     log.warn("worker.turns-left", { target, error: errorText(error) });

@@ -6,6 +6,7 @@ import { endLease } from "./end-lease.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, notifyByDefault } from "./settle.ts";
 import { sweepLanes } from "./sweep-lanes.ts";
+import { sweepTurns } from "./sweep-turns.ts";
 
 interface DueParcel extends Tried {
   lease: "none" | "ended" | "live";
@@ -121,32 +122,10 @@ async function endLeases(
     { sql, log, consumer: "lease" },
     due.filter(({ lease }) => lease === "ended"),
     async ({ item }) => {
-      const ended = await endLease(sql, item, notify, timeIsUp);
+      const ended = await endLease({ sql, log }, item, notify, timeIsUp);
       outgoing.push(...ended.outgoing);
       if (ended.held) log.warn("parcel.lease-ended", { parcel: item });
       if (ended.error !== undefined) throw ended.error;
-    },
-    timeIsUp,
-  );
-  return outgoing;
-}
-
-/** One target after the other: nobody has several of them locked. */
-async function sweepTurns({ sql, log }: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
-  const target = sql`target`;
-  const targets = await sql<Tried[]>`
-    select target::text as item, ${isAside(sql, "turn", target)} as aside
-    from carillon.waiting_targets() target where not ${waitsAside(sql, "turn", target)}`;
-  const outgoing: OutgoingParcel[] = [];
-  await tryEach(
-    { sql, log, consumer: "turn" },
-    targets,
-    async ({ item }) => {
-      outgoing.push(
-        ...(await sql<OutgoingParcel[]>`
-          select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-          from carillon.next_turns(${item}) order by ready_at, id`),
-      );
     },
     timeIsUp,
   );

@@ -39,12 +39,12 @@ export async function settleTaken(
     return { ...settled, jobs: parcel.jobs, settlements };
   } catch (cause) {
     const mayBeValue = isRefusedValue(cause);
-    if (!mayBeValue && (parcel.jobs.length === 1 || !mayBeOfARow(cause))) throw cause;
+    if (!mayBeValue && !mayBeOfARow(cause)) throw cause;
     log.error("worker.settle-halves", { parcel: parcel.id, error: errorText(cause) });
     const until = clock.now().getTime() + partsMaxMs;
     const timeIsUp = () => timeLeftMs() < partMinMs || clock.now().getTime() > until;
     const bare = (place: number) => bareOf(parcel.jobs[place], settlements[place] ?? null, random);
-    const apart = await settleApart({ sql, notify, bare, timeIsUp }, parcel, settlements);
+    const apart = await settleApart({ sql, log, notify, bare, timeIsUp }, parcel, settlements);
     if (apart.unsettled.length === settlements.filter((each) => each !== null).length) throw cause;
     logUnsettled(deps, parcel, apart.unsettled);
     const left = new Set(apart.unsettled.map(({ place }) => place));

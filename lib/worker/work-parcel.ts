@@ -124,7 +124,7 @@ async function split(
 /** The worker of the parcel has died: its jobs go on in new parcels. The sweep of the next tick has what stays in the parcel. */
 async function takeOver(deps: WorkerDeps, parcelId: string, timeLeftMs: () => number): Promise<void> {
   const { held, outgoing, error } = await endLease(
-    deps.sql,
+    deps,
     parcelId,
     deps.notify,
     () => timeLeftMs() < startMinMs,

@@ -179,7 +179,7 @@ describe("a lease that ended", () => {
     await claimParcel(world.sql, id, lease);
     const [{ fence = 0 } = {}] = await world.sql<{ fence: number }[]>`select fence from carillon.parcels`;
     await world.clock.advance(lease);
-    expect(await endLease(world.sql, id, [])).toEqual({ held: false, outgoing: [] });
+    expect(await endLease(world, id, [])).toEqual({ held: false, outgoing: [] });
     expect(await world.sql`select fence, lease_until from carillon.parcels`).toEqual([
       { fence, lease_until: at(minute + lease) },
     ]);

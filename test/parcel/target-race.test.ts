@@ -64,7 +64,7 @@ test("many at once: nobody gets in beyond the limits, nobody is forgotten, and n
       const id = all[Math.floor(roll() * all.length)]?.id;
       if (id === undefined) return;
       const claim = await claimParcel(own, id, lease, window);
-      if (claim.outcome === "ended") await endLease(own, id, []);
+      if (claim.outcome === "ended") await endLease({ sql: own, log: world.log }, id, []);
       if (claim.outcome !== "claimed") continue;
       const [room] = await own<{ slots: number; parcels: number }[]>`
         select coalesce(sum(p.slots), 0)::int as slots, count(*)::int as parcels

@@ -193,7 +193,7 @@ describe("a limit of concurrency", () => {
     await claimed(one);
     for (const id of [two, three]) await claim(id);
     await world.clock.advance(lease + 1);
-    const ended = await endLease(world.sql, one, []);
+    const ended = await endLease(world, one, []);
     expect(ended.outgoing.map(({ id }) => id)).toContain(two);
     for (let index = 10; index < 20; index++) await world.remove(`a-0${index}`);
     expect(await claim(two)).toMatchObject({ outcome: "empty", freed: [{ id: three }] });

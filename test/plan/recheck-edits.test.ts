@@ -138,7 +138,7 @@ describe("an edit between", () => {
         parcelId: "0",
         schedules: [],
       });
-      ended = endLease(world.sql, parcel, []);
+      ended = endLease(world, parcel, []);
       await Promise.race([
         ended,
         until("it waits", async () => {

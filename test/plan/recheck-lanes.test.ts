@@ -66,7 +66,7 @@ test("a check that an edit has overtaken while its worker died hands its lane on
   await world.work();
   await world.put("first", { when: "in 9h", ...serial });
   await world.clock.advance(minute);
-  await endLease(world.sql, id, []);
+  await endLease(world, id, []);
   const [next] = await world.jobs("second");
   const freed = [{ id: next?.parcelId, queue: "slow", waitMs: 0 }];
   expect(await claimParcel(world.sql, id, minute)).toMatchObject({ outcome: "empty", freed });

@@ -202,7 +202,7 @@ test("a parcel whose lease is lost before its parts are settled is left to its n
   if (claimed.outcome !== "claimed") throw new Error("It was not claimed.");
   await world.sql`update carillon.parcels set fence = fence + 1 where id = ${id}`;
   const apart = await settleApart(
-    { sql: world.as.worker, notify: [], bare: () => null, timeIsUp: () => false },
+    { sql: world.as.worker, log: world.log, notify: [], bare: () => null, timeIsUp: () => false },
     claimed,
     claimed.jobs.map(() => ({ kind: "succeeded" })),
   );

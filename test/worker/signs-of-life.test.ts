@@ -114,7 +114,7 @@ describe("while a parcel is worked", () => {
     const parcel = await claimed(2);
     life = live(parcel);
     await world.clock.advance(minute);
-    expect((await endLease(world.sql, parcel.id, [])).held).toBe(true);
+    expect((await endLease(world, parcel.id, [])).held).toBe(true);
     await beat();
     for (const job of parcel.jobs)
       expect(life?.stopOf(job).signal.reason).toMatchObject({ why: "lease-lost" });
@@ -147,7 +147,7 @@ describe("while a parcel is worked", () => {
     await beat(31);
     const [job] = await world.jobs();
     expect(job).toMatchObject({ state: "waiting", attempt: 0 });
-    expect((await endLease(world.sql, parcel.id, [])).outgoing).toHaveLength(1);
+    expect((await endLease(world, parcel.id, [])).outgoing).toHaveLength(1);
     expect((await settleParcel(world.sql, parcel, [{ kind: "succeeded" }])).held).toBe(false);
     expect(await world.jobs()).toMatchObject([{ state: "waiting", attempt: 1 }]);
     expect(await world.sql`select outcome, error_class from carillon.attempts`).toEqual([

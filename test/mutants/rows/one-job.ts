@@ -4,6 +4,7 @@ const sql = "migrations/0052-settle-apart.sql";
 const settle = "lib/parcel/settle-apart.ts";
 const end = "lib/parcel/end-lease.ts";
 const split = "lib/parcel/split-parcel.ts";
+const waitingTests = ["test/poison/waiting-parcel.test.ts"];
 const tests = ["test/poison/one-job.test.ts"];
 
 /** One job that cannot be written, and the other jobs of its parcel. */
@@ -30,25 +31,67 @@ export const oneJobRows: readonly Mutant[] = [
     tests,
   },
   {
-    name: "leave_unsettled: the place at the target",
+    name: "leave_parcel: the place at the target",
     file: sql,
     text: "update carillon.parcels p set slots = null, turn = null,",
     replacement: "update carillon.parcels p set",
     tests,
   },
   {
-    name: "leave_unsettled: the lease ends",
+    name: "leave_parcel: the lease ends",
     file: sql,
-    text: "lease_until = least(p.lease_until, v_now), offer_at = least(p.offer_at, v_now),\n",
-    replacement: "lease_until = p.lease_until,\n",
+    text: "lease_until = least(p.lease_until, v_now),\n      offer_at = least(p.offer_at, v_now),",
+    replacement: "lease_until = p.lease_until,",
     tests,
   },
   {
-    name: "leave_unsettled: the parcel lists the jobs that stay",
+    name: "leave_parcel: the parcel lists the jobs that stay",
     file: sql,
-    text: "schedule_ids = coalesce(l.schedule_ids, p.schedule_ids),",
-    replacement: "schedule_ids = p.schedule_ids,",
+    text: "schedule_ids = v_stay.schedule_ids, kinds",
+    replacement: "schedule_ids = v_parcel.schedule_ids, kinds",
     tests,
+  },
+  {
+    name: "leave_parcel: a parcel without a job is deleted",
+    file: sql,
+    text: "    delete from carillon.parcels p where p.id = p_parcel;\n  else",
+    replacement: "    null;\n  else",
+    tests,
+  },
+  {
+    name: "leave_parcel: the entries of its lanes go",
+    file: sql,
+    text: "where not o.waits and e.lane = o.lane and e.due_at = o.due_at",
+    replacement: "where false and e.lane = o.lane and e.due_at = o.due_at",
+    tests: waitingTests,
+  },
+  {
+    name: "due_turns: a waiting parcel that is set aside is passed over",
+    file: sql,
+    text: "q.consumer = 'turn' and q.item = 'parcel ' || p.id))",
+    replacement: "q.consumer = 'turn' and q.item = 'parcel ' || p.id and false))",
+    tests: waitingTests,
+  },
+  {
+    name: "the turn that a settle in parts cannot give is left to the sweep",
+    file: "lib/parcel/leave-parcel.ts",
+    text: '    log.warn("worker.turns-left", { target, error: errorText(error) });\n    return [];',
+    replacement: "    throw error;",
+    tests: waitingTests,
+  },
+  {
+    name: "turns that cannot be given are given without the parcels that cannot be written",
+    file: "lib/parcel/sweep-turns.ts",
+    text: "if (!mayBeOfARow(error) || (await setParcelsAside(deps, target, timeIsUp)) === 0) throw error;",
+    replacement: "throw error;",
+    tests: waitingTests,
+  },
+  {
+    name: "a waiting parcel that is mended leaves the quarantine",
+    file: "lib/parcel/sweep-turns.ts",
+    text: "  await retryParcels(deps, timeIsUp);\n",
+    replacement: "",
+    tests: waitingTests,
   },
   {
     name: "move_some: a job that another parcel has stays there",
@@ -69,8 +112,8 @@ export const oneJobRows: readonly Mutant[] = [
   {
     name: "a parcel of which parts are settled leaves its place at its target",
     file: settle,
-    text: "if (unsettled > 0) return leaveUnsettled(sql, parcel.id, parcel.fence);",
-    replacement: "if (unsettled > 0) return [];",
+    text: "if (held && isAnySettled) outgoing",
+    replacement: "if (held && isAnySettled && unsettled.length === 0) outgoing",
     tests,
   },
   {
@@ -81,17 +124,10 @@ export const oneJobRows: readonly Mutant[] = [
     tests,
   },
   {
-    name: "a parcel whose jobs are all settled in parts ends",
-    file: settle,
-    text: "return (await settleParcel(sql, parcel, nothing, notify)).outgoing;",
-    replacement: "return leaveUnsettled(sql, parcel.id, parcel.fence);",
-    tests,
-  },
-  {
     name: "a lease whose jobs cannot all be taken says why",
     file: end,
-    text: "...(await leaveUnsettled(sql, id, null))], error };",
-    replacement: "...(await leaveUnsettled(sql, id, null))] };",
+    text: "...(isThrough ? {} : { error })",
+    replacement: "",
     tests,
   },
   {

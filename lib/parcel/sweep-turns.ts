@@ -1,0 +1,108 @@
+import { boundStatements } from "../db/bounded.ts";
+import type { Sql } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
+import type { Log } from "../log/log.ts";
+import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { putAside, type Tried, tryEach } from "../quarantine/try-rows.ts";
+import type { OutgoingParcel } from "./parcel-queue.ts";
+
+interface Deps {
+  sql: Sql;
+  log: Log;
+}
+
+/** The most waiting parcels of a target that are tried when its turns cannot be given: a target gives at most as many turns at a time. */
+const triedMax = 200;
+/** The most parcels in quarantine that one sweep tries again. */
+const retriedMax = 1_000;
+
+/**
+ * Gives the turns at targets that no worker has given. One target after the other, so that no transaction has several of them locked. A waiting
+ * parcel that cannot be written is set aside, and the parcels behind it have their turns.
+ */
+export async function sweepTurns(deps: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
+  const { sql, log } = deps;
+  await retryParcels(deps, timeIsUp);
+  const target = sql`target`;
+  const targets = await sql<Tried[]>`
+    select target::text as item, ${isAside(sql, "turn", target)} as aside
+    from carillon.waiting_targets() target where not ${waitsAside(sql, "turn", target)}`;
+  const outgoing: OutgoingParcel[] = [];
+  await tryEach(
+    { sql, log, consumer: "turn" },
+    targets,
+    async ({ item }) => {
+      outgoing.push(...(await turnsAt(deps, item, timeIsUp)));
+    },
+    timeIsUp,
+  );
+  return outgoing;
+}
+
+async function turnsAt(deps: Deps, target: string, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
+  try {
+    return await nextTurns(deps.sql, target);
+  } catch (error) {
+    if (!mayBeOfARow(error) || (await setParcelsAside(deps, target, timeIsUp)) === 0) throw error;
+    return nextTurns(deps.sql, target);
+  }
+}
+
+function nextTurns(sql: Sql, target: string): PromiseLike<OutgoingParcel[]> {
+  return sql<OutgoingParcel[]>`
+    select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+    from carillon.next_turns(${target}) order by ready_at, id`;
+}
+
+interface WaitingParcel {
+  id: string;
+  scheduleId: string | null;
+}
+
+/** `carillon.due_turns` leaves out what is set aside here. Returns how many parcels that is. */
+async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () => boolean): Promise<number> {
+  const item = sql`'parcel ' || p.id`;
+  const waiting = await sql<WaitingParcel[]>`
+    select p.id, case cardinality(p.schedule_ids) when 1 then p.schedule_ids[1] end as "scheduleId"
+    from carillon.parcels p where p.target_id = ${target} and p.turn = 'waits' and not ${isAside(sql, "turn", item)}
+    order by p.turn_at, p.id limit ${triedMax}`;
+  const { failed } = await inHalves(
+    waiting,
+    (some) =>
+      writeParcels(
+        sql,
+        some.map(({ id }) => id),
+      ),
+    timeIsUp,
+  );
+  await putAside(
+    { sql, log, consumer: "turn" },
+    failed.map(({ item: { id, scheduleId }, error }) => ({ item: `parcel ${id}`, scheduleId, error })),
+  );
+  return failed.length;
+}
+
+/** Changes nothing: it fails where a parcel cannot be written. One that is locked is left out, as by the turns. */
+async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.begin(async (tx) => {
+    await waitBriefly(tx);
+    await boundStatements(tx);
+    await tx`
+      update carillon.parcels set offers = offers
+      where id in (select id from carillon.parcels where id = any(${[...ids]}::bigint[]) for update skip locked)`;
+  });
+}
+
+/** A parcel that can be written again, or is gone, leaves the quarantine, and has its turn with its target. */
+async function retryParcels({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
+  const due = await sql<Tried[]>`
+    select item, true as aside, schedule_id as "scheduleId" from carillon.quarantine
+    where consumer = 'turn' and next_at <= (select carillon.clock()) and item ~ '^parcel [0-9]+$' order by next_at limit ${retriedMax}`;
+  await tryEach(
+    { sql, log, consumer: "turn" },
+    due,
+    ({ item }) => writeParcels(sql, [item.slice("parcel ".length)]),
+    timeIsUp,
+  );
+}

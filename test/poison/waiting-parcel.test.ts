@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { done } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { until } from "../support/until.ts";
+import { quarantined, raised } from "./poison.ts";
+import { keys } from "./row-poisons.ts";
+import { apart } from "./row-scenario.ts";
+
+/** A parcel that waits for its turn cannot be written, while a job runs whose settle gives that turn. */
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+/** Five jobs, a second apart. While the first one runs, the parcel behind it becomes bad; the key of its schedule. */
+async function fiveBehindEachOther(body: object): Promise<() => string> {
+  for (const [index, key] of keys.entries())
+    await world.put(key, { when: `at ${at(minute + index * second).toISOString()}`, ...body });
+  await apart(world);
+  let bad = "";
+  world.outcome = async () => {
+    if (bad !== "") return done;
+    await until("the others wait", async () => (await waiting()).length === keys.length - 1);
+    const [next] = await waiting();
+    bad = next?.key ?? "";
+    await world.sql.unsafe(`
+      create function public.poisoned() returns trigger language plpgsql as $$ begin raise exception 'a secret'; end $$;
+      create trigger poison before update or delete on carillon.parcels for each row when (old.id = ${next?.id}) execute function public.poisoned()`);
+    return done;
+  };
+  await world.tick();
+  await world.clock.setNow(at(minute + 5 * second));
+  return () => bad;
+}
+
+const waiting = () => world.sql<{ id: string; key: string }[]>`
+  select p.id, s.key from carillon.parcels p join carillon.schedules s on s.id = p.schedule_ids[1]
+  where p.turn = 'waits' or p.lane is not null order by p.turn_at, s.key`;
+
+const mended = () => world.sql`drop trigger poison on carillon.parcels`;
+
+async function minutes(count: number): Promise<void> {
+  for (let each = 0; each < count; each++) {
+    await world.work();
+    await world.clock.advance(minute);
+    await world.tick();
+  }
+  await world.work();
+}
+
+const deliveries = (of: readonly string[]) =>
+  of.map((key) => world.delivered.filter((each) => each.key === key).length);
+const succeeded = async () =>
+  (await world.jobs()).filter(({ state }) => state === "succeeded").map(({ key }) => key);
+
+test.each([
+  ["whose concurrency is limited", 1, null],
+  ["whose share of the workers is full", null, 1],
+] as const)(
+  "A parcel that cannot be written at a target %s keeps no settle from its end, and no parcel behind it from its turn",
+  async (_, concurrency, window) => {
+    world.window = window;
+    await world.sql`insert into carillon.targets (name, concurrency) values ('handler/h', ${concurrency})`;
+    const badOf = await fiveBehindEachOther({ target: { handler: "h" } });
+    await minutes(6);
+    const bad = badOf();
+    const others = keys.filter((key) => key !== bad);
+    expect(await succeeded()).toEqual(others);
+    expect(deliveries(others)).toEqual([1, 1, 1, 1]);
+    const [job] = await world.jobs(bad);
+    expect(await quarantined(world)).toMatchObject([
+      { consumer: "turn", item: `parcel ${job?.parcelId}`, reason: raised },
+    ]);
+    expect(JSON.stringify(world.log.lines)).not.toContain("a secret");
+    await mended();
+    await minutes(10);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await succeeded()).toEqual([...keys]);
+    expect(deliveries(keys)).toEqual([1, 1, 1, 1, 1]);
+  },
+);
+
+test("A parcel in a lane that cannot be written has no job before it delivered twice, and the lane goes on once it is mended", async () => {
+  await fiveBehindEachOther({ group: "order:1", serial: true });
+  await minutes(6);
+  expect(await succeeded()).toEqual(["a"]);
+  expect(deliveries(["a", "b"])).toEqual([1, 0]);
+  await mended();
+  await minutes(70);
+  expect(await quarantined(world)).toEqual([]);
+  expect(await succeeded()).toEqual([...keys]);
+  expect(deliveries(keys)).toEqual([1, 1, 1, 1, 1]);
+});
