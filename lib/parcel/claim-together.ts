@@ -1,4 +1,5 @@
 import type { Sql } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import { type JobKey, jobKinds } from "../job/job-id.ts";
 import { type ClaimedJob, type ClaimedParcel, claimedJob, type JobRow } from "./claim.ts";
 import { lightPayload } from "./heavy-payloads.ts";
@@ -16,10 +17,10 @@ export async function claimTogether(
   ids: readonly string[],
   leaseMs: number,
 ): Promise<Map<string, ClaimedParcel>> {
-  const rows = await sql<Row[]>`
+  const rows = await keptPlan(sql<Row[]>`
     select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
       planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
-    from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)})`;
+    from carillon.claim_parcels(${[...ids]}::bigint[], ${Math.ceil(leaseMs)})`);
   return parcelsOf(rows);
 }
 
@@ -32,10 +33,10 @@ export async function claimCompany(
   { id, fence, company }: Pick<ClaimedParcel, "id" | "fence" | "company">,
   leaseMs: number,
 ): Promise<ClaimedParcel[]> {
-  const rows = await sql<Row[]>`
+  const rows = await keptPlan(sql<Row[]>`
     select parcel, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, due_at as "dueAt", attempt,
       planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
-    from carillon.claim_company(${id}, ${fence}, ${company}, ${Math.ceil(leaseMs)})`;
+    from carillon.claim_company(${id}, ${fence}, ${company}, ${Math.ceil(leaseMs)})`);
   return [...parcelsOf(rows).values()];
 }
 

@@ -1,4 +1,5 @@
 import type { Sql } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { Json } from "../schedule/json.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
@@ -143,10 +144,10 @@ export async function claimParcel(
   /** Of the parcels of one target so many may be worked at once. */
   window: number | null = null,
 ): Promise<Claimed> {
-  const rows = await sql<ClaimRow[]>`
+  const rows = await keptPlan(sql<ClaimRow[]>`
     select outcome, date_part('epoch', occurrence) * 1000 as occurrence, schedule_id as "scheduleId", kind, n, nullif(due_at, occurrence) as "dueAt",
       attempt, planned_version as "plannedVersion", version, key, group_key as group, target, ${lightPayload(sql)}, more
-    from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`;
+    from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`);
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
   let answer: Exclude<ClaimRow, { outcome: "job" } | PulsesRow> | undefined;

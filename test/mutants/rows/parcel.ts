@@ -88,6 +88,13 @@ export const parcel: readonly Mutant[] = [
     tests: ["test/worker/heavy-payloads.test.ts"],
   },
   {
+    name: "a claim of one parcel keeps its plan",
+    file: "lib/parcel/claim.ts",
+    text: "await keptPlan(sql<ClaimRow[]>`",
+    replacement: "await (sql<ClaimRow[]>`",
+    tests: ["test/worker/kept-plans.test.ts"],
+  },
+  {
     name: "payload_page: a page ends by its bytes",
     file: pagesAndTargets,
     text: "    exit when i > 1 and v_bytes > p_bytes;\n",

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { handOver } from "../../lib/parcel/hand-over.ts";
+import { claimedBeforeOthers, due, dueOnce, workerOf } from "../parcel/limit-world.ts";
+import { connectThrough, textOf } from "../race/lines.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+/** A statement that keeps no plan costs a round trip more, and is parsed and planned for each parcel. */
+
+let world: Carillon;
+/** What the worker has sent, and whether its plan is kept. */
+let sent: { text: string; isKept: boolean }[];
+
+beforeEach(async () => {
+  world = await carillon();
+  sent = [];
+  world.as.worker = connectThrough(world.databaseUrl, (line) => ({
+    ...line,
+    run: (statement) => {
+      line.run(statement);
+      sent.push({ text: textOf(statement), isKept: statement.options.prepare === true });
+    },
+  }));
+});
+
+afterEach(() => world.stop());
+
+const planned = () => sent.filter(({ isKept }) => !isKept).map(({ text }) => text);
+const sentOf = (name: string) => sent.filter(({ text }) => text.includes(`carillon.${name}(`)).length;
+
+test("a worker of quick deliveries keeps the plan of each statement", async () => {
+  for (const name of ["a", "b"]) await dueOnce(world, name, 1, { target: { queue: "demo" } });
+  await world.tick();
+  await world.clock.setNow(due);
+  await world.work();
+  expect(world.delivered).toHaveLength(2);
+  expect(sentOf("claim_parcels")).toBeGreaterThan(0);
+  expect(planned()).toEqual([]);
+});
+
+test("a worker of handlers keeps the plan of each statement, also where it takes parcels along", async () => {
+  const freed = await workerOf(world).settle(await claimedBeforeOthers(world, 4));
+  await world.clock.setNow(at(minute + second));
+  await handOver(
+    world.sql,
+    world.queue,
+    freed.map((id) => ({ id, queue: "slow" as const, waitMs: 0 })),
+  );
+  world.window = 1;
+  await world.work();
+  expect(world.delivered).toHaveLength(30);
+  expect(Math.min(sentOf("claim_parcel"), sentOf("claim_company"))).toBeGreaterThan(0);
+  expect(planned()).toEqual([]);
+});
