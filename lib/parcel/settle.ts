@@ -1,5 +1,6 @@
 import { type LifecycleEvent, lifecycleDefaults } from "../config/lifecycle-events.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
@@ -85,9 +86,9 @@ async function settleEach(
   notify: Notify,
 ): Promise<SettleRow[]> {
   await attachDaysOf(sql, perJob);
-  return sql<SettleRow[]>`
+  return keptPlan(sql<SettleRow[]>`
     select settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`;
+    from carillon.settle_parcel(${parcel.id}, ${parcel.fence}, ${[...notify]}::text[], ${settlementLists(sql, parcel, perJob)})`);
 }
 
 /** The parameters of `settle_parcel` and `settle_some` for the jobs that have a settlement. */

@@ -135,7 +135,7 @@ describe("what is not for a function is refused", () => {
     ["tick", "select carillon.claim_parcel(1, 1)"],
     ["tick", "select carillon.claim_parcels('{1}', 1)"],
     ["tick", "select carillon.claim_company(1, 1, 1, 1)"],
-    ["tick", "select carillon.leave_places(1)"],
+    ["tick", "select carillon.move_some(1, 1, 1)"],
     ["tick", "select carillon.settle_parcels('{1}', '{1}', '{}')"],
     ["worker", "select from carillon.schedules"],
     ["worker", "select from carillon.schedule_versions"],

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { handOver } from "../../lib/parcel/hand-over.ts";
+import { failed } from "../../lib/target/delivery.ts";
 import { claimedBeforeOthers, due, dueOnce, workerOf } from "../parcel/limit-world.ts";
 import { connectThrough, textOf } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -50,5 +51,15 @@ test("a worker of handlers keeps the plan of each statement, also where it takes
   await world.work();
   expect(world.delivered).toHaveLength(30);
   expect(Math.min(sentOf("claim_parcel"), sentOf("claim_company"))).toBeGreaterThan(0);
+  expect(planned()).toEqual([]);
+});
+
+test("a worker whose job fails keeps the plan of the settle", async () => {
+  await dueOnce(world, "a", 1, { target: { queue: "demo" } });
+  await world.tick();
+  await world.clock.setNow(due);
+  world.outcome = () => failed("boom");
+  await world.work();
+  expect(sentOf("settle_parcel")).toBe(1);
   expect(planned()).toEqual([]);
 });
