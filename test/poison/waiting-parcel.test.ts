@@ -91,6 +91,7 @@ test("A parcel in a lane that cannot be written has no job before it delivered t
   await minutes(6);
   expect(await succeeded()).toEqual(["a"]);
   expect(deliveries(["a", "b"])).toEqual([1, 0]);
+  expect(await world.sql`select from carillon.lane_entries`).toHaveLength(4);
   await mended();
   await minutes(70);
   expect(await quarantined(world)).toEqual([]);
