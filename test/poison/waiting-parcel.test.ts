@@ -45,13 +45,15 @@ const waiting = () => world.sql<{ id: string; key: string }[]>`
 
 const mended = () => world.sql`drop trigger poison on carillon.parcels`;
 
-async function minutes(count: number): Promise<void> {
+/** The messages that stayed on their queues. */
+async function minutes(count: number): Promise<string[]> {
+  const stay = await world.work();
   for (let each = 0; each < count; each++) {
-    await world.work();
     await world.clock.advance(minute);
     await world.tick();
+    stay.push(...(await world.work()));
   }
-  await world.work();
+  return stay;
 }
 
 const deliveries = (of: readonly string[]) =>
