@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { ScheduleRead } from "../plan/read-schedule.ts";
 import type { Hold } from "../schedule/holds.ts";
-import { shownTarget } from "../schedule/target-credentials.ts";
+import { shownIfKnown } from "../schedule/target-credentials.ts";
 import { instantText } from "./instant-text.ts";
 import { jobListSchema, jobListView } from "./job-view.ts";
-import { specFields } from "./spec-view.ts";
+import { specFields, unreadableShape } from "./spec-view.ts";
 
 export const holdSchema = z
   .strictObject({
@@ -26,6 +26,7 @@ const listedFields = {
   cadenceText: z.string().describe("The `when` in English."),
   nextAt: instantText.nullable().describe("The next occurrence that has not started."),
   ...specFields,
+  unreadable: unreadableShape,
   holds: z.array(holdSchema),
   checks: z.int().describe("How many rechecks the newest run has asked for, each after the other."),
   warnings: z.array(z.string()),
@@ -76,7 +77,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     cadence: schedule.cadence,
     cadenceText: schedule.cadenceText,
     nextAt: schedule.nextAt,
-    target: shownTarget(body.target),
+    target: shownIfKnown(body.target),
     group: body.group,
     serial: body.serial,
     priority: body.priority,
@@ -97,6 +98,7 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
     holdAfter: body.holdAfter,
     delivery: body.delivery,
     deleteOnEnd: body.deleteOnEnd,
+    ...(schedule.unreadable === null ? {} : { unreadable: schedule.unreadable }),
     holds: schedule.holds.map(holdView),
     checks: schedule.checks,
     warnings: schedule.warnings,

@@ -17,13 +17,22 @@ const shownTarget = z
   .union([handlerTarget, eventTarget, queueTarget, shownWebhook, lambdaTarget])
   .meta({ id: "Target", description: "Where a job goes, with what may be read of it." });
 
+export const unreadableShape = z
+  .string()
+  .optional()
+  .describe(
+    "Why what is stored cannot be read; left out where it can. Fields that cannot be read have their defaults then, and nothing new is planned.",
+  );
+
 const duration = z.string();
 
 /** What was asked for, every default filled in, without the payload: as schedules and their versions show it. */
 export const specFields = {
   when: z.union([z.string(), z.array(z.string())]),
   timezone: z.string(),
-  target: shownTarget,
+  target: shownTarget
+    .nullable()
+    .describe("Null where the stored one cannot be read, as `unreadable` tells then."),
   group: z.string().nullable(),
   serial: z.boolean(),
   priority: z.enum(["high", "normal", "low"]),

@@ -5,7 +5,7 @@ import { examples } from "./openapi-examples.ts";
 import { pageSchema } from "./query.ts";
 import type { RouteDoc } from "./route-doc.ts";
 import { changed } from "./schedule-docs.ts";
-import { specFields } from "./spec-view.ts";
+import { specFields, unreadableShape } from "./spec-view.ts";
 
 const versionSchema = z
   .strictObject({
@@ -17,6 +17,7 @@ const versionSchema = z
       .strictObject(specFields)
       .optional()
       .describe("What was asked, without the payload; missing where the version changed only the state."),
+    unreadable: unreadableShape,
     changes: z
       .array(
         z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),

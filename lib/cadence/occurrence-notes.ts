@@ -7,6 +7,7 @@ import { gapNotes, leftOutNotes, movedIntoGapNotes, passNotes, type ZonedTimes }
 import { clockRule } from "./clock-rule.ts";
 import { countWithin } from "./count-within.ts";
 import { compiledCron } from "./cron.ts";
+import { canonicalTimezone } from "./timezone.ts";
 import { dayOf } from "./wall-stretches.ts";
 import { dateText, listText, wallText } from "./wall-text.ts";
 import { type Zone, zoneNamed } from "./zone-spans.ts";
@@ -30,13 +31,15 @@ export function describeOccurrences(
   { timezone, after, n }: { timezone: string; after: number; n: number },
 ): DescribedOccurrence[] {
   const described: DescribedOccurrence[] = [];
-  const view: View = { zone: zoneNamed(timezone), toCount: COUNTED_IN_ALL_MAX, countsOn: () => true };
+  // One that this runtime does not know may stand in what was stored by another.
+  const shownIn = canonicalTimezone(timezone) ?? "UTC";
+  const view: View = { zone: zoneNamed(shownIn), toCount: COUNTED_IN_ALL_MAX, countsOn: () => true };
   let since = after;
   while (described.length < Math.min(n, describedMax)) {
     const at = nextRunAfter(cadence, since);
     if (at === null) break;
     const notes = [...new Set(notesOn(cadence, { since, at }, view))];
-    described.push({ at, wall: wallText(at, timezone), note: notes.length === 0 ? null : notes.join("; ") });
+    described.push({ at, wall: wallText(at, shownIn), note: notes.length === 0 ? null : notes.join("; ") });
     since = at;
   }
   return described;

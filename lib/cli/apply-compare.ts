@@ -41,10 +41,15 @@ export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] 
   // A pause is whoever's it is, and no part of what a schedule is.
   const { paused: _, target, ...fields } = wanted;
   const asRead: object = JSON.parse(JSON.stringify({ ...fields, target: shownTarget(target) }));
-  return Object.entries(asRead).flatMap(([path, after]) => {
+  const changes = Object.entries(asRead).flatMap(([path, after]) => {
     const before: unknown = Reflect.get(saved, path);
     return isDeepStrictEqual(before, after) ? [] : [{ path, before, after }];
   });
+  // What cannot be read is shown as defaults, which may be what is wanted.
+  const { unreadable } = saved;
+  return unreadable === undefined
+    ? changes
+    : [...changes, { path: "unreadable", before: unreadable, after: null }];
 }
 
 /** What is never shown cannot be compared either: only the server can. */

@@ -15,6 +15,7 @@ const readOnly: ReadonlySet<string> = new Set([
   "holds",
   "checks",
   "warnings",
+  "unreadable",
   "createdAt",
   "createdBy",
   "updatedAt",

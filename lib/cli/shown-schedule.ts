@@ -6,6 +6,7 @@ import { measuredText } from "./times.ts";
 
 /** `queue/reports`, `webhook/api.example.com`. */
 export function targetText(target: ScheduleSummary["target"]): string {
+  if (target === null) return "";
   if (target.handler !== undefined) return `handler/${target.handler}`;
   if (target.queue !== undefined) return `queue/${target.queue.split(/[/:]/).at(-1)}`;
   if (target.event !== undefined) return `event/${target.event.bus}`;
@@ -17,11 +18,20 @@ export function targetText(target: ScheduleSummary["target"]): string {
 export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
   return [
     { title: "KEY", text: ({ key }) => key },
-    { title: "STATE", text: ({ state }) => state, colour: ({ state }) => stateColour(state), whole: true },
+    {
+      title: "STATE",
+      text: listedState,
+      colour: (schedule) => stateColour(listedState(schedule)),
+      whole: true,
+    },
     { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: 19 },
     { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
     { title: "TARGET", text: ({ target }) => targetText(target) },
   ];
+}
+
+function listedState({ state, unreadable }: ScheduleSummary): string {
+  return unreadable === undefined ? state : "unreadable";
 }
 
 export function showSchedule(out: Output, schedule: Schedule): void {
@@ -33,6 +43,10 @@ export function showSchedule(out: Output, schedule: Schedule): void {
   const last = schedule.lastJob;
   out.facts([
     ["key", printable(schedule.key)],
+    [
+      "unreadable",
+      schedule.unreadable === undefined ? null : out.paint(printable(schedule.unreadable), "yellow"),
+    ],
     ["state", out.paint(schedule.state, stateColour(schedule.state))],
     [`next (${times.zone})`, times.both(schedule.nextAt)],
     ["when", printable([schedule.when].flat().join(" + "))],

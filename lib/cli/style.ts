@@ -25,6 +25,7 @@ const byState: Readonly<Record<string, Colour>> = {
   ran: "green",
   running: "blue",
   paused: "yellow",
+  unreadable: "yellow",
   retrying: "yellow",
   skipped: "yellow",
   dead: "red",

@@ -98,7 +98,8 @@ export interface Hold {
 export interface Spec {
   when: string | string[];
   timezone: string;
-  target: ShownTarget;
+  /** Null where the stored one cannot be read, as `unreadable` tells then. */
+  target: ShownTarget | null;
   group: string | null;
   serial: boolean;
   priority: "high" | "normal" | "low";
@@ -135,6 +136,8 @@ export interface ScheduleSummary extends Spec {
   holds: Hold[];
   checks: number;
   warnings: string[];
+  /** Why what is stored cannot be read: fields that cannot be read have their defaults then, and nothing new is planned. Left out where it can. */
+  unreadable?: string;
   createdAt: InstantText;
   createdBy: string;
   updatedAt: InstantText;

@@ -142,6 +142,8 @@ export interface Version {
   by: string;
   /** What was asked, without the payload; missing where only the state was changed. */
   spec?: Spec;
+  /** Why that cannot be read: fields that cannot be read have their defaults. Left out where it can. */
+  unreadable?: string;
   changes: Change[];
   detail: Json;
 }

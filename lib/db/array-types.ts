@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import { readInstant } from "./instants.ts";
 
 type ElementText = { parse: (text: string) => unknown; write: (value: unknown) => string };
 
@@ -9,7 +10,7 @@ const asBoolean: ElementText = {
   write: (value) => (value === true ? "t" : "f"),
 };
 const asInstant: ElementText = {
-  parse: (text) => new Date(text),
+  parse: readInstant,
   write: (value) => (value instanceof Date ? value.toISOString() : String(value)),
 };
 const asJson: ElementText = { parse: (text) => JSON.parse(text), write: (value) => JSON.stringify(value) };

@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { arrayTypes } from "./array-types.ts";
 import { ConnectionLost } from "./connection-lost.ts";
+import { instantType } from "./instants.ts";
 import { failedSocket, openSocket, type Server } from "./socket.ts";
 import { handlerOf, isFixed, type Statement } from "./statement.ts";
 
@@ -63,7 +64,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     connect_timeout: login.connectMs / 1_000,
     prepare: login.keepsPlans,
     fetch_types: false,
-    types: arrayTypes,
+    types: { ...arrayTypes, date: instantType },
     onnotice: () => {},
     onclose: () => {
       lost ??= new ConnectionLost("it has ended");

@@ -3,7 +3,7 @@ import { keptPlan } from "../db/statement.ts";
 import type { JobKey } from "../job/job-id.ts";
 import type { Json } from "../schedule/json.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
-import { defaults, wholeRetry } from "../schedule/stored-schedule.ts";
+import { defaults, wholeRetry } from "../schedule/stored-body.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import { lightPayload } from "./heavy-payloads.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";

@@ -120,7 +120,7 @@ async function changeEach(
 
 /** Not where it is as wanted, and not where it is no member any more. */
 function isToChange(
-  { key, body }: StoredSchedule,
+  { key, body, unread }: StoredSchedule,
   had: readonly Hold[],
   hold: SharedHold,
   now: Date,
@@ -128,7 +128,9 @@ function isToChange(
   if (!binds(hold, key)) return false;
   const standing = had.find((each) => isSameHold(each, hold));
   if (hold.releasedAt !== null) return standing !== undefined && !hasEnded(standing, now);
-  if (hasEnded(hold, now) || labelsBesides([hold], labelsOf(body)).length > 0) return false;
+  if (hasEnded(hold, now)) return false;
+  // The walk has found it by its columns; the labels in its body may be what cannot be read.
+  if (unread === null && labelsBesides([hold], labelsOf(body)).length > 0) return false;
   return standing?.reason !== hold.reason || standing.until?.getTime() !== hold.until?.getTime();
 }
 

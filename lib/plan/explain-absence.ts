@@ -40,10 +40,12 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
 }
 
 /** For a cadence that cannot be read only the ledger is known: not even whether the instant is an occurrence. */
-function unreadVerdict({ version, cadence, body }: VersionFact, reason: string): Verdict {
+function unreadVerdict({ version, cadence, body, unread }: VersionFact, reason: string): Verdict {
+  const verdict = { outcome: "set-aside", reason: "unreadable" } as const;
+  if (unread !== null)
+    return { ...verdict, sentence: `Is not known. ${unread} Put the schedule anew, or delete it.` };
   return {
-    outcome: "set-aside",
-    reason: "unreadable",
+    ...verdict,
     sentence: `Is not known: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
   };
 }

@@ -3,11 +3,10 @@ import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
-import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";
+import { cadenceColumns } from "../schedule/cadence-columns.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
-import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
-import type { Target } from "../schedule/target-shape.ts";
+import { type SpecColumns, specOf } from "../schedule/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import { earlyMs } from "./explain-place.ts";
 import type { PassedFact, TravelFact, VersionFact } from "./explained.ts";
@@ -51,7 +50,7 @@ async function hasEarlyJob(tx: Tx, { id, createdAt }: SubjectRow, at: Date): Pro
 /** So many versions before an instant and after it are looked at. */
 const versionsMax = 30;
 
-interface VersionRow extends CadenceColumns {
+interface VersionRow extends Omit<SpecColumns, "payload"> {
   version: number;
   change: ScheduleChange;
   at: Date;
@@ -59,8 +58,6 @@ interface VersionRow extends CadenceColumns {
   held: boolean;
   heldUntil: Date | null;
   detail: Json;
-  sparse: SparseBody;
-  target: Target;
 }
 
 /** Those around an instant, the oldest first, with who held what and why. */
@@ -89,8 +86,7 @@ export async function versionsAround(tx: Tx, scheduleId: string, at: Date): Prom
     held: row.held,
     heldUntil: row.heldUntil?.getTime() ?? null,
     detail: row.detail,
-    body: fullBody(row.sparse, row.target, null),
-    cadence: cadenceOf(row),
+    ...specOf({ ...row, payload: null }),
   }));
 }
 

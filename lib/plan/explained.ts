@@ -1,15 +1,14 @@
-import type { Cadence } from "../cadence/cadence.ts";
 import type { JobRead } from "../job/read-job.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { StoredSpec } from "../schedule/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import type { PulseFact } from "./explain-pulse.ts";
 import type { Wishes } from "./explain-wish.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */
-export interface VersionFact {
+export interface VersionFact extends StoredSpec {
   version: number;
   change: ScheduleChange;
   at: number;
@@ -18,8 +17,6 @@ export interface VersionFact {
   heldUntil: number | null;
   /** What the audit says of the change. */
   detail: Json;
-  body: ScheduleBody;
-  cadence: Cadence;
 }
 
 export interface PassedFact {

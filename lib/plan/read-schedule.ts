@@ -1,4 +1,4 @@
-import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { type Cadence, nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
@@ -6,6 +6,7 @@ import { type Hold, holdsOf } from "../schedule/holds.ts";
 import { wordsOf } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { orUnread } from "../schedule/stored-spec.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { isSetAside, owedOf } from "./aside.ts";
 import { oldestOwed } from "./backlog.ts";
@@ -30,6 +31,8 @@ export interface ScheduleRead {
   /** How many rechecks the newest run has asked for, each after the other. */
   checks: number;
   warnings: string[];
+  /** Why what is stored of it cannot be read; null where it can. */
+  unreadable: string | null;
   createdAt: Date;
   createdBy: string;
   updatedAt: Date;
@@ -73,8 +76,8 @@ export async function readStored(
 ): Promise<ScheduleRead[]> {
   if (stored.length === 0) return [];
   const { now, shards, holds, owed } = facts ?? (await factsOf(tx, stored));
-  const probes = stored.map((schedule) =>
-    probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard)),
+  const probes = stored.map((each) =>
+    orUnread(each, (schedule) => probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard))),
   );
   const due = probes.flatMap(({ id, instants }) =>
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
@@ -83,39 +86,61 @@ export async function readStored(
   // Handlers alone ask for them.
   const handled = stored.filter(({ body }) => "handler" in body.target).map(({ id }) => id);
   const rechecks = handled.length === 0 ? new Map<string, Rechecks>() : await rechecksOf(tx, handled, now);
-  return stored.map((schedule) => {
-    const {
-      cadence,
-      cadenceId: _,
-      specVersion: __,
-      shard,
-      heldSince: ___,
-      heldUntil: ____,
-      fires: _____,
-      ...head
-    } = schedule;
-    const pending = (shards.get(shard)?.watermarkAt ?? now) < now;
-    const own = jobs.get(schedule.id) ?? [];
-    const cadenced = whatIsNext(schedule, now.getTime(), {
-      jobs: own,
-      owed: owed.get(schedule.id) ?? null,
-      pending,
-    });
-    const checking = rechecks.get(schedule.id) ?? null;
-    const nextAt = earlier(cadenced.nextAt, checking?.nextAt?.getTime() ?? null);
-    const ended = cadenced.ended && checking?.unsettled !== true;
-    const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
-    return {
-      ...head,
-      state,
-      cadence: normalForm(cadence),
-      ...wordsOf(schedule, now),
-      nextAt: state === "active" && nextAt !== null ? new Date(nextAt) : null,
-      holds: (holds.get(schedule.id) ?? []).filter(({ until }) => until === null || until > now),
-      checks: checksAfter(own, checking),
-      lastDue: newestDue(own, now),
+  return stored.map((each) => {
+    const beside = {
+      now,
+      pending: (shards.get(each.shard)?.watermarkAt ?? now) < now,
+      own: jobs.get(each.id) ?? [],
+      owed: owed.get(each.id) ?? null,
+      checking: rechecks.get(each.id) ?? null,
+      holds: holds.get(each.id) ?? [],
     };
+    return orUnread(each, (schedule) => scheduleRead(schedule, beside));
   });
+}
+
+/** What one statement for all has told of a schedule. */
+interface Beside {
+  now: Date;
+  /** The ticks lag behind in its shard. */
+  pending: boolean;
+  own: readonly JobRead[];
+  owed: Date | null;
+  checking: Rechecks | null;
+  holds: readonly Hold[];
+}
+
+function scheduleRead(
+  schedule: StoredSchedule,
+  { now, pending, own, owed, checking, holds }: Beside,
+): ScheduleRead {
+  const {
+    cadence,
+    cadenceId: _,
+    specVersion: __,
+    shard: ___,
+    heldSince: ____,
+    heldUntil: _____,
+    fires: ______,
+    unread,
+    ...head
+  } = schedule;
+  const cadenced = whatIsNext(schedule, now.getTime(), { jobs: own, owed, pending });
+  const nextAt = earlier(cadenced.nextAt, checking?.nextAt?.getTime() ?? null);
+  const ended = cadenced.ended && checking?.unsettled !== true;
+  const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
+  const normal = normalForm(cadence);
+  return {
+    ...head,
+    state,
+    cadence: normal,
+    ...(unread === null ? wordsOf(schedule, now) : { cadenceText: normal, warnings: [] }),
+    unreadable: unread ?? unreadableReason(cadence),
+    nextAt: state === "active" && nextAt !== null ? new Date(nextAt) : null,
+    holds: holds.filter(({ until }) => until === null || until > now),
+    checks: checksAfter(own, checking),
+    lastDue: newestDue(own, now),
+  };
 }
 
 /** How many due occurrences the reading of one schedule looks at for the oldest that waits; a list looks at the newest. */

@@ -2,18 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import {
-  type CadenceColumns,
-  type CalendarRef,
-  cadenceColumns,
-  cadenceOf,
-} from "../schedule/cadence-columns.ts";
+import { type CalendarRef, cadenceColumns } from "../schedule/cadence-columns.ts";
 import { findCalendar } from "../schedule/calendars.ts";
-import type { Json } from "../schedule/json.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
-import type { Target } from "../schedule/target-shape.ts";
+import { type SpecColumns, type StoredSpec, specOf } from "../schedule/stored-spec.ts";
 import type { Spec } from "../schedule/write-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
@@ -22,12 +15,6 @@ import { respec } from "./schedule-edits.ts";
 
 export interface RestoreWish extends EditWish {
   version: number;
-}
-
-/** What a version asked for, and how its `when` was resolved then. */
-interface Old {
-  body: ScheduleBody;
-  cadence: Cadence;
 }
 
 /**
@@ -45,8 +32,9 @@ export function restoreVersion(
       const { current } = context;
       const old = await findVersion(tx, current.id, version);
       if (old === null) throw new Refusal("missing", `The schedule ${wish.key} has no version ${version}.`);
+      if (old.unread !== null) throw impossible(version, [{ path: "", message: old.unread }]);
       const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
-      if (sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
+      if (current.unread === null && sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
       const check = () => accept(old.body);
       requireChecked({ edit: wish, body: old.body, before: current.body, check });
       const spec = await restoredSpec(tx, context, old).catch((error: unknown) => {
@@ -58,17 +46,15 @@ export function restoreVersion(
   });
 }
 
-async function findVersion(tx: Tx, scheduleId: string, version: number): Promise<Old | null> {
-  const [row] = await tx<(CadenceColumns & { sparse: SparseBody; target: Target; payload: Json })[]>`
+async function findVersion(tx: Tx, scheduleId: string, version: number): Promise<StoredSpec | null> {
+  const [row] = await tx<SpecColumns[]>`
     select v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}
     from carillon.schedule_versions own
     join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
     left join carillon.cadences c on c.id = v.cadence_id
     left join carillon.calendar_versions r on r.id = c.calendar_version
     where own.schedule_id = ${scheduleId} and own.version = ${version}`;
-  if (row === undefined) return null;
-  const { sparse, target, payload } = row;
-  return { body: fullBody(sparse, target, payload), cadence: cadenceOf(row) };
+  return row === undefined ? null : specOf(row);
 }
 
 /**
@@ -78,10 +64,11 @@ async function findVersion(tx: Tx, scheduleId: string, version: number): Promise
 async function restoredSpec(
   tx: Tx,
   { current, known, state: { now } }: EditContext,
-  { body, cadence }: Old,
+  { body, cadence }: StoredSpec,
 ): Promise<Spec> {
   const relative = isRelative(body);
-  if (!relative && hasSameCadence(body, current.body)) return keptSpec(current, body, now);
+  if (!relative && current.unread === null && hasSameCadence(body, current.body))
+    return keptSpec(current, body, now);
   const base = baseOf(cadence);
   const keepsInstants = relative || base.kind === "interval" || base.kind === "calendar-interval";
   if (!keepsInstants) return resolveSpec(known.calendar, current.key, body, now);

@@ -90,7 +90,8 @@ export function patchSteps(
   const { patch, caller, countFrom } = wish;
   return {
     decide: (_tx, context) => {
-      const { body: stands } = context.current;
+      const { body: stands, unread } = context.current;
+      if (unread !== null) throw new Refusal("conflict", `${unread} Put the schedule anew, or delete it.`);
       const body = patchedBody(stands, patch);
       const check = accept(body, stands);
       if (check !== null) requireChecked({ edit: wish, body, before: stands, check });
@@ -146,13 +147,14 @@ export async function respec(
   const owns = holds.some((hold) => isSameHold(hold, own));
   const holding = paused === true && !owns;
   const releasing = paused === false && owns;
-  const same = restored === undefined && !counted && sameJson(wanted, current.body);
+  const isRead = current.unread === null;
+  const same = isRead && restored === undefined && !counted && sameJson(wanted, current.body);
   if (same && !holding && !releasing) return null;
   const entered = labelsBesides(labelsOf(body), labelsOf(current.body));
   const unlockedLabels = labelsBesides(entered, locked);
   if (unlockedLabels.length > 0) return { unlockedLabels: entered };
   const ofLabels = holdsOfLabels(holds, labelsOf(body), await known.holdsBinding(entered, current.key));
-  const kept = !counted && hasSameCadence(wanted, current.body);
+  const kept = isRead && !counted && hasSameCadence(wanted, current.body);
   // A cadence that is not touched keeps its phase: an interval goes on counting from where it began.
   const spec: Spec =
     restored?.spec ??

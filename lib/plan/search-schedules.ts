@@ -160,7 +160,8 @@ function mayBe(tx: Tx, state: ScheduleState | undefined) {
       return tx`and (v.once_at <= ${now} or (v.once_at is null and (v.ends_at is not null or s.max_fires is not null
         or c.calendar_version is not null or c.expression ~ '(^|[|] )at ')))`;
     case "active":
-      return tx`and (v.once_at <= ${now} and h.watermark_at >= ${now} and not v.moved
+      // One before the year 100 cannot be read, and ends nothing.
+      return tx`and (v.once_at <= ${now} and v.once_at > '0100-01-01Z' and h.watermark_at >= ${now} and not v.moved
         and (select count(*) from (select from carillon.parcels where pulse_at is null limit ${parcelsMax + 1}) p) <= ${parcelsMax}
         and (select count(*) from (select from carillon.backlog limit ${parcelsMax + 1}) b) <= ${parcelsMax}
         and (select count(*) from (select from carillon.quarantine where consumer = 'plan' limit ${parcelsMax + 1}) q) <= ${parcelsMax}

@@ -3,8 +3,9 @@ import type { Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
 import type { Json } from "../schedule/json.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { findSchedule, fullBody, type SparseBody } from "../schedule/stored-schedule.ts";
-import { hiddenDifferences, shownTarget } from "../schedule/target-credentials.ts";
+import { readBody } from "../schedule/stored-body.ts";
+import { findSchedule } from "../schedule/stored-schedule.ts";
+import { hiddenDifferences, shownIfKnown } from "../schedule/target-credentials.ts";
 import type { Target } from "../schedule/target-shape.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import { type Change, changesBetween } from "./version-changes.ts";
@@ -17,12 +18,14 @@ export interface VersionRead {
   by: string;
   /** What was asked, without the payload and as it is shown; missing where the version changed only the state. */
   spec?: ShownSpec;
+  /** Why that cannot be read; what can be read of it is shown, with defaults for the rest. */
+  unreadable?: string;
   changes: Change[];
   /** What else is known of the change: the owner and the reason of a pause, the version that was restored. */
   detail: Json;
 }
 
-type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object };
+type ShownSpec = Omit<ScheduleBody, "payload" | "target"> & { target: object | null };
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 
@@ -35,10 +38,10 @@ interface VersionRow {
   change: ScheduleChange;
   at: Date;
   by: string;
-  sparse: SparseBody | null;
-  target: Target | null;
-  sparseBefore: SparseBody | null;
-  targetBefore: Target | null;
+  sparse: Json;
+  target: Json;
+  sparseBefore: Json;
+  targetBefore: Json;
   payloadChanged: boolean;
   payload: Json;
   payloadBefore: Json;
@@ -88,10 +91,10 @@ export async function changesOfVersions(
 
 function wholeChange(row: VersionRow): Change[] {
   const { change, sparse, target, sparseBefore, targetBefore, payload, payloadSize } = row;
-  if (change === "deleted" && sparseBefore !== null && targetBefore !== null)
-    return [{ path: "", before: asJson(asked(sparseBefore, targetBefore)), after: null }];
-  if (change !== "created" || sparse === null || target === null) return [];
-  const made = { path: "", before: null, after: asJson(asked(sparse, target)) };
+  if (change === "deleted" && sparseBefore !== null)
+    return [{ path: "", before: asJson(asked(sparseBefore, targetBefore).spec), after: null }];
+  if (change !== "created" || sparse === null) return [];
+  const made = { path: "", before: null, after: asJson(asked(sparse, target).spec) };
   if (payloadSize > payloadShownMax) return [made, { path: "payload" }];
   return payload === null ? [made] : [made, { path: "payload", before: null, after: payload }];
 }
@@ -117,16 +120,17 @@ function versionRows(tx: Tx, picked: Query): PromiseLike<VersionRow[]> {
 function versionRead(row: VersionRow): VersionRead {
   const { version, change, at, by, sparse, target, sparseBefore, targetBefore, detail } = row;
   const head = { version, change, at, by, detail };
-  if (sparse === null || target === null) return { ...head, changes: [] };
-  const spec = asked(sparse, target);
-  if (sparseBefore === null || targetBefore === null) return { ...head, spec, changes: [] };
+  if (sparse === null) return { ...head, changes: [] };
+  const own = asked(sparse, target);
+  const shown = { spec: own.spec, ...(own.fault === null ? {} : { unreadable: own.fault }) };
+  if (sparseBefore === null) return { ...head, ...shown, changes: [] };
   const before = asked(sparseBefore, targetBefore);
   return {
     ...head,
-    spec,
+    ...shown,
     changes: [
-      ...changesBetween(asJson(before), asJson(spec)),
-      ...hiddenDifferences(targetBefore, target).map((path) => ({ path })),
+      ...changesBetween(asJson(before.spec), asJson(own.spec)),
+      ...hiddenDifferences(before.target, own.target).map((path) => ({ path })),
       ...payloadChanges(row),
     ],
   };
@@ -137,9 +141,10 @@ function payloadChanges({ payloadChanged, payloadShown, payload, payloadBefore }
   return payloadShown ? changesBetween(payloadBefore, payload, "payload") : [{ path: "payload" }];
 }
 
-function asked(sparse: SparseBody, target: Target): ShownSpec {
-  const { payload: _payload, ...spec } = fullBody(sparse, target, null);
-  return { ...spec, target: shownTarget(target) };
+function asked(sparse: Json, stored: Json): { spec: ShownSpec; target: Target; fault: string | null } {
+  const { body, fault } = readBody({ sparse, target: stored, payload: null });
+  const { payload: _payload, target, ...spec } = body;
+  return { spec: { ...spec, target: shownIfKnown(target) }, target, fault };
 }
 
 function asJson(value: object): Json {

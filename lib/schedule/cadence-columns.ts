@@ -4,6 +4,7 @@ import { type CalendarRules, isExcluded } from "../cadence/calendar-rules.ts";
 import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";
 import type { Tx } from "../db/connect.ts";
+import { isOutermost } from "../db/instants.ts";
 import { keptPlan } from "../db/statement.ts";
 import { errorText } from "../log/error-text.ts";
 
@@ -69,7 +70,21 @@ export function cadenceOf(row: CadenceColumns): Cadence {
   return { kind: "window", of, startsAt: startsAt?.getTime() ?? null, endsAt: endsAt?.getTime() ?? null };
 }
 
+/** Why its own columns tell no cadence: no caller can have asked for such an instant. */
+export function columnsFault({ onceAt, firstAt }: Pick<CadenceColumns, "onceAt" | "firstAt">): string | null {
+  const odd =
+    onceAt !== null && isOutermost(onceAt)
+      ? "once_at"
+      : firstAt !== null && isOutermost(firstAt)
+        ? "first_at"
+        : null;
+  return odd === null ? null : `The stored ${odd} is infinite, or outside the years 100 to 9999.`;
+}
+
 function unboundedCadence(row: CadenceColumns): Cadence {
+  const fault = columnsFault(row);
+  if (fault !== null)
+    return { kind: "unreadable", text: "", timezone: "UTC", dst: "", on: null, reason: fault };
   if (row.onceAt !== null) return { kind: "once", at: row.onceAt.getTime() };
   if (row.firstAt !== null && row.everyMs !== null) {
     return { kind: "interval", everyMs: Number(row.everyMs), firstAt: row.firstAt.getTime() };

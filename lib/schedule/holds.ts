@@ -66,7 +66,7 @@ export function heldUntilOf(holds: readonly Hold[]): Date | null {
 
 export async function holdsOf(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Hold[]>> {
   const rows = await tx<(Hold & { scheduleId: string })[]>`
-    select schedule_id as "scheduleId", scope, name, owner, reason, until, since from carillon.holds
+    select schedule_id as "scheduleId", scope, name, owner, reason, nullif(until, 'infinity') as until, since from carillon.holds
     where schedule_id = any(${scheduleIds}::bigint[]) order by since, scope, name, owner`;
   const byId = Map.groupBy(rows, ({ scheduleId }) => scheduleId);
   const hold = ({ scope, name, owner, reason, until, since }: Hold): Hold => ({

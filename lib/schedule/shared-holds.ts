@@ -67,7 +67,7 @@ export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 export const sharedHoldsMax = 50;
 
 const columns = (tx: Tx) => tx`
-  h.scope, h.name, h.owner, h.prefix, h.reason, h.since, h.until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
+  h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
 
 const named = (tx: Tx, { scope, name, prefix, owner }: SharedHoldName) =>
   tx`scope = ${scope} and name = ${name} and prefix = ${prefix} and owner = ${owner}`;
@@ -95,7 +95,7 @@ export function binds({ prefix }: Pick<SharedHold, "prefix">, key: string): bool
 export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<BindingHold[]> {
   if (labels.length === 0) return [];
   const holds = await tx<BindingHold[]>`
-    select h.scope, h.name, h.owner, h.prefix, h.reason, h.until
+    select h.scope, h.name, h.owner, h.prefix, h.reason, nullif(h.until, 'infinity') as until
     from unnest(${labels.map(({ scope }) => scope)}::text[], ${labels.map(({ name }) => name)}::text[]) l (scope, name)
     join carillon.shared_holds h on h.scope = l.scope and h.name = l.name collate "C"
     where h.released_at is null and (h.until is null or h.until > ${now})`;

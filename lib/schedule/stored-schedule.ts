@@ -1,24 +1,14 @@
-import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { isOutermost } from "../db/instants.ts";
 import { keptPlan } from "../db/statement.ts";
 import {
-  type CadenceColumns,
   type CalendarRef,
   cadenceColumns,
-  cadenceOf,
   calendarOf,
   rulesOnce,
   withSharedRules,
 } from "./cadence-columns.ts";
-import type { Json } from "./json.ts";
-import type { RetryPolicy } from "./retry-shape.ts";
-import { sameJson } from "./same-json.ts";
-import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
-import type { Target } from "./target-shape.ts";
-
-/** What of a body differs from the defaults, without target and payload, which have columns of their own. */
-export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
-  Pick<ScheduleBody, "when">;
+import { type SpecColumns, type StoredSpec, specOf } from "./stored-spec.ts";
 
 /** What the quarantine keeps of a schedule that could not be planned: from which occurrence on it goes on. */
 export interface PlanAside {
@@ -35,7 +25,7 @@ export interface PlanAside {
 }
 
 /** A schedule as it stands in the database: its head and the spec of its current version. */
-export interface StoredSchedule {
+export interface StoredSchedule extends StoredSpec {
   id: string;
   key: string;
   shard: number;
@@ -46,7 +36,6 @@ export interface StoredSchedule {
   heldUntil: Date | null;
   /** Cadence jobs made so far, counted where they are limited. */
   fires: number | null;
-  cadence: Cadence;
   cadenceId: number | null;
   /** The version of the calendar with which its cadence was resolved. */
   calendar: CalendarRef | null;
@@ -54,49 +43,19 @@ export interface StoredSchedule {
   lane: string | null;
   /** It waits in quarantine, since it could not be planned. */
   aside: PlanAside | null;
-  body: ScheduleBody;
   createdAt: Date;
   createdBy: string;
   updatedAt: Date;
   updatedBy: string;
 }
 
-interface StoredRow extends Omit<StoredSchedule, "cadence" | "body" | "calendar">, CadenceColumns {
-  sparse: SparseBody;
-  target: Target;
-  payload: Json;
-}
-
-/** What a schedule gets that names nothing but when and where to. */
-export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
-
-const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);
-const usual: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
-
-/** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
-export function sparseBody(body: ScheduleBody): SparseBody {
-  const sparse: SparseBody = { when: body.when };
-  // Also a name that is not known here: a newer release has written it.
-  for (const [name, value] of Object.entries(body)) {
-    if (!columnsOfTheirOwn.has(name) && !sameJson(value, usual.get(name))) Reflect.set(sparse, name, value);
-  }
-  return sparse;
-}
-
-export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {
-  return { ...defaults, ...sparse, retry: wholeRetry(sparse.retry), target, payload };
-}
-
-/** A policy as it is stored: what was stored before one could say more says less than it does now. */
-export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): RetryPolicy {
-  return stored == null ? defaults.retry : { ...defaults.retry, ...stored };
-}
+type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar"> & SpecColumns;
 
 /** Payloads may be large: whoever reads many schedules leaves them out. */
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", s.held_until as "heldUntil", s.fires, s.lane, q.detail as aside,
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", nullif(s.held_until, 'infinity') as "heldUntil", s.fires, s.lane, q.detail as aside,
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
 
@@ -109,14 +68,15 @@ const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
 
 function stored(row: StoredRow): StoredSchedule {
   const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane, aside } = row;
-  const { createdAt, createdBy, updatedAt, updatedBy, sparse, target, payload } = row;
+  const { createdAt, createdBy, updatedAt, updatedBy } = row;
   return {
     id,
     key,
     shard,
     version,
     specVersion,
-    heldSince,
+    // No hold is older than its schedule: since `-infinity` there would be occurrences of two thousand years.
+    heldSince: heldSince !== null && isOutermost(heldSince) ? createdAt : heldSince,
     heldUntil,
     fires,
     cadenceId,
@@ -126,9 +86,8 @@ function stored(row: StoredRow): StoredSchedule {
     createdBy,
     updatedAt,
     updatedBy,
-    cadence: cadenceOf(row),
     calendar: calendarOf(row),
-    body: fullBody(sparse, target, payload),
+    ...specOf(row),
   };
 }
 

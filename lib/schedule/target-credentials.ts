@@ -24,6 +24,14 @@ export function carriesCredential(header: string): boolean {
   return /auth|token|secret|key|passw|cookie|credential|session|signature/i.test(header);
 }
 
+/** In place of a stored one that cannot be read; no handler has this name. */
+export const unknownTarget: Target = { handler: "" };
+
+/** Null for one that cannot be read. */
+export function shownIfKnown(target: Target): Target | ShownWebhook | null {
+  return "handler" in target && target.handler === "" ? null : shownTarget(target);
+}
+
 /** A target as callers read it. */
 export function shownTarget(target: Target): Target | ShownWebhook {
   if (!("webhook" in target)) return target;

@@ -4,7 +4,7 @@ import { plannedColumns } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
-import { sparseBody } from "./stored-schedule.ts";
+import { sparseBody } from "./stored-body.ts";
 import { targetName } from "./target-name.ts";
 import { lagMsOf } from "./timetable.ts";
 import type { RaisedVersion } from "./write-schedule.ts";

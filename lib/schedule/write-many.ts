@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type Author, originText } from "./caller.ts";
 import { removeHolds } from "./holds.ts";
 import type { Json } from "./json.ts";
-import type { Held, ScheduleChange } from "./write-schedule.ts";
+import type { Held, Raised, RaisedVersion, ScheduleChange } from "./write-schedule.ts";
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
 export async function raiseHeldVersions(
@@ -31,6 +31,38 @@ export async function raiseHeldVersions(
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
     select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version, ${JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
     from raised`;
+}
+
+/**
+ * A version that changes only the state, of a schedule whose spec cannot be read: what of its spec stands in the head stays as it is there. One
+ * that is written from `body` would lose its labels, its target and its limits.
+ */
+export async function raiseUnread(
+  tx: Tx,
+  id: string,
+  { change, held, deleted = false, detail = null }: RaisedVersion,
+  author: Author,
+): Promise<Raised | undefined> {
+  const [raised] = await tx<Raised[]>`
+    with raised as (
+      update carillon.schedules s
+      set version = s.version + 1, held_since = ${held?.since ?? null}, held_until = ${held?.until ?? null},
+        deleted_at = ${deleted ? author.at : null}, end_look_at = case when ${deleted} then null else s.end_look_at end,
+        updated_at = ${author.at}, updated_by = ${author.name}
+      where s.id = ${id}
+      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard, s.fires, s.lane
+    ), versions as (
+      insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard)
+      select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard
+      from raised
+    ), told as (
+      insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
+      select ${author.at}, ${author.name}, ${`schedule.${change}`}, key, id, version,
+        ${detail === null ? null : JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
+      from raised
+    )
+    select version, fires, lane from raised`;
+  return raised;
 }
 
 /** Schedules that have ended and go by themselves, and their holds with them. */

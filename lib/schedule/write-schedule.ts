@@ -10,6 +10,7 @@ import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { auditWritten, laneOfRow, versionsWritten, wantedRow, wantedRows } from "./version-rows.ts";
+import { raiseUnread } from "./write-many.ts";
 
 export type ScheduleChange =
   | "created"
@@ -97,7 +98,10 @@ export async function raiseVersion(
   raised: RaisedVersion,
   author: Author,
 ): Promise<Raised> {
-  const done = (await raiseVersions(tx, [{ current, raised, author }])).get(current.id);
+  const done =
+    current.unread !== null && raised.spec === undefined
+      ? await raiseUnread(tx, current.id, raised, author)
+      : (await raiseVersions(tx, [{ current, raised, author }])).get(current.id);
   if (done === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
   return done;
 }

@@ -25,6 +25,7 @@ function version(parts: Partial<VersionFact> = {}, asked: object = {}): VersionF
     detail: null,
     body,
     cadence,
+    unread: null,
     ...parts,
   };
 }

@@ -5,9 +5,13 @@ const handler = "lib/api/handler.ts";
 const body = "lib/api/json-body.ts";
 const problems = "lib/api/problem-answer.ts";
 
+const storedBody = "lib/schedule/stored-body.ts";
+
 const handlerTest = "test/api/handler.test.ts";
 const bodyTest = "test/api/json-body.test.ts";
 const targetsTest = "test/api/targets.test.ts";
+const storedBodyTest = "test/schedule/stored-body.test.ts";
+const unreadableTest = "test/api/unreadable.test.ts";
 const shownTest = "test/ingest/dead-commands.test.ts";
 
 /** Answers and the log show no credential, no payload where none belongs, and nothing of a failure's inside. */
@@ -99,8 +103,8 @@ export const shownRows: readonly Mutant[] = [
   {
     name: "shown: what changed in a version tells no credential",
     file: "lib/plan/versions.ts",
-    text: "return { ...spec, target: shownTarget(target) };",
-    replacement: "return { ...spec, target };",
+    text: "spec: { ...spec, target: shownIfKnown(target) }, target,",
+    replacement: "spec: { ...spec, target }, target,",
     tests: [targetsTest],
   },
   {
@@ -137,5 +141,82 @@ export const shownRows: readonly Mutant[] = [
     text: '"cache-control": "no-store", ',
     replacement: "",
     tests: ["test/api/answer.test.ts"],
+  },
+  {
+    name: "shown: the kinds of a stored body's values are looked at",
+    file: storedBody,
+    text: "return kindByName.get(name)?.(value) ?? true;",
+    replacement: "return true;",
+    tests: [storedBodyTest],
+  },
+  {
+    name: "shown: a stored target is one of those that are known",
+    file: storedBody,
+    text: "if (!isRecord(target)) return false;",
+    replacement: "if (!isRecord(target)) return true;",
+    tests: [storedBodyTest],
+  },
+  {
+    name: "shown: what a stored target holds is not told where it cannot be read",
+    file: storedBody,
+    text: "`\\`target\\` is ${kindOf(target)}`",
+    replacement: "`\\`target\\` is ${JSON.stringify(target)}`",
+    tests: [storedBodyTest],
+  },
+  {
+    name: "shown: a run at no instant is none that can be read",
+    file: "lib/schedule/cadence-columns.ts",
+    text: "if (fault !== null)",
+    replacement: "if (false)",
+    tests: [unreadableTest],
+  },
+  {
+    name: "shown: an instant that no clock shows is read as the nearest that one shows",
+    file: "lib/db/instants.ts",
+    text: "if (!isEarly && ms >= earliestInstant && ms <= latestInstant) return at;",
+    replacement: "if (true) return at;",
+    tests: ["test/db/instants.test.ts"],
+  },
+  {
+    name: "shown: a schedule that reading fails on does not fail its page",
+    file: "lib/schedule/stored-spec.ts",
+    text: "    return read({ ...whole,",
+    replacement: "    throw error;\n    return read({ ...whole,",
+    tests: ["test/schedule/stored-spec.test.ts"],
+  },
+  {
+    name: "shown: a target that cannot be read is shown as none",
+    file: credentials,
+    text: 'return "handler" in target && target.handler === "" ? null : shownTarget(target);',
+    replacement: "return shownTarget(target);",
+    tests: [unreadableTest],
+  },
+  {
+    name: "shown: a patch is not laid over defaults that stand for what cannot be read",
+    file: "lib/plan/schedule-edits.ts",
+    text: "if (unread !== null) throw",
+    replacement: "if (false) throw",
+    tests: [unreadableTest],
+  },
+  {
+    name: "shown: a put of the defaults mends a version that cannot be read",
+    file: "lib/plan/schedule-edits.ts",
+    text: "const same = isRead && ",
+    replacement: "const same = ",
+    tests: [unreadableTest],
+  },
+  {
+    name: "shown: a hold keeps the labels, the target and the limits of a schedule that cannot be read",
+    file: "lib/schedule/write-schedule.ts",
+    text: "current.unread !== null && raised.spec === undefined",
+    replacement: "false",
+    tests: [unreadableTest],
+  },
+  {
+    name: "shown: a hold of a group reaches a member whose labels cannot be read",
+    file: "lib/plan/bind-members.ts",
+    text: "if (unread === null && labels",
+    replacement: "if (labels",
+    tests: [unreadableTest],
   },
 ];

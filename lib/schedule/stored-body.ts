@@ -1,0 +1,154 @@
+import type { Json } from "./json.ts";
+import type { RetryPolicy } from "./retry-shape.ts";
+import { sameJson } from "./same-json.ts";
+import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
+import { unknownTarget } from "./target-credentials.ts";
+import type { Target } from "./target-shape.ts";
+
+/** What of a body differs from the defaults, without target and payload, which have columns of their own. */
+export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
+  Pick<ScheduleBody, "when">;
+
+/** What a schedule gets that names nothing but when and where to. */
+export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
+
+const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);
+const usual: ReadonlyMap<string, unknown> = new Map(Object.entries(defaults));
+
+/** Only what the caller changed is stored: with tens of millions of schedules the defaults would be most of the table. */
+export function sparseBody(body: ScheduleBody): SparseBody {
+  const sparse: SparseBody = { when: body.when };
+  // Also a name that is not known here: a newer release has written it.
+  for (const [name, value] of Object.entries(body)) {
+    if (!columnsOfTheirOwn.has(name) && !sameJson(value, usual.get(name))) Reflect.set(sparse, name, value);
+  }
+  return sparse;
+}
+
+export function fullBody(sparse: SparseBody, target: Target, payload: Json): ScheduleBody {
+  return { ...defaults, ...sparse, retry: wholeRetry(sparse.retry), target, payload };
+}
+
+/** A policy as it is stored: what was stored before one could say more says less than it does now. */
+export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): RetryPolicy {
+  return stored == null ? defaults.retry : { ...defaults.retry, ...stored };
+}
+
+export interface ReadBody {
+  /** With a default for each field that cannot be read. */
+  body: ScheduleBody;
+  /** Which those are; null where there is none. */
+  fault: string | null;
+}
+
+/**
+ * A body as it is stored, which every reader takes for what its type says. Only the kinds of its values are looked at: rules may have been
+ * others when it was written, and a newer release may know more names.
+ */
+export function readBody({
+  sparse,
+  target,
+  payload,
+}: {
+  sparse: unknown;
+  target: unknown;
+  payload: Json;
+}): ReadBody {
+  if (isSparseBody(sparse) && isTarget(target))
+    return { body: fullBody(sparse, target, payload), fault: null };
+  const stored = isRecord(sparse) ? Object.entries(sparse) : [];
+  const readable = { when: "", ...Object.fromEntries(stored.filter(([name, value]) => fits(name, value))) };
+  const body = fullBody(
+    isSparseBody(readable) ? readable : { when: "" },
+    isTarget(target) ? target : unknownTarget,
+    payload,
+  );
+  const odd = stored.filter(([name, value]) => !fits(name, value));
+  const faults = [
+    ...(isRecord(sparse)
+      ? odd.map(([name, value]) => `\`${name}\` is ${kindOf(value)}`)
+      : ["the body is no object"]),
+    ...(isRecord(sparse) && sparse["when"] === undefined ? ["`when` is missing"] : []),
+    ...(isTarget(target) ? [] : [`\`target\` is ${kindOf(target)}`]),
+  ];
+  return { body, fault: `The stored version cannot be read: ${faults.join(", ")}.` };
+}
+
+type Fits = (value: unknown) => boolean;
+
+const isText: Fits = (value) => typeof value === "string";
+const isFlag: Fits = (value) => typeof value === "boolean";
+const isTexts: Fits = (value) => Array.isArray(value) && value.every(isText);
+const isInstant: Fits = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
+const orNull =
+  (kind: Fits): Fits =>
+  (value) =>
+    value === null || kind(value);
+const isCount: Fits = (value) => typeof value === "number";
+
+const kinds: Record<Exclude<keyof SparseBody, "paused">, Fits> = {
+  when: (value) => isText(value) || isTexts(value),
+  timezone: isText,
+  group: orNull(isText),
+  serial: isFlag,
+  priority: isText,
+  tags: isTexts,
+  description: orNull(isText),
+  startsAt: orNull(isInstant),
+  endsAt: orNull(isInstant),
+  maxFires: orNull(isCount),
+  calendar: (value) => value === null || (isRecord(value) && isText(value["name"])),
+  catchUp: (value) =>
+    isRecord(value) &&
+    isText(value["policy"]) &&
+    orNull(isText)(value["within"] ?? null) &&
+    isCount(value["limit"]),
+  deadline: orNull(isText),
+  overlap: isText,
+  spread: isText,
+  slot: orNull(isText),
+  dst: (value) => value === null || isRecord(value),
+  retry: (value) => value === null || isRecord(value),
+  timeout: isText,
+  holdAfter: orNull(isCount),
+  delivery: isText,
+  deleteOnEnd: isFlag,
+};
+
+const kindByName: ReadonlyMap<string, Fits> = new Map(Object.entries(kinds));
+
+function fits(name: string, value: unknown): boolean {
+  return kindByName.get(name)?.(value) ?? true;
+}
+
+function isSparseBody(sparse: unknown): sparse is SparseBody {
+  if (!isRecord(sparse) || sparse["when"] === undefined) return false;
+  return Object.keys(sparse).every((name) => fits(name, sparse[name]));
+}
+
+function isTarget(target: unknown): target is Target {
+  if (!isRecord(target)) return false;
+  const { handler, queue, lambda, event, webhook } = target;
+  if (event !== undefined) return isRecord(event) && isText(event["bus"]);
+  if (webhook === undefined) return isText(handler ?? queue ?? lambda);
+  if (!isRecord(webhook) || !isRecord(webhook["headers"])) return false;
+  return typeof webhook["url"] === "string" && URL.canParse(webhook["url"]);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Its value may be a credential. */
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list that does not fit";
+  switch (typeof value) {
+    case "object":
+      return "an object that does not fit";
+    case "string":
+      return "a text that does not fit";
+    default:
+      return `a ${typeof value}`;
+  }
+}

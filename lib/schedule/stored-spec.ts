@@ -1,0 +1,46 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import { normalForm } from "../cadence/normal-form.ts";
+import { errorText } from "../log/error-text.ts";
+import { type CadenceColumns, cadenceOf, columnsFault } from "./cadence-columns.ts";
+import type { Json } from "./json.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+import { readBody } from "./stored-body.ts";
+
+/** What of a version's row tells its spec. */
+export interface SpecColumns extends CadenceColumns {
+  sparse: unknown;
+  target: unknown;
+  payload: Json;
+}
+
+export interface StoredSpec {
+  body: ScheduleBody;
+  cadence: Cadence;
+  /**
+   * Why the spec cannot be read; null where it can. What can be read of it is in `body`, with defaults for the rest, and its cadence is one that
+   * cannot be read: it is neither planned nor patched, until a put replaces it.
+   */
+  unread: string | null;
+}
+
+export function specOf(row: SpecColumns): StoredSpec {
+  const { body, fault } = readBody(row);
+  const cadence = cadenceOf(row);
+  const unread = fault ?? columnsFault(row);
+  return { body, cadence: unread === null ? cadence : unreadCadence(cadence, body.timezone, unread), unread };
+}
+
+/** What `read` makes of a spec; of one that it fails on, what it makes of it as one that cannot be read, so that others on its page are read. */
+export function orUnread<Whole extends StoredSpec, Made>(whole: Whole, read: (whole: Whole) => Made): Made {
+  try {
+    return read(whole);
+  } catch (error) {
+    const unread = `What is stored of the schedule cannot be read: ${errorText(error)}.`;
+    return read({ ...whole, cadence: unreadCadence(whole.cadence, whole.body.timezone, unread), unread });
+  }
+}
+
+function unreadCadence(cadence: Cadence, timezone: string, reason: string): Cadence {
+  if (cadence.kind === "unreadable") return { ...cadence, reason };
+  return { kind: "unreadable", text: normalForm(cadence), timezone, dst: "", on: null, reason };
+}

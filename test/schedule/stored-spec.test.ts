@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { defaults } from "../../lib/schedule/stored-body.ts";
+import { orUnread, type StoredSpec } from "../../lib/schedule/stored-spec.ts";
+
+const spec: StoredSpec = { body: defaults, cadence: { kind: "once", at: 0 }, unread: null };
+
+test("A spec that reading fails on is read as one that cannot be read, with the error as its reason", () => {
+  const read = orUnread(spec, (each) => {
+    if (each.cadence.kind !== "unreadable") throw new TypeError("x is not a function");
+    return each;
+  });
+  const unread = "What is stored of the schedule cannot be read: TypeError: x is not a function.";
+  expect(read).toMatchObject({
+    body: defaults,
+    unread,
+    cadence: { text: "at 1970-01-01T00:00:00Z", reason: unread },
+  });
+});
+
+test("A spec that can be read is read once, as it is", () => {
+  let reads = 0;
+  expect(
+    orUnread(spec, (each) => {
+      reads += 1;
+      return each;
+    }),
+  ).toBe(spec);
+  expect(reads).toBe(1);
+});
