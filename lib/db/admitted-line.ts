@@ -62,6 +62,13 @@ export function openAdmittedLine(
       );
     },
     isLost: () => isLost,
+    cut: (why) => {
+      lose();
+      admission.then(
+        (line) => line.cut(why),
+        () => {},
+      );
+    },
     close: async () => {
       const line = await admission.catch(() => undefined);
       await line?.close();

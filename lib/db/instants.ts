@@ -1,5 +1,3 @@
-import type postgres from "postgres";
-
 /** What JavaScript, JSON and Postgres all write and read the same way. */
 export const earliestInstant = Date.parse("0100-01-01T00:00:00.000Z");
 export const latestInstant = Date.parse("9999-12-31T23:59:59.999Z");
@@ -16,18 +14,6 @@ export function readInstant(text: string): Date {
   if (!isEarly && ms >= earliestInstant && ms <= latestInstant) return at;
   return new Date(isEarly ? earliestInstant : latestInstant);
 }
-
-/** As the driver has it, but for how it reads. */
-export const instantType: postgres.PostgresType = {
-  to: 1184,
-  from: [1082, 1114, 1184],
-  serialize: (value: unknown) =>
-    (value instanceof Date
-      ? value
-      : new Date(typeof value === "number" ? value : String(value))
-    ).toISOString(),
-  parse: readInstant,
-};
 
 /** Neither was given by a caller. */
 export function isOutermost(at: Date): boolean {

@@ -1,9 +1,10 @@
+import type { Duplex } from "node:stream";
 import postgres from "postgres";
-import { arrayTypes } from "./array-types.ts";
 import { ConnectionLost } from "./connection-lost.ts";
-import { instantType } from "./instants.ts";
 import { failedSocket, openSocket, type Server } from "./socket.ts";
-import { handlerOf, isFixed, type Statement } from "./statement.ts";
+import { failedInCallback, handlerOf, isFixed, type Statement } from "./statement.ts";
+import { unwritable } from "./unwritable.ts";
+import { valueTypes } from "./value-types.ts";
 
 export interface Login extends Server {
   database: string;
@@ -22,6 +23,8 @@ export interface Login extends Server {
 export interface Line {
   run(statement: Statement): void;
   isLost(): boolean;
+  /** Ends the connection at once, and with it all that is under way on it. */
+  cut(why: string): void;
   close(): Promise<void>;
 }
 
@@ -36,18 +39,27 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   let password = "";
   let lost: ConnectionLost | undefined;
   let opened = false;
+  let socket: Duplex | undefined;
   let asked = 0;
 
   // The driver would connect again by itself, and a transaction that outlived its connection would go on outside of any.
   const openOnce = async () => {
-    if (opened) return failedSocket(lost ?? new ConnectionLost("it has ended"));
+    if (opened || lost !== undefined) return failedSocket(lost ?? new ConnectionLost("it has ended"));
     opened = true;
     try {
       password = await login.password();
     } catch (cause) {
       return failedSocket(new ConnectionLost("there is no password or token to connect with", cause));
     }
-    return openSocket(login, { ...login, isAsked: () => asked > 0 });
+    socket = await openSocket(login, { ...login, isAsked: () => asked > 0 });
+    if (lost !== undefined) socket.destroy(lost);
+    return socket;
+  };
+
+  const cut = (why: string) => {
+    lost ??= new ConnectionLost(why);
+    onLost();
+    socket?.destroy(lost);
   };
 
   const options = {
@@ -64,7 +76,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     connect_timeout: login.connectMs / 1_000,
     prepare: login.keepsPlans,
     fetch_types: false,
-    types: { ...arrayTypes, date: instantType },
+    types: valueTypes,
     onnotice: () => {},
     onclose: () => {
       lost ??= new ConnectionLost("it has ended");
@@ -76,20 +88,32 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
 
   return {
     run: (statement) => {
-      if (lost !== undefined) return statement.reject(lost);
+      const refusal = lost ?? unwritable(statement);
+      if (refusal !== undefined) return statement.reject(refusal);
       // One text of thousands would be kept for as long as the connection, and be planned for what another asks.
       statement.options.prepare ??= isFixed(statement);
       asked += 1;
       const answered = () => {
         asked -= 1;
       };
-      statement.then(answered, answered);
+      statement.then(answered, (error: unknown) => {
+        answered();
+        // What the driver itself has failed at may be another statement's, and then every later answer is given to the wrong one.
+        if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");
+      });
       handle(statement);
     },
     greet: async () => {
       await driver`select`;
     },
     isLost: () => lost !== undefined,
+    cut,
     close: () => driver.end({ timeout: CLOSE_TIMEOUT_S }),
   };
+}
+
+/** Told by the server, or by the connection's end; a statement that comes during a copy is refused alone. */
+function isAnswer(error: unknown): boolean {
+  if (error instanceof postgres.PostgresError || error instanceof ConnectionLost) return true;
+  return error instanceof Error && "code" in error && error.code === "COPY_IN_PROGRESS";
 }

@@ -1,11 +1,12 @@
 import postgres from "postgres";
-import { arrayOid, sendable } from "./array-types.ts";
 import type { Line } from "./line.ts";
-import { ownTime, ownTimeMax } from "./own-time.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
-import { sqlState } from "./sql-state.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
+import { type Lent, type TransactionOptions, transaction, type Watch } from "./transaction.ts";
+import { arrayOid, sendable } from "./value-types.ts";
+
+export type { Watch } from "./transaction.ts";
 
 /** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
 export type Tx = postgres.ISql;
@@ -31,6 +32,8 @@ export interface Sql extends Tx {
    * statement beside it runs by itself; what follows is not sent.
    */
   beginByReading<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** The same for code that is not Carillon's: what it leaves on the connection reaches no later transaction, where that is told of. */
+  beginLent<T>(work: (tx: Tx, lent: Lent) => Promise<T>): Promise<T>;
   /**
    * Gives `work` a connection of its own, for what lasts as long as a connection: a lock of the session, a setting. It is closed afterwards,
    * and with it goes what `work` has left on it; a statement that is still under way is not waited for beyond five seconds.
@@ -40,15 +43,7 @@ export interface Sql extends Tx {
   end(): Promise<void>;
 }
 
-/** Told of a transaction that has waited for this program for longer than `ownTimeMax`. */
-export interface Watch {
-  now: () => number;
-  onLong: (ms: number) => void;
-}
-
-const unwatched: Watch = { now: () => 0, onLong: () => {} };
-
-export function makeSql(pool: Pool, watch: Watch = unwatched): Sql {
+export function makeSql(pool: Pool, watch?: Watch): Sql {
   // Makes statements and never runs one: each is routed to a line when it is first awaited.
   const builderOptions = {
     max: 1,
@@ -57,15 +52,19 @@ export function makeSql(pool: Pool, watch: Watch = unwatched): Sql {
   const builder = postgres(builderOptions);
   handlerOf(builder`select`);
 
+  const makeTx = (route: (statement: Statement) => void) => statementsOver(builder, route);
+  const begin = async <T>(
+    work: (tx: Tx, lent: Lent) => Promise<T>,
+    options: TransactionOptions,
+  ): Promise<T> => {
+    const borrowed = await pool.borrow();
+    return transaction(makeTx, borrowed, work, watch === undefined ? options : { ...options, watch });
+  };
+
   return Object.assign(statementsOver(builder, pool.run), {
-    begin: async <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => {
-      const borrowed = await pool.borrow();
-      return transaction(builder, borrowed, work, { mode, watch });
-    },
-    beginByReading: async <T>(work: (tx: Tx) => Promise<T>) => {
-      const borrowed = await pool.borrow();
-      return transaction(builder, borrowed, work, { readsFirst: true, watch });
-    },
+    begin: <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => begin(work, { mode }),
+    beginByReading: <T>(work: (tx: Tx) => Promise<T>) => begin(work, { readsFirst: true }),
+    beginLent: <T>(work: (tx: Tx, lent: Lent) => Promise<T>) => begin(work, {}),
     alone: async <T>(work: (session: Session) => Promise<T>) => {
       const borrowed = await pool.borrow();
       try {
@@ -85,94 +84,9 @@ function sessionOver(builder: postgres.Sql, line: Line): Session {
     statementsOver(builder, (statement) => line.run(statement)),
     {
       begin: <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) =>
-        transaction(builder, kept, work, { mode }),
+        transaction((route) => statementsOver(builder, route), kept, work, { mode }),
     },
   );
-}
-
-async function transaction<T>(
-  builder: postgres.Sql,
-  borrowed: Borrowed,
-  work: (tx: Tx) => Promise<T>,
-  {
-    mode,
-    readsFirst = false,
-    watch = unwatched,
-  }: { mode?: TransactionMode | undefined; readsFirst?: boolean; watch?: Watch },
-): Promise<T> {
-  let over = false;
-  let failure: unknown;
-  const own = ownTime(watch.now);
-  const send = (statement: Statement) => {
-    own.sent();
-    statement.then(own.answered, (error: unknown) => {
-      own.answered();
-      if (sqlState(error) !== "failed_transaction") failure = error;
-    });
-    borrowed.line.run(statement);
-  };
-  // Of work that does several things at once, one may go on after another has failed: behind the rollback it would not be undone.
-  const route = (statement: Statement) => {
-    if (over) statement.reject(new Error("The transaction of this statement has already ended."));
-    else send(statement);
-  };
-  const control = statementsOver(builder, send);
-
-  try {
-    const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
-    if (!readsFirst) await begun;
-    const result = await work(statementsOver(builder, readsFirst ? besideBegin(begun, route) : route));
-    // Outside a transaction "commit" is answered as within one.
-    await begun;
-    over = true;
-    const { command } = await control.unsafe("commit");
-    // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
-    if (command !== "COMMIT") throw failure ?? new Error(`The transaction ended with ${command}.`);
-    borrowed.handBack();
-    return result;
-  } catch (error) {
-    over = true;
-    await rollBack(borrowed, control);
-    // Of statements that were sent together the first to be heard may be one that was refused because another had failed.
-    throw sqlState(error) === "failed_transaction" ? (failure ?? error) : error;
-  } finally {
-    if (own.ms() > ownTimeMax) watch.onLong(Math.round(own.ms()));
-  }
-}
-
-/** The first statement goes with the `begin`, the others once that is answered. */
-function besideBegin(
-  begun: Promise<unknown>,
-  route: (statement: Statement) => void,
-): (statement: Statement) => void {
-  let isFirst = true;
-  let isBegun = false;
-  const noted = begun.then(() => {
-    isBegun = true;
-  });
-  // Whoever began hears of it.
-  noted.catch(() => {});
-  return (statement) => {
-    if (isFirst || isBegun) {
-      isFirst = false;
-      return route(statement);
-    }
-    noted.then(
-      () => route(statement),
-      (error: unknown) => statement.reject(error),
-    );
-  };
-}
-
-async function rollBack(borrowed: Borrowed, tx: Tx): Promise<void> {
-  if (borrowed.line.isLost()) return;
-  try {
-    await tx.unsafe("rollback");
-    borrowed.handBack();
-  } catch {
-    // The caller hears the error that led here; the server rolls back by itself when the connection goes.
-    borrowed.discard();
-  }
 }
 
 // The server tells a parameter's type from where it stands.
@@ -190,7 +104,11 @@ function withArrays(builder: postgres.Sql, details: unknown[]): unknown[] {
 
 function statementsOver(builder: postgres.Sql, route: (statement: Statement) => void): postgres.Sql {
   const routed = (made: unknown): unknown => {
-    if (isStatement(made)) made.handler = route;
+    if (isStatement(made)) {
+      made.handler = route;
+      // The driver's own would connect elsewhere, and take the next statement's answer for that of one that waited.
+      made.canceller = null;
+    }
     return made;
   };
   const own: Record<PropertyKey, unknown> = {

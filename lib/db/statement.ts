@@ -5,8 +5,13 @@
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
+  /** What `cancel` calls. */
+  canceller: ((statement: Statement) => void) | null;
+  /** What was written between the values; of a tagged template it has `raw`. */
+  strings: readonly string[];
+  args: unknown[];
   /** What it was sent with; left out, the connection's own choice counts. */
-  options: { prepare?: boolean };
+  options: { prepare?: boolean; simple?: boolean };
   resolve: (rows: unknown) => void;
   reject: (reason: unknown) => void;
 }
@@ -29,8 +34,12 @@ export function handlerOf(made: unknown): Statement["handler"] {
 
 /** Whether its text is the same whatever its values are: made of no fragments, names or lists of columns. */
 export function isFixed(statement: Statement): boolean {
-  const values: unknown = Reflect.get(statement, "args");
-  return Array.isArray(values) && values.every(isValue);
+  return statement.args.every(isValue);
+}
+
+/** Whether its rows go to code of its caller, which may be what failed. */
+export function failedInCallback(statement: Statement): boolean {
+  return Reflect.has(statement, "forEachFn") || Reflect.has(statement, "cursorFn");
 }
 
 /** Of a statement that is made of parts, but always of the same few: its plan is kept as that of any other. */
@@ -53,6 +62,6 @@ export function spelled(statement: Statement): string {
 }
 
 function partsOf(part: unknown): unknown {
-  if (isStatement(part)) return [Reflect.get(part, "strings"), partsOf(Reflect.get(part, "args"))];
+  if (isStatement(part)) return [part.strings, partsOf(part.args)];
   return Array.isArray(part) ? part.map(partsOf) : part;
 }

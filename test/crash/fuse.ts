@@ -126,6 +126,7 @@ export function fuse(moment?: Moment): Fuse {
             if (dead) hangUp();
           },
           isLost: () => dead || line.isLost(),
+          cut: line.cut,
           close: line.close,
         };
       },

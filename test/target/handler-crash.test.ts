@@ -36,6 +36,7 @@ function cutAt(nth: number, side: "before" | "after"): { wrap: WrapLine; count: 
     };
     return {
       isLost: () => lost || line.isLost(),
+      cut: line.cut,
       close: line.close,
       run: (statement) => {
         if (lost) return statement.reject(new ConnectionLost("it was cut"));

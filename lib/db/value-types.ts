@@ -1,22 +1,23 @@
 import type postgres from "postgres";
 import { readInstant } from "./instants.ts";
+import { jsonOf, textOf } from "./written.ts";
 
 type ElementText = { parse: (text: string) => unknown; write: (value: unknown) => string };
 
-const asText: ElementText = { parse: (text) => text, write: (value) => String(value) };
-const asNumber: ElementText = { parse: Number, write: (value) => String(value) };
+const asText: ElementText = { parse: (text) => text, write: textOf };
+const asNumber: ElementText = { parse: Number, write: textOf };
 const asBoolean: ElementText = {
   parse: (text) => text === "t",
   write: (value) => (value === true ? "t" : "f"),
 };
 const asInstant: ElementText = {
   parse: readInstant,
-  write: (value) => (value instanceof Date ? value.toISOString() : String(value)),
+  write: (value) => (value instanceof Date ? value.toISOString() : textOf(value)),
 };
-const asJson: ElementText = { parse: (text) => JSON.parse(text), write: (value) => JSON.stringify(value) };
+const asJson: ElementText = { parse: (text) => JSON.parse(text), write: jsonOf };
 const asBytes: ElementText = {
   parse: (text) => Buffer.from(text.slice(2), "hex"),
-  write: (value) => `\\x${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value)}`,
+  write: (value) => `\\x${value instanceof Uint8Array ? Buffer.from(value).toString("hex") : textOf(value)}`,
 };
 
 const elementTypes: { name: string; oid: number; arrayOid: number; text: ElementText }[] = [
@@ -40,17 +41,48 @@ const elementTypes: { name: string; oid: number; arrayOid: number; text: Element
  * How the driver reads and writes arrays. Left to itself it asks the server for its array types after each connect, in a query whose
  * failure nobody awaits: a connection killed at that moment ends the process. The built-in types have fixed numbers, so nothing need be asked.
  */
-export const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntries(
+const arrayTypes: Record<string, postgres.PostgresType> = Object.fromEntries(
   elementTypes.map(({ name, arrayOid, text }) => [
     `${name}Array`,
     {
       to: arrayOid,
       from: [arrayOid],
-      serialize: (value: unknown) => (Array.isArray(value) ? writeArray(value, text.write) : value),
+      serialize: (value: unknown) => (Array.isArray(value) ? writeArray(value, text.write) : textOf(value)),
       parse: (value: string) => parseArray(value, text.parse),
     },
   ]),
 );
+
+/**
+ * How the driver writes values, by the type that the server expects. None of these ever fails: the server's own input refuses what does
+ * not fit its type, and then it is this statement that has failed. Where a value cannot be written at the moment of sending, the driver fails another.
+ */
+export const valueTypes: Record<string, postgres.PostgresType> = {
+  ...arrayTypes,
+  string: { to: 25, from: [], serialize: textOf, parse: (text: string) => text },
+  number: { to: 0, from: [21, 23, 26, 700, 701], serialize: textOf, parse: Number },
+  json: { to: 114, from: [114, 3802], serialize: jsonOf, parse: (text: string) => JSON.parse(text) },
+  date: { to: 1184, from: [1082, 1114, 1184], serialize: instantOf, parse: readInstant },
+  bytea: {
+    to: 17,
+    from: [17],
+    serialize: bytesOf,
+    parse: (text: string) => Buffer.from(text.slice(2), "hex"),
+  },
+};
+
+/** What is no date to JavaScript may be one to Postgres, as `infinity` is. */
+function instantOf(value: unknown): string {
+  const date = value instanceof Date || typeof value === "number" ? new Date(value) : new Date(textOf(value));
+  return Number.isNaN(date.getTime()) ? textOf(value) : date.toISOString();
+}
+
+/** Anything but bytes and text is made a text that is no bytea. */
+function bytesOf(value: unknown): string {
+  if (value instanceof Uint8Array || typeof value === "string")
+    return `\\x${Buffer.from(value).toString("hex")}`;
+  return `\\x (${typeof value})`;
+}
 
 /**
  * An array that reads as Postgres writes it wherever the driver knows no better, as for the arrays of Carillon's own enums; and as
@@ -73,7 +105,7 @@ function writeAny(value: unknown): string {
   if (value instanceof Date) return asInstant.write(value);
   if (value instanceof Uint8Array) return asBytes.write(value);
   if (typeof value === "boolean") return asBoolean.write(value);
-  return typeof value === "object" ? asJson.write(value) : String(value);
+  return typeof value === "object" ? asJson.write(value) : textOf(value);
 }
 
 function writeArray(values: readonly unknown[], write: (value: unknown) => string): string {

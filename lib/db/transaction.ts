@@ -1,0 +1,166 @@
+import { ownTime, ownTimeMax } from "./own-time.ts";
+import type { Borrowed } from "./pool.ts";
+import type { TransactionMode, Tx } from "./sql.ts";
+import { sqlState } from "./sql-state.ts";
+import type { Statement } from "./statement.ts";
+import { UnwritableValue } from "./unwritable.ts";
+
+/** Told of a transaction that has waited for this program for longer than `ownTimeMax`. */
+export interface Watch {
+  now: () => number;
+  onLong: (ms: number) => void;
+}
+
+const unwatched: Watch = { now: () => 0, onLong: () => {} };
+
+/** What a transaction may do with its connection that runs code which is not Carillon's. */
+export interface Lent {
+  /** Something was asked for that may outlast the transaction: it is undone at the end. */
+  resetAfter(): void;
+  /** Ends the connection at once: nothing more is answered on it. */
+  cut(why: string): void;
+}
+
+/** What makes statements and has each of them go this way. */
+export type MakeTx = (route: (statement: Statement) => void) => Tx;
+
+export interface TransactionOptions {
+  mode?: TransactionMode | undefined;
+  readsFirst?: boolean;
+  watch?: Watch;
+}
+
+export async function transaction<T>(
+  makeTx: MakeTx,
+  borrowed: Borrowed,
+  work: (tx: Tx, lent: Lent) => Promise<T>,
+  { mode, readsFirst = false, watch = unwatched }: TransactionOptions,
+): Promise<T> {
+  let over = false;
+  let resets = false;
+  const own = ownTime(watch.now);
+  const failures = new Failures();
+  const send = (statement: Statement) => {
+    own.sent();
+    statement.then(
+      (answer) => {
+        own.answered();
+        failures.answered(answer);
+      },
+      (error: unknown) => {
+        own.answered();
+        failures.failed(error);
+      },
+    );
+    borrowed.line.run(statement);
+  };
+  // Of work that does several things at once, one may go on after another has failed: behind the rollback it would not be undone.
+  const route = (statement: Statement) => {
+    if (over) statement.reject(new Error("The transaction of this statement has already ended."));
+    else send(statement);
+  };
+  const control = makeTx(send);
+  const lent: Lent = {
+    resetAfter: () => {
+      resets = true;
+    },
+    cut: (why) => borrowed.line.cut(why),
+  };
+
+  try {
+    const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
+    if (!readsFirst) await begun;
+    const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route), lent);
+    // Outside a transaction "commit" is answered as within one.
+    await begun;
+    over = true;
+    if (failures.unwritten !== undefined) throw failures.unwritten;
+    const committed = control.unsafe("commit").execute();
+    // Sent along, and not waited for: the commit is heard as early as without it.
+    const cleared = resets ? clear(control) : undefined;
+    const { command } = await committed;
+    // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
+    if (command !== "COMMIT") throw failures.last ?? new Error(`The transaction ended with ${command}.`);
+    if (cleared === undefined) borrowed.handBack();
+    else cleared.then(borrowed.handBack, borrowed.discard);
+    return result;
+  } catch (error) {
+    over = true;
+    await rollBack(borrowed, control, resets);
+    throw failures.cause(error);
+  } finally {
+    if (own.ms() > ownTimeMax) watch.onLong(Math.round(own.ms()));
+  }
+}
+
+/** The first statement goes with the `begin`, the others once that is answered. */
+function besideBegin(
+  begun: Promise<unknown>,
+  route: (statement: Statement) => void,
+): (statement: Statement) => void {
+  let isFirst = true;
+  let isBegun = false;
+  const noted = begun.then(() => {
+    isBegun = true;
+  });
+  // Whoever began hears of it.
+  noted.catch(() => {});
+  return (statement) => {
+    if (isFirst || isBegun) {
+      isFirst = false;
+      return route(statement);
+    }
+    noted.then(
+      () => route(statement),
+      (error: unknown) => statement.reject(error),
+    );
+  };
+}
+
+async function rollBack(borrowed: Borrowed, tx: Tx, resets: boolean): Promise<void> {
+  if (borrowed.line.isLost()) return;
+  try {
+    await Promise.all([tx.unsafe("rollback"), resets ? clear(tx) : undefined]);
+    borrowed.handBack();
+  } catch {
+    // The caller hears the error that led here; the server rolls back by itself when the connection goes.
+    borrowed.discard();
+  }
+}
+
+/** Gives up what lasts as long as a session, but for plans: `discard all` would have those of Carillon's own functions made anew. */
+function clear(tx: Tx): Promise<unknown> {
+  const cleared = tx
+    .unsafe(
+      `set session authorization default; reset all; close all; select pg_advisory_unlock_all(); discard temp`,
+    )
+    .execute();
+  // Where the commit fails it is sent again, and heard then.
+  cleared.catch(() => {});
+  return cleared;
+}
+
+/** Of the statements of one transaction. */
+class Failures {
+  last: unknown;
+  /** Postgres does not know of it, so the transaction is not failed for it there. */
+  unwritten: UnwritableValue | undefined;
+
+  answered(answer: unknown): void {
+    if (this.unwritten === undefined) return;
+    const isUndone =
+      typeof answer === "object" && answer !== null && Reflect.get(answer, "command") === "ROLLBACK";
+    // To a savepoint: what failed behind it no longer counts.
+    if (isUndone) this.unwritten = undefined;
+  }
+
+  failed(error: unknown): void {
+    if (sqlState(error) !== "failed_transaction") this.last = error;
+    if (error instanceof UnwritableValue) this.unwritten = error;
+  }
+
+  /** Of statements that were sent together the first to be heard may be one that was refused because another had failed. */
+  cause(error: unknown): unknown {
+    return sqlState(error) === "failed_transaction" ? (this.last ?? error) : error;
+  }
+}
