@@ -1,6 +1,10 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
-import { handlerOf, isStatement, type Statement } from "../db/statement.ts";
+import { handlerOf, type Statement } from "../db/statement.ts";
+import type { Lent } from "../db/transaction.ts";
+import { readStatement } from "./handler-text.ts";
+import { isStreaming, LeftOpen } from "./left-open.ts";
+import { Rerouted, type Route } from "./rerouted.ts";
 import type { AttemptStopped, Stop } from "./stop.ts";
 
 /** The transaction of one attempt. It begins with the first statement that somebody sends, and takes a connection only then. */
@@ -18,13 +22,19 @@ export interface HandlerTransaction {
 
 type Work = (tx: Tx) => Promise<unknown>;
 
+interface Begun {
+  tx: Tx;
+  lent: Lent;
+}
+
 interface Opened {
-  tx: Promise<Tx>;
+  begun: Promise<Begun>;
   ended: Promise<void>;
   /** What is done last: its rejection undoes everything. */
   last: PromiseWithResolvers<Work>;
   /** Of what the handler sent. */
   failures: Set<unknown>;
+  underWay: Set<Statement>;
 }
 
 /** Why no more statements are taken; the error is made for who sends one all the same. */
@@ -39,9 +49,10 @@ export function handlerTransaction(pool: Sql, stop: Stop): HandlerTransaction {
 }
 
 const attemptEnded: Refused = { why: "The attempt has ended" };
+const left = "The handler left a cursor or a copy open";
 
 /** Most handlers send nothing: until one does, there is hardly more than this object. */
-class AttemptTransaction implements HandlerTransaction {
+class AttemptTransaction implements HandlerTransaction, Route {
   readonly sql: Tx;
   readonly #pool: Sql;
   readonly #stop: Stop;
@@ -49,11 +60,17 @@ class AttemptTransaction implements HandlerTransaction {
   #over: Refused | undefined;
   /** Why statements that wait for the beginning are not sent either. */
   #undone: Error | undefined;
+  #leftOpen: LeftOpen | undefined;
 
   constructor(pool: Sql, stop: Stop) {
     this.#pool = pool;
     this.#stop = stop;
     this.sql = new Proxy(pool, new Rerouted(this));
+  }
+
+  get leftOpen(): LeftOpen {
+    this.#leftOpen ??= new LeftOpen();
+    return this.#leftOpen;
   }
 
   isOpen(): boolean {
@@ -63,6 +80,7 @@ class AttemptTransaction implements HandlerTransaction {
   async commit<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const refused = this.#refused();
     if (refused !== undefined) throw errorOf(refused);
+    if (this.#leftOpen?.isAny()) throw this.#cut(left);
     this.#over = { why: "The handler has ended" };
     const given = Promise.withResolvers<T>();
     given.promise.catch(() => {});
@@ -94,15 +112,55 @@ class AttemptTransaction implements HandlerTransaction {
       statement.reject(errorOf(refused));
       return;
     }
-    const { tx, failures } = this.#open();
-    statement.then(undefined, (error: unknown) => {
-      failures.add(error);
-    });
-    tx.then(
-      (begun) =>
-        this.#undone === undefined ? handlerOf(begun`select`)(statement) : statement.reject(this.#undone),
-      statement.reject,
+    const { refusal, mayOutlast } = readStatement(statement);
+    if (refusal !== null) {
+      statement.reject(new TypeError(refusal));
+      return;
+    }
+    // The simple protocol would take several statements in one text, of which only the first was read.
+    if (!isStreaming(statement)) statement.options.simple = false;
+    const { begun, failures, underWay } = this.#open();
+    underWay.add(statement);
+    this.leftOpen.sent(statement);
+    statement.then(
+      () => {
+        underWay.delete(statement);
+      },
+      (error: unknown) => {
+        underWay.delete(statement);
+        failures.add(error);
+      },
     );
+    begun.then(({ tx, lent }) => {
+      if (this.#undone !== undefined) return statement.reject(this.#undone);
+      if (mayOutlast) lent.resetAfter();
+      handlerOf(tx`select`)(statement);
+    }, statement.reject);
+  }
+
+  /** A statement that is under way ends with the connection alone: the driver's own cancel reaches whatever the server does by then. */
+  cancel(statement: Statement): void {
+    if (this.#opened?.underWay.has(statement)) {
+      const error = this.#cut("A statement was cancelled");
+      const reject = () => statement.reject(error);
+      this.#opened.begun.then(reject, reject);
+      return;
+    }
+    statement.handler = () => {};
+    statement.reject(new Error("The statement was cancelled before it was sent."));
+    statement.then(undefined, () => {});
+  }
+
+  /** Nothing that is sent would be answered in its time. */
+  #cut(why: string): Error {
+    this.#over = this.#refused() ?? { why };
+    this.#undone ??= errorOf(this.#over);
+    this.#opened?.last.reject(this.#undone);
+    this.#opened?.begun.then(
+      ({ lent }) => lent.cut(why),
+      () => {},
+    );
+    return this.#undone;
   }
 
   #open(): Opened {
@@ -124,6 +182,7 @@ class AttemptTransaction implements HandlerTransaction {
     if (this.#opened === undefined) return;
     this.#undone ??= errorOf(this.#over);
     this.#opened.last.reject(this.#undone);
+    if (this.#leftOpen?.isAny()) this.#cut(left);
     await this.#opened.ended.catch(() => {});
   }
 }
@@ -139,15 +198,15 @@ function errorOf({ why, cause }: Refused): Error {
 function begin(pool: Sql): Opened {
   const last = Promise.withResolvers<Work>();
   last.promise.catch(() => {});
-  const begun = Promise.withResolvers<Tx>();
+  const begun = Promise.withResolvers<Begun>();
   begun.promise.catch(() => {});
-  const ended = pool.begin(async (tx) => {
-    begun.resolve(tx);
+  const ended = pool.beginLent(async (tx, lent) => {
+    begun.resolve({ tx, lent });
     const work = await last.promise;
     await work(tx);
   });
   ended.catch(begun.reject);
-  return { tx: begun.promise, ended, last, failures: new Set() };
+  return { begun: begun.promise, ended, last, failures: new Set(), underWay: new Set() };
 }
 
 function swallowed(failure: unknown): Error {
@@ -156,70 +215,4 @@ function swallowed(failure: unknown): Error {
     `A statement of ctx.sql had failed, so Postgres could commit nothing of its transaction: ${cause}`,
     { cause: failure },
   );
-}
-
-/** All else that a pool has reaches beyond the transaction of one attempt, or ends what others use. */
-const given: ReadonlySet<string> = new Set(["array", "json", "typed", "types", "unsafe"]);
-
-/** Makes statements as the pool does, and has each of them go another way. */
-class Rerouted implements ProxyHandler<Sql> {
-  readonly #transaction: AttemptTransaction;
-
-  constructor(transaction: AttemptTransaction) {
-    this.#transaction = transaction;
-  }
-
-  apply(pool: Sql, _self: unknown, details: unknown[]): unknown {
-    refuseControl(details[0]);
-    return this.#reroute(Reflect.apply(pool, undefined, details));
-  }
-
-  get(pool: Sql, property: string | symbol): unknown {
-    if (typeof property === "string" && !given.has(property)) return undefined;
-    const member: unknown = Reflect.get(pool, property);
-    if (property !== "unsafe" || typeof member !== "function") return member;
-    return (...details: unknown[]) => {
-      refuseControl(details[0]);
-      return this.#reroute(Reflect.apply(member, pool, details));
-    };
-  }
-
-  /** The pool is every handler's. */
-  set(): boolean {
-    return false;
-  }
-
-  defineProperty(): boolean {
-    return false;
-  }
-
-  deleteProperty(): boolean {
-    return false;
-  }
-
-  #reroute(made: unknown): unknown {
-    if (isStatement(made)) made.handler = (statement) => this.#transaction.route(statement);
-    return made;
-  }
-}
-
-const control =
-  /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|prepare\s+transaction)\b/i;
-
-/** Settings of the session outlive the transaction: the next job on this connection would run and be settled with them. */
-const session =
-  /^\s*(?:set\s+(?!local\b|transaction\b|constraints\b)|(?:reset|discard|listen|unlisten)\s+\w)/i;
-
-/** The end of the transaction is the job's own: one that ended early would settle the job apart from what was written. */
-function refuseControl(text: unknown): void {
-  const first: unknown = Array.isArray(text) && "raw" in text ? text[0] : text;
-  if (typeof first !== "string") return;
-  if (control.test(first))
-    throw new TypeError(
-      "ctx.sql is one transaction, which commits when the handler returns and rolls back when it throws.",
-    );
-  if (session.test(first))
-    throw new TypeError(
-      "ctx.sql has its connection for one transaction: use `set local`, which ends with it.",
-    );
 }

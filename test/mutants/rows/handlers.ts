@@ -158,16 +158,9 @@ export const handlerRows: readonly Mutant[] = [
   {
     name: "a handler cannot commit by itself",
     file: transaction,
-    text: "  apply(pool: Sql, _self: unknown, details: unknown[]): unknown {\n    refuseControl(details[0]);",
-    replacement: "  apply(pool: Sql, _self: unknown, details: unknown[]): unknown {",
+    text: "    if (refusal !== null) {\n",
+    replacement: "    if (refusal === undefined) {\n",
     tests: ["test/target/handler-pool.test.ts"],
-  },
-  {
-    name: "a handler cannot commit by unsafe",
-    file: transaction,
-    text: "    return (...details: unknown[]) => {\n      refuseControl(details[0]);",
-    replacement: "    return (...details: unknown[]) => {",
-    tests: [transactionTest],
   },
   {
     name: "a recheck is not further ahead than its handler allows",
@@ -304,7 +297,7 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "ctx.sql has nothing of the pool beyond statements",
-    file: transaction,
+    file: "lib/target/rerouted.ts",
     text: '    if (typeof property === "string" && !given.has(property)) return undefined;\n',
     replacement: "    void given;\n",
     tests: ["test/target/handler-pool.test.ts"],
@@ -318,9 +311,9 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "a handler leaves no setting on its connection",
-    file: transaction,
-    text: "  if (session.test(first))\n",
-    replacement: "  void session;\n  if (false)\n",
+    file: "lib/target/handler-text.ts",
+    text: "(?:reset|discard|listen|unlisten|prepare|deallocate)\\b",
+    replacement: "listen\\b",
     tests: ["test/target/handler-pool.test.ts"],
   },
 ];

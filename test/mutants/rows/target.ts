@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 import { deliveryRows } from "./deliveries.ts";
 import { handlerRows } from "./handlers.ts";
+import { sessionRows } from "./sessions.ts";
 
 const attempt = "lib/target/handler-attempt.ts";
 const transaction = "lib/target/handler-transaction.ts";
@@ -21,6 +22,7 @@ const eventTest = "test/target/event-target.test.ts";
 export const target: readonly Mutant[] = [
   ...deliveryRows,
   ...handlerRows,
+  ...sessionRows,
   {
     name: "a handler that returns after its stop has not succeeded",
     file: attempt,
@@ -74,14 +76,14 @@ export const target: readonly Mutant[] = [
   },
   {
     name: "a handler has no transaction of its own beside",
-    file: transaction,
+    file: "lib/target/rerouted.ts",
     text: 'new Set(["array", ',
     replacement: 'new Set(["begin", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
   },
   {
     name: "a handler cannot end the pool",
-    file: transaction,
+    file: "lib/target/rerouted.ts",
     text: 'new Set(["array", ',
     replacement: 'new Set(["end", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
@@ -223,8 +225,8 @@ export const target: readonly Mutant[] = [
   {
     name: "a stop before the beginning sends nothing",
     file: transaction,
-    text: "this.#undone === undefined ? handlerOf(begun`select`)(statement) : statement.reject(this.#undone),",
-    replacement: "handlerOf(begun`select`)(statement),",
+    text: "      if (this.#undone !== undefined) return statement.reject(this.#undone);\n",
+    replacement: "",
     tests: ["test/target/stopped-transaction.test.ts"],
   },
   {

@@ -1,0 +1,170 @@
+import type { Mutant } from "../mutant.ts";
+
+const line = "lib/db/line.ts";
+const transaction = "lib/db/transaction.ts";
+const unwritable = "lib/db/unwritable.ts";
+const text = "lib/target/handler-text.ts";
+const attempt = "lib/target/handler-transaction.ts";
+const leftOpen = "lib/target/left-open.ts";
+
+const unwritableTest = "test/db/unwritable.test.ts";
+const sessionTest = "test/target/handler-session.test.ts";
+const textTest = "test/target/handler-text.test.ts";
+
+/** What a statement does to others on its connection: values that cannot be sent, and what a handler leaves behind. */
+export const sessionRows: readonly Mutant[] = [
+  {
+    name: "a statement with a value that cannot be sent is refused before the driver has it",
+    file: line,
+    text: "lost ?? unwritable(statement);",
+    replacement: "lost;\n      void unwritable;",
+    tests: [unwritableTest],
+  },
+  {
+    name: "a connection is given up once the driver has failed at a statement",
+    file: line,
+    text: 'if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");',
+    replacement: "void failedInCallback;\n        void isAnswer(error);",
+    tests: [unwritableTest],
+  },
+  {
+    name: "text that is no date is Postgres' to refuse",
+    file: "lib/db/value-types.ts",
+    text: "return Number.isNaN(date.getTime()) ? textOf(value) : date.toISOString();",
+    replacement: "return date.toISOString();",
+    tests: [unwritableTest],
+  },
+  {
+    name: "the values of a helper are looked at",
+    file: unwritable,
+    text: "for (const value of values) this.#note(faultOf(value));",
+    replacement: "this.count += values.length;",
+    tests: [unwritableTest],
+  },
+  {
+    name: "the elements of an array are looked at",
+    file: unwritable,
+    text: "return Array.isArray(value) ? elementFault(value) : jsonFault(value);",
+    replacement: "return Array.isArray(value) ? (elementFault([]), null) : jsonFault(value);",
+    tests: [unwritableTest],
+  },
+  {
+    name: "a statement has at most as many parameters as the driver sends",
+    file: unwritable,
+    text: "if (fault === undefined && count <= parametersMax) return undefined;",
+    replacement: "if (fault === undefined) return undefined;",
+    tests: [unwritableTest],
+  },
+  {
+    name: "a value that could not be sent fails its transaction",
+    file: transaction,
+    text: "    if (failures.unwritten !== undefined) throw failures.unwritten;\n",
+    replacement: "",
+    tests: [unwritableTest],
+  },
+  {
+    name: "what a handler left on its session is given up with its commit",
+    file: transaction,
+    text: "const cleared = resets ? clear(control) : undefined;",
+    replacement: "const cleared = undefined as Promise<unknown> | undefined;",
+    tests: [sessionTest],
+  },
+  {
+    name: "what a handler left on its session is given up where its job fails",
+    file: transaction,
+    text: 'tx.unsafe("rollback"), resets ? clear(tx) : undefined',
+    replacement: 'tx.unsafe("rollback"), void resets',
+    tests: [sessionTest],
+  },
+  {
+    name: "the session gives up its role",
+    file: transaction,
+    text: "set session authorization default; reset all;",
+    replacement: "reset all;",
+    tests: [sessionTest],
+  },
+  {
+    name: "the session gives up its own tables",
+    file: transaction,
+    text: "; discard temp`",
+    replacement: "`",
+    tests: [sessionTest],
+  },
+  {
+    name: "the session gives up its locks",
+    file: transaction,
+    text: "select pg_advisory_unlock_all(); ",
+    replacement: "",
+    tests: [sessionTest],
+  },
+  {
+    name: "a call that nothing is known of may leave something behind",
+    file: text,
+    text: 'if (name !== "" && !harmless.has(name.toLowerCase())) return true;',
+    replacement: "void name;",
+    tests: [textTest, sessionTest],
+  },
+  {
+    name: "a text that is not surely read may leave something behind",
+    file: text,
+    text: "  if (unsure.test(text)) return true;\n",
+    replacement: "  void unsure;\n",
+    tests: [textTest, sessionTest],
+  },
+  {
+    name: "comments before the end of a transaction are passed over",
+    file: text,
+    text: "/\\s+|--[^\\n\\r]*|;|\\/\\*|([a-z_]+)/iy",
+    replacement: "/\\s+|([a-z_]+)/iy",
+    tests: [textTest],
+  },
+  {
+    name: "a line of comment ends where Postgres ends it",
+    file: text,
+    text: "--[^\\n\\r]*|;",
+    replacement: "--[^\\n]*|;",
+    tests: [sessionTest],
+  },
+  {
+    name: "a handler sends one statement at a time",
+    file: attempt,
+    text: "    if (!isStreaming(statement)) statement.options.simple = false;\n",
+    replacement: "    void isStreaming;\n",
+    tests: [sessionTest],
+  },
+  {
+    name: "a stream takes one statement",
+    file: text,
+    text: " && !/;\\s*\\S/.test(text)",
+    replacement: "",
+    tests: [sessionTest],
+  },
+  {
+    name: "a job that leaves a cursor or a copy open fails",
+    file: attempt,
+    text: "    if (this.#leftOpen?.isAny()) throw this.#cut(left);\n",
+    replacement: "",
+    tests: [sessionTest],
+  },
+  {
+    name: "a failed job that leaves a cursor open is not waited for",
+    file: attempt,
+    text: "    if (this.#leftOpen?.isAny()) this.#cut(left);\n",
+    replacement: "",
+    tests: [sessionTest],
+  },
+  {
+    name: "a cancelled statement ends its connection",
+    file: attempt,
+    text: "      ({ lent }) => lent.cut(why),\n",
+    replacement: "      () => {},\n",
+    tests: [sessionTest],
+  },
+  {
+    name: "the end of a copy's connection is heard",
+    file: leftOpen,
+    text: '      if (answer instanceof Stream) answer.on("error", () => {});\n',
+    replacement: "      void Stream;\n",
+    tests: [sessionTest],
+  },
+];
