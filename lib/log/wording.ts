@@ -75,6 +75,8 @@ export const wording = {
     "no tick came for {seconds} seconds of shard {shard}: its pulses there are passed over",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
+  "quarantine.dropped":
+    "an entry of {consumer} in the quarantine was dropped, since its item is not the number of a schedule: {item}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (tries so far: {tries}) and tried again at {next}: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",

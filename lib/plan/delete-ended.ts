@@ -5,9 +5,14 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
-import { type Tried, tryInHalves } from "../quarantine/try-rows.ts";
+import { allListedAgain, type Tried, tryInHalves } from "../quarantine/try-rows.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
-import { lockRows, lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import {
+  lockRows,
+  lockSchedules,
+  refuseWithoutVersion,
+  type StoredSchedule,
+} from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
@@ -43,13 +48,17 @@ export async function deleteEnded(
   };
   // Until the next tick a shard is left whose locks are not to be had: its schedules would be listed first again.
   const left = new Set<number>();
+  let tried: Ended[] = [];
   while (!timeIsUp()) {
     const due = await dueLooks(deps.sql, [...left]);
-    if (due.length === 0) break;
+    if (due.length === 0 || allListedAgain(tried, due)) break;
+    tried = [];
     for (const [shard, ofShard] of Map.groupBy(due, (ended) => ended.shard)) {
       if (timeIsUp()) break;
+      const some = ofShard.slice(0, lookedMax);
+      tried.push(...some);
       try {
-        await lookAtSome(deps, shard, ofShard.slice(0, lookedMax), { timeIsUp, tell });
+        await lookAtSome(deps, shard, some, { timeIsUp, tell });
       } catch (error) {
         if (!(error instanceof OfNoRow)) throw error;
         note(error.cause);
@@ -114,8 +123,14 @@ async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: ()
 
 /** They are read as whoever asks for them is told of them. */
 async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
-  // An edit may have taken it from one since they were listed.
-  const found = (await lockSchedules(tx, ids)).filter(({ body }) => body.deleteOnEnd);
+  const locked = await lockSchedules(tx, ids);
+  await refuseWithoutVersion(tx, ids, locked);
+  const found = locked.filter(({ body }) => body.deleteOnEnd);
+  const toEnd = new Set(found.map(({ id }) => id));
+  await neverLook(
+    tx,
+    ids.filter((id) => !toEnd.has(id)),
+  );
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
   const over = found.filter(
     (schedule) => read.get(schedule.id)?.state === "ended" && !mayStillBeat(schedule, state.now),
@@ -218,6 +233,12 @@ function nextLook(
   if (read?.state === "paused") return heldUntil !== null && heldUntil > soon ? heldUntil : rarely;
   if (standing === "dead") return rarely;
   return read?.nextAt != null && read.nextAt > soon ? read.nextAt : soon;
+}
+
+/** They are deleted, or have no `deleteOnEnd`: their row was edited since they were listed, or by hand. */
+async function neverLook(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx`update carillon.schedules set end_look_at = null where id = any(${[...ids]}::bigint[]) and end_look_at is not null`;
 }
 
 async function lookAgain(tx: Tx, looks: readonly { id: string; at: Date }[]): Promise<void> {

@@ -96,6 +96,18 @@ export async function tryInHalves<Row extends Tried>(
   await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
 }
 
+/**
+ * Whether each row that was tried is in the list again: nothing has come of it, and nothing would the next time. The loop ends there, or one row
+ * would take all of a tick's time.
+ */
+export function allListedAgain(
+  tried: readonly Pick<Tried, "item">[],
+  listed: readonly Pick<Tried, "item">[],
+): boolean {
+  const again = new Set(listed.map(({ item }) => item));
+  return tried.length > 0 && tried.every(({ item }) => again.has(item));
+}
+
 /** For a loop over schedules that goes on by itself: sets the schedule aside, or notes what is no row's fault. */
 export function asideOrNoted(
   quarantine: Quarantine,

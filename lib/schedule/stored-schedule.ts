@@ -170,6 +170,21 @@ export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<Sto
   return withSharedRules(rows).map(stored);
 }
 
+/** Throws where one of the locked ids is a schedule that lives and was not read, since the row of its version is missing. */
+export async function refuseWithoutVersion(
+  tx: Tx,
+  ids: readonly string[],
+  read: readonly Pick<StoredSchedule, "id">[],
+): Promise<void> {
+  const known = new Set(read.map(({ id }) => id));
+  const others = ids.filter((id) => !known.has(id));
+  if (others.length === 0) return;
+  const [found] = await tx`
+    select from carillon.schedules where id = any(${others}::bigint[]) and deleted_at is null limit 1`;
+  if (found !== undefined)
+    throw new Error("The schedule's version has no row in carillon.schedule_versions.");
+}
+
 /** What is read of them in the same statement is as it was before whoever had one locked. */
 export function lockRows(tx: Tx, ids: readonly string[]): PromiseLike<unknown> {
   return tx`select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();

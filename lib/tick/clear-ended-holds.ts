@@ -4,9 +4,9 @@ import type { Log } from "../log/log.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
-import { tryInHalves } from "../quarantine/try-rows.ts";
+import { allListedAgain, tryInHalves } from "../quarantine/try-rows.ts";
 import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";
-import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { lockSchedules, refuseWithoutVersion } from "../schedule/stored-schedule.ts";
 
 const pageMax = 500;
 /** Claims of a shard wait while holds are taken off a batch of its schedules. */
@@ -26,10 +26,12 @@ interface Clearing {
 export async function clearHolds(run: Clearing): Promise<void> {
   const lagging = new Set<string>();
   const locked = new Set<number>();
+  let tried: readonly EndedHold[] = [];
   while (!run.timeIsUp()) {
     const without = { without: [...lagging], notOf: [...locked] };
     const page = await schedulesWithEndedHolds(run.sql, { limit: pageMax, ...without });
-    if (page.length === 0) return;
+    if (page.length === 0 || allListedAgain(tried, page)) return;
+    tried = page;
     for (const [shard, ofShard] of Map.groupBy(page, (ended) => ended.shard)) {
       for (let from = 0; from < ofShard.length && !run.timeIsUp(); from += togetherMax) {
         const lags = await clearSome(run, shard, ofShard.slice(from, from + togetherMax));
@@ -81,6 +83,7 @@ async function clearInShard(
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
+  await refuseWithoutVersion(tx, ids, schedules);
   const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
   const lagging = ended.filter((schedule) => staysBeyondEnd(schedule, state)).map(({ id }) => id);
   await clearEndedHolds(

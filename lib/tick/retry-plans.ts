@@ -1,6 +1,6 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import { boundStatements } from "../db/bounded.ts";
-import type { Sql, Tx } from "../db/connect.ts";
+import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -13,7 +13,8 @@ import { endsByItself, fireRelease, planBeyondHold } from "../plan/release.ts";
 import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
-import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { allListedAgain } from "../quarantine/try-rows.ts";
+import { lockSchedules, refuseWithoutVersion, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires } from "../schedule/timetable.ts";
 import type { Run } from "./run.ts";
 
@@ -27,28 +28,43 @@ const together = 100;
  */
 export async function retryPlans(run: Run): Promise<void> {
   const locked = new Set<number>();
-  for (;;) {
-    const due = await duePlans(run.sql, [...locked]);
-    for (const [shard, ids] of due) {
+  for (let tried: DuePlan[] = []; ; ) {
+    const due = await duePlans(run, [...locked]);
+    if (due.length === 0 || allListedAgain(tried, due)) return;
+    tried = due;
+    for (const [shard, ofShard] of Map.groupBy(due, (each) => each.shard)) {
       if (run.timeIsUp()) return;
+      const ids = ofShard.map(({ item }) => item);
       if (!(await retryShard(run, shard, ids))) locked.add(shard);
     }
-    if (due.size === 0) return;
   }
 }
 
-/** Entries of schedules that are gone have no shard: they are let go. Each page leaves the list, let go or put off. */
-async function duePlans(sql: Sql, locked: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
-  const due = await sql<{ item: string; shard: number | null }[]>`
-    select q.item, s.shard from carillon.quarantine q
-    left join carillon.schedules s on s.id = q.schedule_id and s.deleted_at is null
+interface DuePlan {
+  item: string;
+  shard: number;
+}
+
+/** So much of an item that was written by hand is logged. */
+const oddShownMax = 100;
+
+const number = "^[0-9]{1,18}$";
+
+/**
+ * Entries of schedules that are gone have no shard, nor have those whose item was edited by hand and is no number: they are let go. Each page leaves
+ * the list, let go or put off.
+ */
+async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<DuePlan[]> {
+  const due = await sql<(Omit<DuePlan, "shard"> & { shard: number | null; isOdd: boolean })[]>`
+    select q.item, s.shard, q.item !~ ${number} as "isOdd" from carillon.quarantine q
+    left join carillon.schedules s on s.id = case when q.item ~ ${number} then q.item::bigint end and s.deleted_at is null
     where q.consumer = 'plan' and q.next_at <= (select carillon.clock()) and coalesce(s.shard <> all(${[...locked]}::int[]), true)
     order by q.next_at limit ${together * 10}`;
+  for (const { item, isOdd } of due)
+    if (isOdd) log.error("quarantine.dropped", { consumer: "plan", item: item.slice(0, oddShownMax) });
   const gone = due.flatMap(({ item, shard }) => (shard === null ? [item] : []));
   await letGo(sql, "plan", gone);
-  const standing = due.filter(({ shard }) => shard !== null);
-  const byShard = Map.groupBy(standing, ({ shard }) => shard ?? 0);
-  return new Map([...byShard].map(([shard, rows]) => [shard, rows.map(({ item }) => item)]));
+  return due.flatMap(({ item, shard }) => (shard === null ? [] : [{ item, shard }]));
 }
 
 /** False where the locks of the shard are not to be had. */
@@ -83,6 +99,7 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
+  await refuseWithoutVersion(tx, ids, schedules);
   const parcels: OutgoingParcel[] = [];
   const failing: Failed[] = [];
   for (const schedule of schedules) {
