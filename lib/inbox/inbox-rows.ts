@@ -60,7 +60,12 @@ export async function waitingCommands(
   return lists;
 }
 
-const setAsideIds = (sql: Sql) => sql`select item::bigint from carillon.quarantine where consumer = 'inbox'`;
+/** An entry that was edited by hand may name no number: it is of no command. */
+const isNumber = (sql: Sql) => sql`item ~ '^[0-9]{1,18}$'`;
+const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint end`;
+
+const setAsideIds = (sql: Sql) =>
+  sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
 /** Not correlated, so that each list is read once and then asked by hash. */
 const doesNotWait = (sql: Sql) => {
@@ -81,7 +86,7 @@ const keyOf = (sql: Sql) => sql`(
 export async function forgetGone(sql: Sql): Promise<void> {
   await sql`
     delete from carillon.quarantine q
-    where consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = q.item::bigint)`;
+    where consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = ${numberOf(sql)})`;
 }
 
 /** In their order, those that there still are. */

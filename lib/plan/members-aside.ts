@@ -28,6 +28,6 @@ export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member &
 export async function dropMembersAside(sql: Sql): Promise<void> {
   await sql`
     delete from carillon.quarantine q where q.consumer = 'shared-hold' and (
-      not exists (select from carillon.shared_holds h where h.reached is not null and h.revision = split_part(q.item, '/', 1)::bigint)
+      not exists (select from carillon.shared_holds h where h.reached is not null and h.revision::text = split_part(q.item, '/', 1))
       or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))`;
 }

@@ -54,6 +54,8 @@ export interface SetAside {
 
 /** A row is tried again after 1, 2, 4 … 64 minutes. */
 const doublingsMax = 6;
+/** A number of tries that was written by hand is still one that can be raised and doubled by. */
+const triesMax = 1_000_000_000;
 
 /** Sets rows aside, or puts off those that failed again. Belongs into the transaction that passes over them, where there is one. */
 export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Failed[]): Promise<SetAside[]> {
@@ -74,7 +76,8 @@ export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Fail
         r (item text, schedule_id bigint, reason text, detail jsonb) order by item) r
     on conflict (consumer, item) do update
     set schedule_id = excluded.schedule_id, reason = excluded.reason, detail = coalesce(excluded.detail, q.detail), last_at = excluded.last_at,
-      tries = q.tries + 1, next_at = excluded.last_at + interval '1 minute' * power(2, least(q.tries, ${doublingsMax}))
+      tries = least(greatest(q.tries, 0), ${triesMax}::int) + 1,
+      next_at = excluded.last_at + interval '1 minute' * power(2, least(greatest(q.tries, 0), ${doublingsMax}))
     returning item, schedule_id as "scheduleId", reason, tries, next_at as "nextAt"`;
 }
 

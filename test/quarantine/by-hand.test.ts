@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { forgetGone, waitingCommands } from "../../lib/inbox/inbox-rows.ts";
+import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
+import { quarantined } from "../poison/poison.ts";
+import { idOf } from "../poison/row-scenario.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { minute } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+/** An entry whose next try has come, as somebody may write it by hand. */
+const write = (consumer: string, item: string, scheduleId: string | null = null) => world.sql`
+  insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
+  values (${consumer}, ${item}, ${scheduleId}, 'by hand', carillon.clock(), carillon.clock(), 1, carillon.clock())`;
+
+test("The tick drops an entry of plan whose item is no number, reports it, and plans the schedules of the others", async () => {
+  for (const key of ["a", "b"]) await world.put(key, { when: "every 1h" });
+  const [a, b] = [await idOf(world, "a"), await idOf(world, "b")];
+  await write("plan", "abc", a);
+  await write("plan", b, b);
+  await world.tick();
+  expect(await quarantined(world)).toEqual([]);
+  const dropped = world.log.lines.filter(({ event }) => event === "quarantine.dropped");
+  expect(dropped.map(({ fields }) => fields)).toEqual([{ consumer: "plan", item: "abc" }]);
+});
+
+test("An entry of plan that names no schedule beside its item is tried again by its item", async () => {
+  await world.put("a", { when: "every 1h" });
+  const id = await idOf(world, "a");
+  await write("plan", id);
+  // What would let the entry go fails: the schedule is tried, and the entry is put off.
+  await world.sql.unsafe(`
+    create function public.refused() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+    create trigger refused before delete on carillon.quarantine for each row execute function public.refused()`);
+  await world.tick();
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan", item: id, tries: 2 }]);
+});
+
+test("An entry of inbox whose item is no number keeps no command from being listed, and is forgotten", async () => {
+  await world.sql`
+    insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), 'shop', '{"delete": "a"}', 10)`;
+  await write("inbox", "abc");
+  const lists = await waitingCommands(world.sql, { most: 10, together: 10 });
+  expect(lists).toMatchObject([{ ids: ["1"], tried: false }]);
+  await forgetGone(world.sql);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("An entry of shared-hold whose item is no revision is dropped", async () => {
+  await write("shared-hold", "abc/1");
+  const wish = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
+  await pauseLabel(world, wish, { most: 0, timeIsUp: () => false });
+  await world.tick();
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test.each([
+  [2_147_483_647, 64],
+  [-2_147_483_648, 1],
+])("A row whose tries were set to %i by hand is set aside again for %i minutes", async (tries, minutes) => {
+  await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  await world.sql`update carillon.quarantine set tries = ${tries}`;
+  const [row] = await setAside(world.sql, "ended", [{ item: "7", error: new Error("no") }]);
+  expect(row?.nextAt.getTime()).toBe(world.clock.now().getTime() + minutes * minute);
+  expect(row?.tries).toBeGreaterThan(0);
+});
