@@ -1,5 +1,8 @@
 import { functionTimeoutSeconds } from "../config/function-limits.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { type OldRows, oldRowName } from "../quarantine/forget-old.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import type { Tried } from "../quarantine/try-rows.ts";
 
 /** So long is kept what became of a request. */
 export const keptHours = 24;
@@ -131,12 +134,23 @@ export async function letGo(sql: Sql, { tokenId, key, claim }: Claim): Promise<v
     where token_id = ${tokenId} and key = ${key} and claim = ${claim} and answer is null`;
 }
 
-/** Forgets the oldest whose time is over, so many at most; returns how many there were. */
-export async function forgetRequests(sql: Sql, most: number): Promise<number> {
-  const { count } = await sql`
-    delete from carillon.idempotency i using (
-      select token_id, key from carillon.idempotency
-      where created_at <= (select carillon.clock()) - make_interval(hours => ${keptHours}) order by created_at limit ${most}) o
-    where i.token_id = o.token_id and i.key = o.key`;
-  return count;
-}
+/** Of requests with an Idempotency-Key. */
+export const oldRequests: OldRows<Tried & RequestName> = {
+  most: 1_000,
+  list: (sql, most) => {
+    const item = oldRowName(sql, "idempotency", sql`i.token_id || ' ' || i.key`);
+    return sql`
+      select ${item} as item, ${isAside(sql, "forget", item)} as aside, i.token_id as "tokenId", i.key from carillon.idempotency i
+      where ${isOver(sql)} and not ${waitsAside(sql, "forget", item)} order by i.created_at limit ${most}`;
+  },
+  drop: async (tx, rows) => {
+    const { count } = await tx`
+      delete from carillon.idempotency i
+      using unnest(${rows.map(({ tokenId }) => tokenId)}::uuid[], ${rows.map(({ key }) => key)}::text[]) o (token_id, key)
+      where i.token_id = o.token_id and i.key = o.key and ${isOver(tx)}`;
+    return count;
+  },
+};
+
+const isOver = (tx: Tx) => tx`
+  i.created_at <= (select carillon.clock()) - make_interval(hours => ${keptHours}::int)`;

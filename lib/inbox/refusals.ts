@@ -1,4 +1,8 @@
-import type { Sql } from "../db/connect.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import type { Log } from "../log/log.ts";
+import { forgetOld, type OldRows, oldRowName } from "../quarantine/forget-old.ts";
+import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import type { Tried } from "../quarantine/try-rows.ts";
 import type { Fault } from "../refusal.ts";
 import type { Json } from "../schedule/json.ts";
 
@@ -89,25 +93,25 @@ export async function readOneRefused(sql: Sql, id: string): Promise<RefusedComma
 /** Long enough for a look after the holidays. */
 export const refusedKeptDays = 15;
 
-const droppedAtOnce = 5_000;
-
 /** Drops what was refused longer ago than it is kept. */
-export async function dropOldRefused(sql: Sql, timeIsUp: () => boolean): Promise<void> {
-  while (!timeIsUp() && (await isOldestTooOld(sql))) {
-    await sql`
-      delete from carillon.inbox_refusals where id = any(array(
-        select oldest.id from (
-          select id, refused_at from carillon.inbox_refusals order by refused_at, id limit ${droppedAtOnce}
-        ) oldest where ${isTooOld(sql)}))`;
-  }
+export async function dropOldRefused(deps: { sql: Sql; log: Log }, timeIsUp: () => boolean): Promise<void> {
+  await forgetOld(deps, oldRefused, timeIsUp);
 }
 
-/** Nearly always it is not: this is all that is read then. */
-async function isOldestTooOld(sql: Sql): Promise<boolean> {
-  const [found] = await sql`
-    select from (select refused_at from carillon.inbox_refusals order by refused_at, id limit 1) oldest where ${isTooOld(sql)}`;
-  return found !== undefined;
-}
+const oldRefused: OldRows<Tried & { id: string }> = {
+  most: 5_000,
+  list: (sql, most) => {
+    const item = oldRowName(sql, "inbox_refusals", sql`r.id`);
+    return sql`
+      select ${item} as item, ${isAside(sql, "forget", item)} as aside, r.id from carillon.inbox_refusals r
+      where ${isTooOld(sql)} and not ${waitsAside(sql, "forget", item)} order by r.refused_at, r.id limit ${most}`;
+  },
+  drop: async (tx, rows) => {
+    const { count } = await tx`
+      delete from carillon.inbox_refusals r where r.id = any(${rows.map(({ id }) => id)}::bigint[]) and ${isTooOld(tx)}`;
+    return count;
+  },
+};
 
-const isTooOld = (sql: Sql) => sql`
-  oldest.refused_at < (select carillon.clock()) - make_interval(days => ${refusedKeptDays}::int)`;
+const isTooOld = (tx: Tx) => tx`
+  r.refused_at < (select carillon.clock()) - make_interval(days => ${refusedKeptDays}::int)`;

@@ -16,6 +16,7 @@ export const consumers = [
   "ended",
   "ended-hold",
   "follower",
+  "forget",
   "inbox",
   "lane",
   "lease",

@@ -9,6 +9,7 @@ import { asideAmong, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { timetableOf } from "../schedule/timetable.ts";
+import { forgetAudit } from "./forget-audit.ts";
 
 export interface PurgeWish {
   retentionDays: number;
@@ -32,9 +33,6 @@ const stepsMax = 40;
 const stepMs = 3_000;
 const partsOfAStep = 8;
 
-const auditBatch = 5_000;
-const auditBatchesMax = 20;
-
 /**
  * Lets go of schedules that were deleted or have ended longer ago than the retention, when no day is kept any more on which they had a job,
  * and of old entries of the audit. A tick looks at some tens of thousands of schedules, whatever there is; the next goes on from there.
@@ -50,7 +48,10 @@ export async function purge(
   };
   return {
     schedules: await purgeSchedules(deps, wish.retentionDays, timeIsUp).catch(noted),
-    auditEntries: await purgeAudit(deps.sql, wish.auditRetentionDays, timeIsUp).catch(noted),
+    auditEntries:
+      wish.auditRetentionDays === null
+        ? 0
+        : await forgetAudit(deps, wish.auditRetentionDays, timeIsUp).catch(noted),
   };
 }
 
@@ -166,16 +167,4 @@ function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
     );
     await tx`select carillon.note_over(${over.map(({ id }) => id)}::bigint[])`;
   });
-}
-
-async function purgeAudit(sql: Sql, days: number | null, timeIsUp: () => boolean): Promise<number> {
-  if (days === null) return 0;
-  let gone = 0;
-  for (let batch = 0; batch < auditBatchesMax && !timeIsUp(); batch++) {
-    const [row] = await sql<{ gone: number }[]>`
-      select carillon.purge_audit(carillon.clock() - ${days} * interval '1 day', ${auditBatch}) as gone`;
-    gone += row?.gone ?? 0;
-    if ((row?.gone ?? 0) < auditBatch) break;
-  }
-  return gone;
 }

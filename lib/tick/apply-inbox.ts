@@ -13,7 +13,7 @@ export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
 /** What callers have put, and the refusals that have been kept long enough. */
 export async function finishInbox({ acceptance, ...phase }: InboxPhase): Promise<void> {
   if (acceptance !== undefined) while (await applySome({ ...phase, acceptance }));
-  await dropOldRefused(phase.sql, phase.timeIsUp);
+  await dropOldRefused(phase, phase.timeIsUp);
 }
 
 /** Returns whether there is more to do that can be done now. */

@@ -8,6 +8,7 @@ import {
   waitingCommands,
 } from "../../lib/inbox/inbox-rows.ts";
 import { dropOldRefused, listRefused } from "../../lib/inbox/refusals.ts";
+import { silentLog } from "../../lib/log/log.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { touched } from "../support/touched.ts";
 
@@ -71,7 +72,7 @@ describe.each([
       await expectNoMoreThan(110, async () => {
         const { next } = await listRefused(sql, { limit: 20 });
         await listRefused(sql, { limit: 20, before: next });
-        await dropOldRefused(sql, () => false);
+        await dropOldRefused({ sql, log: silentLog }, () => false);
       });
     });
   },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
+import { silentLog } from "../../lib/log/log.ts";
 import { forgetCommands } from "../../lib/tick/forget-commands.ts";
 import { day } from "../support/instants.ts";
 import { connectAsMember } from "../support/role-logins.ts";
@@ -18,7 +19,7 @@ afterAll(async () => {
 
 test("the tick forgets marks after the days in which an older command may come, and dead commands after the retention", async () => {
   const left = async () => {
-    await forgetCommands(ticking, 30, () => false);
+    await forgetCommands({ sql: ticking, log: silentLog }, 30, () => false);
     const [row] = await world.carillon.sql`
       select (select count(*) from carillon.command_marks)::int as marks, (select count(*) from carillon.dead_commands)::int as dead`;
     return row;

@@ -7,8 +7,14 @@ const asUnwritable = because(
 
 const kept = { ...ofStoredRows, ...noCadence, ...noHold, slow: asUnwritable } as const;
 
-/** Rows of counts and of targets, which the tick adds up, notes and deletes. */
+const forgotten = by(
+  "poison/forget.test.ts",
+  "An old row of %s that cannot be deleted (%s) keeps no other from going in the same tick, is in quarantine, and goes once mended",
+);
+
+/** Rows of counts and of targets, which the tick adds up, notes and deletes, and old rows of other tables, which it deletes. */
 export const rowCells = {
+  forget: { ...kept, ...noDay, unwritable: forgotten, locked: forgotten, slow: forgotten },
   tally: {
     ...kept,
     ...noDay,
