@@ -73,6 +73,8 @@ export const wording = {
   "pulse.given-up": "{pulses} pulses of {at} are given up: target {target} does not take them: {error}",
   "pulse.passed-over":
     "no tick came for {seconds} seconds of shard {shard}: its pulses there are passed over",
+  "pulse.unmade":
+    "{pulses} pulses of target {target} are given up, since no message can be made of them: {ids}",
   "postgres.leftover": "a Postgres of an earlier run was still up (process {pid}) and has been stopped",
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "quarantine.dropped":

@@ -73,7 +73,7 @@ const causes: Readonly<Record<string, string>> = {
   late: "no worker came in time",
   crashed: "the workers that had it did not come to an end",
   failed: "its target took none of them, however often it was tried",
-  refused: "its target refused them",
+  refused: "its target refused them, or cannot be read, or no message could be made of them",
 };
 
 function explainPassed({ from, to, reason, notedAt, targetId, count }: PulsesPassed, at: string): Verdict {

@@ -16,6 +16,8 @@ export interface PulsesSent {
   failed: string[];
   /** Trying again cannot mend it. */
   refused: number;
+  /** Of those that cannot be made into a message: their ids. The target was not asked. */
+  unmade: string[];
   /** Why the last of those that were not taken was not. */
   failure: Failure | null;
 }
@@ -33,9 +35,15 @@ interface Packed<Message> {
 
 export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents }): SendPulses {
   return async (pulses, due) => {
-    const queued = pulses.flatMap(({ target, envelopes }, own) =>
-      "queue" in target ? packed(target, envelopes).map((each) => ({ own, ...each })) : [],
+    const outcomes = pulses.map(
+      (): PulsesSent => ({ taken: 0, failed: [], refused: 0, unmade: [], failure: null }),
     );
+    const queued = pulses.flatMap(({ target, envelopes }, own) => {
+      if (!("queue" in target)) return [];
+      const { packs, unmade } = packed(target, envelopes);
+      outcomes[own]?.unmade.push(...unmade);
+      return packs.map((each) => ({ own, ...each }));
+    });
     const events = pulses.flatMap(({ target, envelopes }, own) =>
       "event" in target
         ? envelopes.map((envelope) => ({
@@ -49,7 +57,6 @@ export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents 
       send(queued.map(({ message }) => message)),
       put(events.map(({ message }) => message)),
     ]);
-    const outcomes = pulses.map((): PulsesSent => ({ taken: 0, failed: [], refused: 0, failure: null }));
     note(outcomes, queued, messagesSent);
     note(outcomes, events, eventsSent);
     return outcomes;
@@ -69,20 +76,30 @@ function note(outcomes: PulsesSent[], packs: readonly Packed<unknown>[], sent: r
 
 type PackedMessage = Omit<Packed<QueueMessage>, "own">;
 
-function packed(target: QueueTarget, envelopes: readonly string[]): PackedMessage[] {
-  if (target.batch === undefined) {
-    const isFifo = target.queue.endsWith(".fifo");
-    return envelopes.map((body) => ({
-      envelopes: [body],
-      message: { body, target, id: idOf(body), orderedBy: isFifo ? keyOf(body) : "" },
-    }));
-  }
+function packed(
+  target: QueueTarget,
+  envelopes: readonly string[],
+): { packs: PackedMessage[]; unmade: string[] } {
+  if (target.batch === undefined) return packedAlone(target, envelopes);
   const batchTarget = asBatches(target);
   // Not for FIFO queues, so that nobody asks for an id and an order of what belongs to many schedules.
-  return batches(envelopes, target.batch).map((batch) => ({
+  const packs = batches(envelopes, target.batch).map((batch) => ({
     envelopes: batch,
     message: { body: `[${batch.join(",")}]`, target: batchTarget, id: "", orderedBy: "" },
   }));
+  return { packs, unmade: [] };
+}
+
+function packedAlone(target: QueueTarget, envelopes: readonly string[]) {
+  const isFifo = target.queue.endsWith(".fifo");
+  const packs: PackedMessage[] = [];
+  const unmade: string[] = [];
+  for (const body of envelopes) {
+    const key = isFifo ? keyOf(body) : "";
+    if (key === null) unmade.push(idOf(body));
+    else packs.push({ envelopes: [body], message: { body, target, id: idOf(body), orderedBy: key } });
+  }
+  return { packs, unmade };
 }
 
 /** An envelope begins with its id, and no id has a character that JSON escapes. */
@@ -92,9 +109,14 @@ function idOf(envelope: string): string {
   return envelope.slice(idAt, envelope.indexOf('"', idAt));
 }
 
-function keyOf(envelope: string): string {
-  const { subject }: { subject: string } = JSON.parse(envelope);
-  return subject;
+/** Null where the envelope is no JSON: its row is from before the database refused such a row, or is damaged. */
+function keyOf(envelope: string): string | null {
+  try {
+    const { subject }: { subject: string } = JSON.parse(envelope);
+    return subject;
+  } catch {
+    return null;
+  }
 }
 
 const messageBytesMax = 240_000;

@@ -7,7 +7,7 @@ import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import type { PulseTarget } from "../pulse/pulse-targets.ts";
 import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-pulses.ts";
 import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
-import type { Failure } from "../target/delivery.ts";
+import { type Failure, failed } from "../target/delivery.ts";
 import type { SendPulses } from "../target/send-pulses.ts";
 import { loggableFailure } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
@@ -35,6 +35,8 @@ const pageMinMs = 10_000;
 /** What a target does not take is tried again so often, after up to so many milliseconds and twice as many. */
 const triesMax = 3;
 const pauseMs = 200;
+/** So many pulses of which no message can be made are named in the log. */
+const idsShownMax = 20;
 
 /**
  * Sends the pulses of a claimed parcel to their targets, page by page, and settles it. No transaction is open meanwhile: whoever is
@@ -73,6 +75,8 @@ class Work {
   readonly #taken = new Map<number, number>();
   readonly #failed = new Map<number, number>();
   readonly #refused = new Map<number, number>();
+  /** Of each target the pulses of which no message can be made, by their ids. */
+  readonly #unmade = new Map<number, string[]>();
   /** Of each target that did not take all of its pulses, why not the last of them. */
   readonly #failures = new Map<number, Failure>();
   #failedAfter: PulsePlace | null = null;
@@ -92,7 +96,7 @@ class Work {
       taken: [...this.#taken].map(([lateMs, pulses]) => ({ lateMs, pulses })),
       failed: this.#failed,
       failedAfter: this.#failedAfter,
-      refused: this.#refused,
+      refused: this.#lost(),
       rest: this.#rest,
     };
   }
@@ -114,9 +118,20 @@ class Work {
     }
   }
 
+  /** Given up at once: refused by their targets, or of no message. */
+  #lost(): Map<number, number> {
+    const lost = new Map(this.#refused);
+    for (const [target, ids] of this.#unmade) add(lost, target, ids.length);
+    return lost;
+  }
+
   logFailures(): void {
     const { log } = this.#deps;
     const { id, second, lastTry } = this.#parcel;
+    for (const [target, ids] of this.#unmade) {
+      const shown = ids.slice(0, idsShownMax).join(" ");
+      log.error("pulse.unmade", { parcel: id, target, pulses: ids.length, ids: shown });
+    }
     for (const [target, failure] of this.#failures) {
       const pulses = (this.#failed.get(target) ?? 0) + (this.#refused.get(target) ?? 0);
       // Taken at another attempt.
@@ -159,24 +174,31 @@ class Work {
   /** Returns those that may be tried again. */
   async #send(pulses: readonly PulsesOfTarget[]): Promise<PulsesOfTarget[]> {
     const known = await this.#sending.targets(pulses.map(({ target }) => target));
-    const sent = await this.#sending.send(
-      pulses.map(({ target, envelopes }) => {
-        const where = known.get(target);
-        if (where === undefined) throw new Error(`There is no target of pulses with the number ${target}.`);
-        return { target: where, envelopes };
-      }),
-      this.#due,
-    );
+    const asked = pulses.flatMap(({ target, envelopes }) => {
+      const where = known.get(target);
+      if (where === undefined) this.#refuse(target, envelopes.length);
+      return where === undefined ? [] : [{ number: target, target: where, envelopes }];
+    });
+    const sent = await this.#sending.send(asked, this.#due);
     const lateMs = this.#lateMs();
-    return pulses.flatMap(({ target }, index) => {
+    return asked.flatMap(({ number: target }, index) => {
       const outcome = sent[index];
       if (outcome === undefined) throw new Error(`There is no outcome for the pulses of target ${target}.`);
-      const { taken, failed, refused, failure } = outcome;
+      const { taken, failed, refused, unmade, failure } = outcome;
       if (taken > 0) add(this.#taken, lateMs, taken);
       if (refused > 0) add(this.#refused, target, refused);
+      // What is tried again for what a target did not take was counted the first time.
+      if (unmade.length > 0 && this.#parcel.targets === null)
+        this.#unmade.set(target, [...(this.#unmade.get(target) ?? []), ...unmade]);
       if (failure !== null) this.#failures.set(target, failure);
       return failed.length > 0 ? [{ target, envelopes: failed }] : [];
     });
+  }
+
+  /** As a target that refuses all that it is sent. */
+  #refuse(target: number, pulses: number): void {
+    add(this.#refused, target, pulses);
+    this.#failures.set(target, failed("The target is missing or cannot be read.", true));
   }
 
   /** By the database's clock when it was claimed, and by this one since. */

@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 import { apiRows } from "./rows/api.ts";
 import { asideRows } from "./rows/aside.ts";
+import { badRows } from "./rows/bad-rows.ts";
 import { batchRows } from "./rows/batch.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
@@ -30,6 +31,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   "one-job": oneJobRows,
   worker,
   tick: ticks,
+  "bad-rows": badRows,
   token: tokens,
   webhook: webhooks,
   api: [...reachRows, ...apiRows, ...shownRows],

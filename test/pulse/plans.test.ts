@@ -24,7 +24,7 @@ describe.each([
     for (let from = 0; from < schedules; from += 1_000) await apply(puts(from, 1_000));
     await sql`
       insert into carillon.pulses (schedule_id, starts_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
-      select 1000000 + n, 1, 60, n % 60, 0, (select min(id) from carillon.pulse_targets), n % 16, '}', false
+      select 1000000 + n, 1, 60, n % 60, 0, (select min(id) from carillon.pulse_targets), n % 16, '"data":1}', false
       from generate_series(1, ${pulses}::int) n`;
     if (analyzed) await sql`analyze`;
   });

@@ -42,8 +42,8 @@ test("each pulse is a message, in a FIFO queue with its id and in the order of i
     due,
   );
   expect(sent).toEqual([
-    { taken: 2, failed: [], refused: 0, failure: null },
-    { taken: 1, failed: [], refused: 0, failure: null },
+    { taken: 2, failed: [], refused: 0, unmade: [], failure: null },
+    { taken: 1, failed: [], refused: 0, unmade: [], failure: null },
   ]);
   expect(messages).toMatchObject([
     { body: envelope(0), id: "0-5000-c0" },

@@ -218,13 +218,6 @@ export const retentionRows: readonly Mutant[] = [
     tests: [purgeTest],
   },
   {
-    name: "purge_audit: the last thirty days stay whatever is asked",
-    file: days,
-    text: "a.at < least(p_before, carillon.clock() - interval '30 days')",
-    replacement: "a.at < p_before",
-    tests: [purgeTest],
-  },
-  {
     name: "archive: a day that was written to since is begun again",
     file: archive,
     text: "a.begun_at is null or s.stirred as anew",

@@ -1,8 +1,12 @@
 -- carillon: back to 31
--- Old entries of the audit are deleted by name, so that one that cannot be deleted is left out and keeps no other. 0037 has the deletion of the oldest,
--- which the release before calls.
+-- One bad row keeps no other from its turn: an entry of the audit that cannot be deleted, and a pulse whose envelope is no JSON.
+
+-- An envelope that is no JSON makes one of the whole message, and many pulses travel in one. Checked where it is written, it costs a beat nothing.
+-- Not valid: rows that are there were written by carillon.follow_pulses, and are checked with their next edit.
+alter table carillon.pulses add constraint pulses_rest_is_json check (('{"id":"",' || rest) is json) not valid;
 
 -- Forgets these entries of the audit, and none of the last thirty days whatever it is asked: who did what is not the tick's to hide.
+-- carillon.purge_audit, which deletes the oldest, stays for the release before.
 create function carillon.forget_audit(p_ats timestamptz[], p_ids bigint[], p_before timestamptz) returns int
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
