@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { Sql } from "../db/connect.ts";
 import type { EventTarget, QueueTarget } from "../schedule/target-shape.ts";
 
@@ -7,18 +6,24 @@ export type PulseTarget = QueueTarget | EventTarget;
 /** So many are remembered; they never change, and who has more is rare. */
 const knownMax = 10_000;
 
-/** What sending relies on. Not the shape by which targets are put: a newer release may know more of them. */
-const sendable = z.union([
-  z.looseObject({
-    queue: z.string(),
-    groupId: z.string().optional(),
-    attributes: z.record(z.string(), z.string()).optional(),
-    batch: z.int().min(1).optional(),
-  }),
-  z.looseObject({ event: z.looseObject({ bus: z.string(), source: z.string(), detailType: z.string() }) }),
-]);
+type Members = Readonly<Record<string, unknown>>;
 
-const isSendable = (target: unknown): target is PulseTarget => sendable.safeParse(target).success;
+const isObject = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value: unknown) => typeof value === "string";
+
+/** What sending relies on, and not the shape by which targets are put: a newer release may know more of them. */
+function isSendable(target: unknown): target is PulseTarget {
+  if (!isObject(target)) return false;
+  const { queue, event } = target;
+  if (isObject(event)) return [event["bus"], event["source"], event["detailType"]].every(isText);
+  return isText(queue) && isSendableToQueue(target);
+}
+
+function isSendableToQueue({ groupId = "", attributes = {}, batch = 1 }: Members): boolean {
+  const areTexts = isObject(attributes) && Object.values(attributes).every(isText);
+  return isText(groupId) && areTexts && typeof batch === "number" && batch >= 1;
+}
 
 /** The targets of pulses by their numbers, each read once. One that is missing, or cannot be read, is left out. */
 export function pulseTargets(sql: Sql): (ids: readonly number[]) => Promise<Map<number, PulseTarget>> {
