@@ -1,17 +1,20 @@
 import { nextAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { letGo, type SetAside, setAside } from "../quarantine/quarantine.ts";
-import type { PlanAside, StoredSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedulesById, type PlanAside, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
 
 /** A plan row that a tick or an edit has passed over. */
 export interface PassedRow {
   scheduleId: string;
   version: number;
+  /** It may be no instant that a Date holds, such as infinity. */
   occurrence: Date;
   dueAt: Date;
   /** Of the row that stands for what was due under a hold: since when it held. */
   heldSince: Date | null;
+  /** The name of a far row, which may be in its table still. */
+  far?: string;
 }
 
 /** A row that could not be planned, and why. */
@@ -31,9 +34,10 @@ export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Prom
   const rows = await tx<{ item: string; detail: PlanAside | null }[]>`
     select item, detail from carillon.quarantine where consumer = 'plan' and item = any(${ids}::text[])`;
   const kept = new Map(rows.map(({ item, detail }) => [item, detail]));
+  const began = await firstOfUnreadable(tx, inOrder);
   const entries = inOrder.map(({ row, error }) => {
     const { scheduleId } = row;
-    const detail = withLater(kept.get(scheduleId) ?? null, asideOfRow(row));
+    const detail = withLater(kept.get(scheduleId) ?? null, asideOfRow(row, began.get(row) ?? row.occurrence));
     kept.set(scheduleId, detail);
     return { item: scheduleId, scheduleId, error, detail };
   });
@@ -41,25 +45,76 @@ export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Prom
   return setAside(tx, "plan", entries.toReversed());
 }
 
-/** An older version's has been dealt with by the edit that ended it. */
-function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
-  const isBefore = kept?.version === later.version && kept.heldSince !== null && later.heldSince === null;
-  return isBefore ? { ...kept, next: kept.next ?? later.occurrence } : later;
+/** Postgres has instants that a Date does not hold: infinity, and years long before our era. */
+export function isReadable(instant: Date): boolean {
+  return !Number.isNaN(instant.getTime());
 }
 
-function asideOfRow({ version, occurrence, dueAt, heldSince }: PassedRow): PlanAside {
+export const unreadableRow = () =>
+  new Error("The occurrence of its plan row is no instant that can be read.");
+
+/** Of rows whose occurrence cannot be read: from when on their schedules have occurrences that are due with the row or later. */
+async function firstOfUnreadable(
+  tx: Tx,
+  failed: readonly FailedRow[],
+): Promise<ReadonlyMap<PassedRow, Date>> {
+  const rows = failed.map(({ row }) => row).filter(({ occurrence }) => !isReadable(occurrence));
+  if (rows.length === 0) return new Map();
+  const schedules = await findSchedulesById(
+    tx,
+    rows.map(({ scheduleId }) => scheduleId),
+  );
+  const byId = new Map(schedules.map((schedule) => [schedule.id, schedule]));
+  return new Map(rows.map((row) => [row, firstDueWith(row, byId.get(row.scheduleId))]));
+}
+
+function firstDueWith(
+  { dueAt, heldSince }: Pick<PassedRow, "dueAt" | "heldSince">,
+  schedule: StoredSchedule | undefined,
+): Date {
+  const before = heldSince?.getTime() ?? dueAt.getTime() - 1;
+  return new Date((schedule === undefined ? before : occurrenceDueBy(timetableOf(schedule), before)) + 1);
+}
+
+/** Of a plan row that no tick has taken yet: where its own cannot be read, the first of its schedule that is due with it. */
+export function readOccurrence(
+  schedule: StoredSchedule,
+  { occurrence, dueAt }: Pick<PassedRow, "occurrence" | "dueAt">,
+): Date {
+  if (isReadable(occurrence)) return occurrence;
+  const heldSince = schedule.heldUntil?.getTime() === dueAt.getTime() ? schedule.heldSince : null;
+  const from = firstDueWith({ dueAt, heldSince }, schedule);
+  return new Date(nextAfter(schedule.cadence, from.getTime() - 1) ?? from);
+}
+
+/** An older version's has been dealt with by the edit that ended it. */
+function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
+  if (kept?.version !== later.version) return later;
+  const far = [kept.far, later.far].filter((name) => name !== undefined).join();
+  const isBefore = kept.heldSince !== null && later.heldSince === null;
+  const place = isBefore ? { ...kept, next: kept.next ?? later.occurrence } : later;
+  return far === "" ? place : { ...place, far };
+}
+
+function asideOfRow({ version, dueAt, heldSince, far }: PassedRow, occurrence: Date): PlanAside {
   return {
     version,
     occurrence: occurrence.toISOString(),
     dueAt: dueAt.toISOString(),
     heldSince: heldSince?.toISOString() ?? null,
     next: null,
+    ...(far === undefined ? {} : { far }),
   };
 }
 
 /** The entry of the schedule's version in force; an entry of an older version has been dealt with by the edit that ended it. */
 export function asideOf({ aside, version }: StoredSchedule): PlanAside | null {
   return aside?.version === version ? aside : null;
+}
+
+/** The names of far rows that were passed over and may be in their table still. */
+export function farNamesOf(aside: PlanAside | null): string[] {
+  return aside?.far?.split(",") ?? [];
 }
 
 export interface Owed {

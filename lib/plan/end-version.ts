@@ -6,7 +6,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
-import { asideOf, owedOf } from "./aside.ts";
+import { asideOf, farNamesOf, owedOf, readOccurrence } from "./aside.ts";
 import { notePassedUnderHolds } from "./ended-hold.ts";
 import { momentOf } from "./instants.ts";
 import type { Maker } from "./maker.ts";
@@ -91,11 +91,13 @@ export async function planPending(
   const planned = plannedOf(current);
   let { timetable } = planned;
   const parcels: OutgoingParcel[] = [];
-  const pending = (await pendingRows(tx, state, current)).map((row) => ({
-    ...row,
-    held: isRelease(timetable, current.heldUntil, row) ? {} : null,
-    unnoted: null,
-  }));
+  const { id, version } = current;
+  const rows = await pendingRows(tx, state, { id, version, passed: farNamesOf(asideOf(current)) });
+  const pending = rows.map((row) => {
+    const occurrence = readOccurrence(current, row);
+    const held = isRelease(timetable, current.heldUntil, { ...row, occurrence }) ? {} : null;
+    return { occurrence, held, unnoted: null };
+  });
   for (const row of [...owedOf(current), ...pending]) {
     if (timetable.firesLeft === 0) break;
     if (row.held !== null) {

@@ -2,7 +2,7 @@ import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, timetableOf } from "../schedule/timetable.ts";
-import type { PassedRow } from "./aside.ts";
+import { isReadable, type PassedRow, unreadableRow } from "./aside.ts";
 import { momentOf, unfold } from "./instants.ts";
 import { isRelease, madeBy, type Release, releaseOf } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
@@ -86,6 +86,7 @@ function lookAt(
 ): void {
   const reason = unreadableReason(schedule.cadence);
   if (reason !== null) throw new Error(reason);
+  if (!isReadable(occurrence)) throw unreadableRow();
   let timetable = timetableOf(schedule);
   if (isRelease(timetable, schedule.heldUntil, { occurrence, dueAt })) {
     const release = releaseOf(schedule);

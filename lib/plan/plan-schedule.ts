@@ -6,6 +6,7 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, isGoverned, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
 import { attachMissingDays } from "./attach-days.ts";
+import { farRowName } from "./far-rows.ts";
 import { type Fired, fire } from "./fire.ts";
 import { type Moment, unfold } from "./instants.ts";
 import { parcelsOfPulses } from "./pulse-parcels.ts";
@@ -187,20 +188,22 @@ export interface PendingRow {
 
 /**
  * The plan rows of this version that are due by now and that no tick has taken. They tell from where nothing is planned
- * yet: the watermark may stand where the version had not begun, or where a batch has already unfolded it to the horizon.
+ * yet: the watermark may stand where the version had not begun, or where a batch has already unfolded it to the horizon. `passed` names
+ * far rows that were passed over.
  */
 export async function pendingRows(
   tx: Tx,
-  { shard, watermarkAt, watermarkSchedule, now }: ShardState,
-  { id, version }: Pick<Planned, "id" | "version">,
+  { shard, watermarkAt, watermarkSchedule, nearUntil, now }: ShardState,
+  { id, version, passed }: Pick<Planned, "id" | "version"> & { passed: readonly string[] },
 ): Promise<PendingRow[]> {
   return tx<PendingRow[]>`
     select occurrence, due_at as "dueAt" from carillon.plan
     where shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)
       and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
     union all
-    select occurrence, due_at from carillon.plan_far
-    where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
+    select occurrence, due_at from carillon.plan_far f
+    where shard = ${shard} and due_at >= ${nearUntil} and due_at <= ${now} and schedule_id = ${id} and version = ${version}
+      and ${farRowName(tx)} <> all(${[...passed]}::text[])
     order by 2`;
 }
 

@@ -22,6 +22,8 @@ export interface PlanAside {
   next: string | null;
   /** The ledger lacks the occurrences passed over under that hold: the cadence could not be read when the hold was taken off. */
   ledger?: "behind";
+  /** Names of far rows that were passed over and may still be in their table: the retry takes them out of it. */
+  far?: string;
 }
 
 /** A schedule as it stands in the database: its head and the spec of its current version. */

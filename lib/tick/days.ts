@@ -1,12 +1,8 @@
 import type postgres from "postgres";
 import type { Sql, Tx } from "../db/connect.ts";
-import { lockPlan } from "../db/locks.ts";
-import { readShard } from "../plan/shard.ts";
 
 /** Partitions exist for so many days ahead; the near plan reaches to the end of the last of them. */
-const daysAhead = 3;
-const moveMax = 10_000;
-const dayMs = 86_400_000;
+export const daysAhead = 3;
 
 interface MissingDay {
   day: string;
@@ -58,39 +54,6 @@ function missingDays(sql: Sql): Promise<MissingDay[]> {
     left join attached a on a.day = to_char(d.day, 'YYYYMMDD')
     where coalesce(a.tables, 0) < 5
     order by d.day`;
-}
-
-/**
- * Moves a shard's far rows into the near plan as they come near, the earliest first, and raises the line between the two.
- * In bounded steps under the plan lock: creates and edits read the line under the same lock, and are never kept waiting long. Millions may be
- * due at one instant: the line then stands at that instant until the last of them is moved. A row that is in the near plan already does no
- * harm, since a batch goes no further than the line, and every reader of the plan reads both.
- * Returns whether there is more to move.
- */
-export function bringNear(sql: Sql, shard: number, rowsMax: number = moveMax): Promise<boolean> {
-  return sql.begin(async (tx) => {
-    const [, state] = await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);
-    const target = new Date((Math.floor(state.now.getTime() / dayMs) + daysAhead) * dayMs);
-    if (state.nearUntil >= target) return false;
-    const [moved] = await tx<{ moved: number; lastDueAt: Date | null }[]>`
-      with near as (
-        select ctid, due_at from carillon.plan_far
-        where shard = ${shard} and due_at < ${target}
-        order by due_at, schedule_id limit ${rowsMax}
-      ), taken as (
-        delete from carillon.plan_far f using near where f.ctid = near.ctid
-        returning f.due_at, f.occurrence, f.schedule_id, f.every_ms, f.version, f.cadence_id, f.governed, f.shard
-      ), inserted as (
-        insert into carillon.plan (due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard)
-        select due_at, occurrence, schedule_id, every_ms, version, cadence_id, governed, shard from taken order by due_at
-      )
-      select count(*)::int as moved, max(due_at) as "lastDueAt" from taken`;
-    const more = (moved?.moved ?? 0) >= rowsMax && moved?.lastDueAt != null;
-    // Of the last instant there may be more.
-    const line = more ? moved.lastDueAt : target;
-    await tx`update carillon.shards set near_until = greatest(near_until, ${line}) where id = ${shard}`;
-    return more;
-  });
 }
 
 /** Where the line between near and far is to stand at that moment: at the end of the last day that is attached. */

@@ -9,8 +9,9 @@ import { dropDays } from "../retention/drop-days.ts";
 import { purge } from "../retention/purge.ts";
 import { admitBacklog } from "./admit-backlog.ts";
 import { finishInbox } from "./apply-inbox.ts";
+import { bringAllNear } from "./bring-near.ts";
 import { clearHolds } from "./clear-ended-holds.ts";
-import { attachDays, bringNear, shardsToBringNear } from "./days.ts";
+import { attachDays, shardsToBringNear } from "./days.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
@@ -118,15 +119,6 @@ async function bringLinesNear(run: Run, attached: DaysThere): Promise<void> {
   if (shards.length === 0) return;
   const raised = await raiseIdleLines(run.sql, shards);
   for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard);
-}
-
-/** Where that fails, the shard is fired up to its line. */
-export async function bringAllNear({ sql, timeIsUp, note }: Run, shard: number): Promise<void> {
-  try {
-    while (!timeIsUp() && (await bringNear(sql, shard)));
-  } catch (error) {
-    note(error);
-  }
 }
 
 async function dropPast(run: Run): Promise<void> {

@@ -1,6 +1,6 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import type { PassedRow } from "../plan/aside.ts";
+import { isReadable, type PassedRow, unreadableRow } from "../plan/aside.ts";
 import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
 import { momentOf, unfold } from "../plan/instants.ts";
 import type { Release } from "../plan/release.ts";
@@ -144,15 +144,16 @@ export async function lookAhead(
 export interface PlanRow {
   scheduleId: string;
   version: number;
-  occurrence: Date;
+  /** As text: no Date that holds no instant equals another one. */
+  occurrence: string;
   dueAt: Date;
 }
 
 /** The first row of the coming batch, and what ties with it. */
 export function firstRows(tx: Tx, state: ShardState, horizon: Date): PromiseLike<PlanRow[]> {
   return tx<PlanRow[]>`
-    select schedule_id as "scheduleId", version, occurrence, due_at as "dueAt" from (${nextRows(tx, state, horizon, 1)}) rows
-    order by version, occurrence`;
+    select schedule_id as "scheduleId", version, occurrence::text, due_at as "dueAt" from (${nextRows(tx, state, horizon, 1)}) rows
+    order by version, rows.occurrence`;
 }
 
 /** The place of the last of `size` rows, and of what ties with it; null where there are none. */
@@ -191,15 +192,19 @@ function unfoldEach(
   for (const look of looks) {
     const { cadenceId, planned, plannedDue } = look;
     if (cadenceId === null || planned === null || plannedDue === null) continue;
+    if (!isReadable(planned)) {
+      failed.push({ cadenceId, error: unreadableRow(), rows: "unreadable" });
+      continue;
+    }
     try {
       shared.set(look, unfoldShared(look, { cadenceId, planned, plannedDue }, state, horizon));
     } catch (error) {
-      failed.push({ cadenceId, error });
+      failed.push({ cadenceId, error, rows: "all" });
     }
     tooLong.check();
   }
   // Also what of the same cadence did unfold, from another occurrence: all its rows are set aside.
-  const bad = new Set(failed.map(({ cadenceId }) => cadenceId));
+  const bad = new Set(failed.flatMap(({ cadenceId, rows }) => (rows === "all" ? [cadenceId] : [])));
   for (const look of shared.keys())
     if (look.cadenceId !== null && bad.has(look.cadenceId)) shared.delete(look);
   return { shared, failed };
@@ -208,6 +213,8 @@ function unfoldEach(
 export interface FailedCadence {
   cadenceId: number;
   error: unknown;
+  /** Which of its rows are at fault: one whose occurrence cannot be read says nothing of the others. */
+  rows: "all" | "unreadable";
 }
 
 function unfoldShared(

@@ -6,6 +6,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../plan/aside.ts";
 import { notePassedUnderHolds } from "../plan/ended-hold.ts";
+import { takeOutPassed } from "../plan/far-rows.ts";
 import { withOwed } from "../plan/held-from.ts";
 import { momentOf } from "../plan/instants.ts";
 import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
@@ -109,6 +110,11 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
     else failing.push({ item: schedule.id, scheduleId: schedule.id, error: new Error(reason) });
   }
   const waiting = new Set(failing.map(({ item }) => item));
+  await takeOutPassed(
+    tx,
+    state,
+    schedules.filter(({ id }) => !waiting.has(id)),
+  );
   await letGo(
     tx,
     "plan",

@@ -1,9 +1,10 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import { type PassedRow, setPassedAside } from "../plan/aside.ts";
+import { isReadable, type PassedRow, setPassedAside } from "../plan/aside.ts";
+import { neverDue } from "../plan/far-rows.ts";
 import type { ShardState } from "../plan/shard.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
-import { beyondWatermark, type LookedAhead, type Place } from "./look-ahead.ts";
+import { beyondWatermark, type FailedCadence, type LookedAhead, type Place } from "./look-ahead.ts";
 
 /**
  * Sets aside what a batch could not unfold, in the transaction that raises the watermark past it. Only rows that would have fired: of the
@@ -15,42 +16,63 @@ export async function setRowsAside(
   { failed, last }: Pick<LookedAhead, "failed" | "last">,
 ): Promise<SetAside[]> {
   if (failed.cadences.length === 0 && failed.rows.length === 0) return [];
-  const errors = new Map(failed.cadences.map(({ cadenceId, error }) => [cadenceId, error]));
-  const shared =
-    errors.size === 0
-      ? []
-      : await liveRows(
-          tx,
-          tx`${beyondWatermark(tx, state, last)} and governed is null and cadence_id = any(${[...errors.keys()]}::int[])`,
-        );
-  return setPassedAside(tx, [
-    ...shared.map((row) => ({ row, error: errors.get(row.cadenceId ?? 0) })),
-    ...failed.rows,
-  ]);
+  return setPassedAside(tx, [...(await rowsOf(tx, state, failed.cadences, last)), ...failed.rows]);
+}
+
+/** Rows that share their cadence, of those that have failed. */
+async function rowsOf(tx: Tx, state: ShardState, cadences: readonly FailedCadence[], last: Place) {
+  if (cadences.length === 0) return [];
+  const ids = cadences.map(({ cadenceId }) => cadenceId);
+  const rows = await liveRows(
+    tx,
+    state,
+    tx`select * from carillon.plan where ${beyondWatermark(tx, state, last)} and governed is null and cadence_id = any(${ids}::int[])`,
+  );
+  return rows.flatMap((row) => {
+    const failed = cadences.find(
+      ({ cadenceId, rows: which }) =>
+        cadenceId === row.cadenceId && (which === "all" || !isReadable(row.occurrence)),
+    );
+    return failed === undefined ? [] : [{ row, error: failed.error }];
+  });
 }
 
 /** Everything up to a place, which cannot be written whatever it is. */
-export async function setAllAside(
-  tx: Tx,
-  state: ShardState,
-  last: Place,
-  error: unknown,
-): Promise<SetAside[]> {
-  const rows = await liveRows(tx, beyondWatermark(tx, state, last));
-  return setPassedAside(
+export function setAllAside(tx: Tx, state: ShardState, last: Place, error: unknown): Promise<SetAside[]> {
+  return setSourceAside(
     tx,
-    rows.map((row) => ({ row, error })),
+    state,
+    tx`select * from carillon.plan where ${beyondWatermark(tx, state, last)}`,
+    error,
   );
 }
 
+/** What of these plan rows is in force. `far` names those that may be in the far table still. */
+export async function setSourceAside(
+  tx: Tx,
+  state: ShardState,
+  source: postgres.PendingQuery<postgres.Row[]>,
+  error: unknown,
+  far?: string,
+): Promise<SetAside[]> {
+  const rows = await liveRows(tx, state, source);
+  return setPassedAside(
+    tx,
+    rows.map((row) => ({ row: far === undefined ? row : { ...row, far }, error })),
+  );
+}
+
+/** A far row may be due at any instant, also at one that is long past or that no Date holds: it then counts as due by now. */
 function liveRows(
   tx: Tx,
-  condition: postgres.PendingQuery<postgres.Row[]>,
+  { watermarkAt, now }: ShardState,
+  source: postgres.PendingQuery<postgres.Row[]>,
 ): PromiseLike<(PassedRow & { cadenceId: number | null })[]> {
   return tx<(PassedRow & { cadenceId: number | null })[]>`
-    select p.schedule_id as "scheduleId", p.version, p.occurrence, p.due_at as "dueAt", p.cadence_id as "cadenceId",
+    select p.schedule_id as "scheduleId", p.version, p.occurrence, p.cadence_id as "cadenceId",
+      case when p.due_at >= ${watermarkAt} and p.due_at < ${neverDue(tx)} then p.due_at else ${now} end as "dueAt",
       case when p.governed and live.held_until = p.due_at then live.held_since end as "heldSince"
-    from (select * from carillon.plan where ${condition}) p cross join lateral (
+    from (${source}) p cross join lateral (
       select s.held_since, s.held_until from carillon.schedules s
       where s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity'
         and (s.held_since is null or s.held_until <= p.due_at)

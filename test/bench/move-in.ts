@@ -2,7 +2,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
-import { bringNear } from "../../lib/tick/days.ts";
+import { bringNear } from "../../lib/tick/bring-near.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
@@ -55,7 +55,8 @@ export async function bench(options: Options, say: Say): Promise<MoveFigures> {
     let seconds = 0;
     const waits = await waitsDuring(stack, editors, async () => {
       const startedAt = performance.now();
-      for (let shard = 0; shard < shardCount; shard++) while (await bringNear(stack.sql, shard, step));
+      for (let shard = 0; shard < shardCount; shard++)
+        while ((await bringNear(stack.sql, shard, { rowsMax: step })).more);
       seconds = (performance.now() - startedAt) / 1_000;
     });
     const used = await wal.end();

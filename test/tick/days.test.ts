@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { bringNear } from "../../lib/tick/days.ts";
+import { bringNear } from "../../lib/tick/bring-near.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, monday } from "../support/instants.ts";
 
@@ -145,14 +145,14 @@ describe("a plan far ahead", () => {
     const line = async () =>
       (await world.sql`select near_until from carillon.shards where id = 5`)[0]?.["near_until"];
     for (const moved of [100, 200]) {
-      expect(await bringNear(world.sql, 5, 100)).toBe(true);
+      expect(await bringNear(world.sql, 5, { rowsMax: 100 })).toEqual({ moved: 100, more: true });
       expect(await near()).toBe(moved);
       expect(await line()).toEqual(due);
     }
     // Made by an edit between two steps, as the line says.
     await world.sql`
       insert into carillon.plan_far (due_at, occurrence, schedule_id, version, shard) values (${due}, ${due}, 1000, 1, 5)`;
-    expect(await bringNear(world.sql, 5, 100)).toBe(false);
+    expect(await bringNear(world.sql, 5, { rowsMax: 100 })).toEqual({ moved: 51, more: false });
     expect(await near()).toBe(251);
     expect(await line()).toEqual(new Date("2026-03-12T00:00:00Z"));
   });
@@ -163,7 +163,7 @@ describe("a plan far ahead", () => {
     await world.sql`update carillon.plan_far set shard = 5`;
     await world.sql`select carillon.attach_days('2026-03-05', '2026-03-13')`;
     await world.clock.setNow("2026-03-09T10:00:00Z");
-    await bringNear(world.sql, 5, 2);
+    await bringNear(world.sql, 5, { rowsMax: 2 });
     await world.remove("year-1");
     await world.put("year-6", { when: "at 2026-03-10T00:00" });
     await world.tick();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { planLock } from "../../lib/db/locks.ts";
-import { bringNear } from "../../lib/tick/days.ts";
+import { bringNear } from "../../lib/tick/bring-near.ts";
 import { passIdleShards, raiseIdleLines } from "../../lib/tick/idle-shards.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
@@ -42,7 +42,7 @@ test("a batch whose horizon lies past the near line plans up to the millisecond 
 
 test("far rows are brought near under the plan lock: an edit that has read the near line has written its row before", async () => {
   await world.clock.advance(day);
-  const bringing: Promise<boolean>[] = [];
+  const bringing: Promise<unknown>[] = [];
   await world.sql.begin(async (edit) => {
     await edit`select pg_advisory_xact_lock_shared(${planLock}::int, 1)`;
     bringing.push(bringNear(world.sql, 1));

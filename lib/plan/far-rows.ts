@@ -1,0 +1,32 @@
+import type { Tx } from "../db/connect.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { asideOf, farNamesOf } from "./aside.ts";
+import type { ShardState } from "./shard.ts";
+
+/** Behind all that can be asked for, and so an instant at which nothing comes near. */
+export const neverDue = (tx: Tx) => tx`timestamptz '10000-01-01 00:00:00+00'`;
+
+/** The name of the far row `f` among those of its schedule's version: texts, since it may be due at no instant that a Date holds. */
+export const farRowName = (tx: Tx) =>
+  tx`(f.due_at at time zone 'UTC')::text || '/' || (f.occurrence at time zone 'UTC')::text`;
+
+/**
+ * Takes rows out of the far table that were passed over when they came near. Where one of them still cannot be taken out this fails, and its schedule
+ * waits on: once it is planned again nothing would tell that row from one that has yet to come near.
+ */
+export async function takeOutPassed(
+  tx: Tx,
+  { shard, nearUntil }: ShardState,
+  schedules: readonly StoredSchedule[],
+): Promise<void> {
+  const passed = schedules.flatMap((schedule) =>
+    farNamesOf(asideOf(schedule)).map((name) => ({ ...schedule, name })),
+  );
+  if (passed.length === 0) return;
+  await tx`
+    delete from carillon.plan_far f
+    using unnest(${passed.map(({ id }) => id)}::bigint[], ${passed.map(({ version }) => version)}::int[], ${passed.map(({ name }) => name)}::text[])
+      p (id, version, name)
+    where f.shard = ${shard} and (f.due_at <= ${nearUntil} or f.due_at >= ${neverDue(tx)})
+      and f.schedule_id = p.id and f.version = p.version and ${farRowName(tx)} = p.name`;
+}
