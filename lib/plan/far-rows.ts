@@ -1,10 +1,8 @@
 import type { Tx } from "../db/connect.ts";
+import { never } from "../db/readable-instants.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { asideOf, farNamesOf } from "./aside.ts";
 import type { ShardState } from "./shard.ts";
-
-/** Behind all that can be asked for, and so an instant at which nothing comes near. */
-export const neverDue = (tx: Tx) => tx`timestamptz '10000-01-01 00:00:00+00'`;
 
 /** The name of the far row `f` among those of its schedule's version: texts, since it may be due at no instant that a Date holds. */
 export const farRowName = (tx: Tx) =>
@@ -27,6 +25,6 @@ export async function takeOutPassed(
     delete from carillon.plan_far f
     using unnest(${passed.map(({ id }) => id)}::bigint[], ${passed.map(({ version }) => version)}::int[], ${passed.map(({ name }) => name)}::text[])
       p (id, version, name)
-    where f.shard = ${shard} and (f.due_at <= ${nearUntil} or f.due_at >= ${neverDue(tx)})
+    where f.shard = ${shard} and (f.due_at <= ${nearUntil} or f.due_at >= ${never(tx)})
       and f.schedule_id = p.id and f.version = p.version and ${farRowName(tx)} = p.name`;
 }

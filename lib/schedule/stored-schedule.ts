@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { isOutermost } from "../db/instants.ts";
+import { readableEnd, readableStart } from "../db/readable-instants.ts";
 import { keptPlan } from "../db/statement.ts";
 import {
   type CalendarRef,
@@ -57,7 +58,8 @@ type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar"> & SpecColum
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.held_since as "heldSince", nullif(s.held_until, 'infinity') as "heldUntil", s.fires, s.lane, q.detail as aside,
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.fires, s.lane, q.detail as aside,
+  ${readableStart(tx, tx`s.held_since`, tx`s.created_at - interval '1 day'`)} as "heldSince", ${readableEnd(tx, tx`s.held_until`)} as "heldUntil",
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
 

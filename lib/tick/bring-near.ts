@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan, waitBriefly } from "../db/locks.ts";
-import { farRowName, neverDue } from "../plan/far-rows.ts";
+import { never } from "../db/readable-instants.ts";
+import { farRowName } from "../plan/far-rows.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, mayBeOfARow, OfNoRow } from "../quarantine/in-halves.ts";
 import { logSetAside, type SetAside } from "../quarantine/quarantine.ts";
@@ -156,8 +157,8 @@ function comingNear(tx: Tx, shard: number, target: Date, rowsMax: number, passed
     order by f.due_at, f.schedule_id, f.ctid limit ${rowsMax})`;
   return tx`
     select ctid, due_at, schedule_id from (
-      ${some(tx`f.due_at >= ${neverDue(tx)}`)} union all ${some(tx`f.due_at < ${target}`)}) f
-    order by f.due_at >= ${neverDue(tx)} desc, f.due_at, f.schedule_id, f.ctid limit ${rowsMax}`;
+      ${some(tx`f.due_at >= ${never(tx)}`)} union all ${some(tx`f.due_at < ${target}`)}) f
+    order by f.due_at >= ${never(tx)} desc, f.due_at, f.schedule_id, f.ctid limit ${rowsMax}`;
 }
 
 async function countComing(

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { tryLockPlans } from "../db/locks.ts";
-import { neverDue } from "../plan/far-rows.ts";
+import { never } from "../db/readable-instants.ts";
 import { greatestSchedule, horizonMs } from "../plan/shard.ts";
 import { nearLine } from "./days.ts";
 
@@ -44,7 +44,7 @@ export function raiseIdleLines(sql: Sql, shards: readonly number[]): Promise<Rea
       from (select ${nearLine(tx, tx`carillon.clock()`)} as line offset 0) l
       where s.id = any(${locked}::int[])
         and (select true from carillon.plan_far f where f.shard = s.id and f.due_at < l.line order by f.due_at limit 1) is null
-        and (select true from carillon.plan_far f where f.shard = s.id and f.due_at >= ${neverDue(tx)} order by f.due_at limit 1) is null
+        and (select true from carillon.plan_far f where f.shard = s.id and f.due_at >= ${never(tx)} order by f.due_at limit 1) is null
       returning s.id as shard`;
     return new Set(raised.map(({ shard }) => shard));
   });

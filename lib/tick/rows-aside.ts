@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
+import { never } from "../db/readable-instants.ts";
 import { isReadable, type PassedRow, setPassedAside } from "../plan/aside.ts";
-import { neverDue } from "../plan/far-rows.ts";
 import type { ShardState } from "../plan/shard.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
 import { beyondWatermark, type FailedCadence, type LookedAhead, type Place } from "./look-ahead.ts";
@@ -70,7 +70,7 @@ function liveRows(
 ): PromiseLike<(PassedRow & { cadenceId: number | null })[]> {
   return tx<(PassedRow & { cadenceId: number | null })[]>`
     select p.schedule_id as "scheduleId", p.version, p.occurrence, p.cadence_id as "cadenceId",
-      case when p.due_at >= ${watermarkAt} and p.due_at < ${neverDue(tx)} then p.due_at else ${now} end as "dueAt",
+      case when p.due_at >= ${watermarkAt} and p.due_at < ${never(tx)} then p.due_at else ${now} end as "dueAt",
       case when p.governed and live.held_until = p.due_at then live.held_since end as "heldSince"
     from (${source}) p cross join lateral (
       select s.held_since, s.held_until from carillon.schedules s

@@ -8,6 +8,7 @@ export const others = [
   "catch-up",
   "claim",
   "ingest",
+  "near",
   "outbox",
   "pulses",
   "release",

@@ -58,6 +58,23 @@ export const planCells = {
       "What was due under a hold on a day of jobs that is missing is released at its end, beside others",
     ),
   },
+  near: {
+    ...ofStoredRows,
+    ...noCadence,
+    unwritable: aside,
+    locked: aside,
+    slow: by(
+      "poison/far-rows.test.ts",
+      "A far row on which statements hang is given up and set aside, and those beside it come near",
+    ),
+    unknownZone: done,
+    unreadableCadence: done,
+    ...noHold,
+    missingDay: by(
+      "poison/far-rows.test.ts",
+      "A far row that %s (plans kept: %s) is set aside by the tick that brings it near, and its schedule fires with those beside it",
+    ),
+  },
   "catch-up": {
     ...ofABatch,
     ...readOnce(

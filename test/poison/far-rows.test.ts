@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { planLock } from "../../lib/db/locks.ts";
-import { bringAllNear } from "../../lib/tick/bring-near.ts";
+import { bringAllNear, bringNear } from "../../lib/tick/bring-near.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";
@@ -215,7 +215,7 @@ test("A far row that another transaction has locked is set aside, and those besi
   for (const key of keys) expect(await occurrencesOf(key)).toEqual(isoOf(fifth));
 });
 
-test("A far row on which statements hang is given up, set aside, and those beside it come near", async () => {
+test("A far row on which statements hang is given up and set aside, and those beside it come near", async () => {
   const id = await farRows();
   await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
   await world.sql.unsafe(`
@@ -254,4 +254,13 @@ test("No far row is blamed where the row of the shard cannot be written", async 
   await mend(world.sql, "shards");
   await world.tick();
   expect(await lineOf()).toEqual(new Date("2026-03-06T00:00:00Z"));
+});
+
+test("The line stays where it is while far rows are brought near that are due before it", async () => {
+  const id = await farRows();
+  const before = await lineOf();
+  await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
+  await world.sql`update carillon.plan_far set due_at = carillon.clock() where schedule_id = ${id}`;
+  expect(await bringNear(world.sql, 3, { rowsMax: 1 })).toEqual({ moved: 1, more: true });
+  expect(await lineOf()).toEqual(before);
 });

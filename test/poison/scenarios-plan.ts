@@ -36,6 +36,20 @@ export const planScenarios = {
     spot: ofBad("jobs", "insert"),
     done: (world) => withJobs(world, 6),
   },
+  near: {
+    consumer: "plan",
+    arrange: async (world) => {
+      await putAll(world, { when: "0 9 6 3 *" });
+      await together(world);
+      await world.clock.advance(2 * day);
+    },
+    spot: ofBad("plan_far"),
+    done: (world) =>
+      keysWhere(
+        world,
+        "exists (select from carillon.plan p where p.schedule_id = s.id and p.version = s.version and p.due_at > carillon.clock())",
+      ),
+  },
   "catch-up": {
     consumer: "plan",
     arrange: async (world) => {

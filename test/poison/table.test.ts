@@ -43,7 +43,7 @@ const partsOfTheTick: Readonly<Record<Work, readonly MatrixRow[] | string>> = {
   parcels: ["lease", "offer", "lane", "turn"],
   holds: ["ended-hold"],
   wantedHolds: ["wanted-hold"],
-  near: "It moves rows of the plan by their instants, without a look at what they say.",
+  near: ["near"],
   pastDays: ["day-look", "day-drop"],
   ended: ["ended"],
   events: ["outbox"],

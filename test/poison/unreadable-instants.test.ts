@@ -104,3 +104,64 @@ test("A hold whose end plans a row that occurs at infinity lets go what was due 
   expect((await occurrencesOf("d")).length).toBeGreaterThan(15);
   expect(await occurrencesOf("c")).toEqual(await occurrencesOf("d"));
 });
+
+test.each([
+  ["ends at infinity", "until", "infinity"],
+  ["ends at -infinity", "until", "-infinity"],
+  ["began at infinity", "since", "infinity"],
+  ["began at -infinity", "since", "-infinity"],
+  ["began long before our era", "since", "4000-01-01 BC"],
+])(
+  "A hold that %s keeps none beside it, and its schedule is read, patched and resumed",
+  async (_, column, instant) => {
+    const until = new Date(world.clock.now().getTime() + 3 * minute);
+    for (const key of keys) {
+      await world.put(key, { when: "* * * * *" });
+      await world.pause(key, { until });
+    }
+    await together(world);
+    const id = await idOf(world, "c");
+    await world.sql`update carillon.holds set ${world.sql(column)} = ${instant}::text::timestamptz where schedule_id = ${id}`;
+    await world.sql`update carillon.schedules set ${world.sql(`held_${column}`)} = ${instant}::text::timestamptz where id = ${id}`;
+    await world.patch("c", { payload: 1 });
+    await world.clock.advance(3 * minute);
+    await world.tick();
+    for (const key of ["a", "b", "d", "e"]) expect((await occurrencesOf(key)).length).toBeGreaterThan(1);
+
+    expect((await readSchedule(world.sql, "c"))?.key).toBe("c");
+    expect((await explain(world.sql, { key: "c", at: until })).scheduleId).toBe(id);
+    await world.patch("c", { payload: 2 });
+    await world.resume("c");
+    const from = world.clock.now().toISOString();
+    for (let each = 0; each < 5; each++) {
+      await world.clock.advance(minute);
+      await world.tick();
+    }
+    const later = async (key: string) => (await occurrencesOf(key)).filter((occurrence) => occurrence > from);
+    expect(await later("c")).toEqual(await later("d"));
+  },
+);
+
+test.each([
+  ["infinity", "-infinity"],
+  ["-infinity", "infinity"],
+  ["4000-01-01 BC", "4000-01-01 BC"],
+])(
+  "What is owed and occurs at %s, due at %s, keeps nothing else that is owed, and its schedule is edited",
+  async (occurrence, due) => {
+    for (const key of keys) await world.put(key, { when: "every 1m", catchUp: { policy: "all" } });
+    await together(world);
+    await world.tick();
+    await world.clock.advance(30 * minute);
+    await world.tick({ backlogBudget: 0 });
+    const id = await idOf(world, "c");
+    await world.sql`
+      update carillon.backlog set occurrences[1] = ${occurrence}::text::timestamptz, dues[1] = ${due}::text::timestamptz where schedule_id = ${id}`;
+    await world.clock.advance(minute);
+    await world.tick();
+    expect(await world.sql`select from carillon.backlog where schedule_id <> ${id}`).toEqual([]);
+    for (const key of ["a", "b", "d", "e"]) expect((await occurrencesOf(key)).length).toBeGreaterThan(30);
+    expect((await explain(world.sql, { key: "c", at: world.clock.now() })).scheduleId).toBe(id);
+    await world.patch("c", { payload: 1 });
+  },
+);

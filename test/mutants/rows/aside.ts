@@ -3,6 +3,9 @@ import type { Mutant } from "../mutant.ts";
 const unread = "test/poison/unread-edits.test.ts";
 const aside = "test/crash/aside.test.ts";
 const house = "test/crash/house.test.ts";
+const near = "lib/tick/bring-near.ts";
+const farRows = "test/poison/far-rows.test.ts";
+const unreadable = "test/poison/unreadable-instants.test.ts";
 
 /** What a death must find whole: rows that are set aside, and work that is carried on over several transactions. */
 export const asideRows: readonly Mutant[] = [
@@ -64,5 +67,82 @@ export const asideRows: readonly Mutant[] = [
     replacement:
       "const found = await findScheduleById(deps.sql, wanted.scheduleId);\n  await forget(deps.sql, wanted);",
     tests: [house],
+  },
+  {
+    name: "a step of bringing near that fails is begun again with fewer rows",
+    file: near,
+    text: "rowsMax = Math.max(1, Math.floor(suspect / 8));",
+    replacement: "throw error;",
+    tests: [farRows],
+  },
+  {
+    name: "a far row that was passed over is left where it is by the steps after it",
+    file: near,
+    text: "if (aside !== null) passed.push(error.row);",
+    replacement: "if (aside !== null) return;",
+    tests: [farRows],
+  },
+  {
+    name: "a far row that cannot be taken out is named by its entry",
+    file: near,
+    text: "takesOut ? undefined : row.name",
+    replacement: "undefined",
+    tests: [farRows],
+  },
+  {
+    name: "far rows that were passed over before are not brought near with those of the next day",
+    file: near,
+    text: "const passed = await passedBefore(sql, shard);",
+    replacement: "const passed: FarRow[] = [];",
+    tests: [farRows],
+  },
+  {
+    name: "a far row is passed over by a transaction that writes the row of its shard",
+    file: near,
+    text: "where s.id = ${shard} and p.due_at < ${target}`;",
+    replacement: "where s.id = -1 and p.due_at < ${target}`;",
+    tests: [farRows],
+  },
+  {
+    name: "the retry takes far rows that were passed over out of their table",
+    file: "lib/tick/retry-plans.ts",
+    text: "    schedules.filter(({ id }) => !waiting.has(id)),\n",
+    replacement: "    [],\n",
+    tests: [farRows],
+  },
+  {
+    name: "an edit does not count a far row that was passed over as yet to be taken",
+    file: "lib/plan/plan-schedule.ts",
+    text: "due_at >= ${nearUntil} and due_at <= ${now}",
+    replacement: "due_at <= ${now}",
+    tests: [farRows],
+  },
+  {
+    name: "a row whose occurrence cannot be read is set aside with the first that is due with it",
+    file: "lib/plan/aside.ts",
+    text: "began.get(row) ?? row.occurrence",
+    replacement: "row.occurrence",
+    tests: [unreadable],
+  },
+  {
+    name: "a row whose occurrence cannot be read blames no other row of its cadence",
+    file: "lib/tick/look-ahead.ts",
+    text: 'error: unreadableRow(), rows: "unreadable"',
+    replacement: 'error: unreadableRow(), rows: "all"',
+    tests: [unreadable],
+  },
+  {
+    name: "an edit plans a row whose occurrence cannot be read from when it is due",
+    file: "lib/plan/end-version.ts",
+    text: "const occurrence = readOccurrence(current, row);",
+    replacement: "const { occurrence } = row;",
+    tests: [unreadable],
+  },
+  {
+    name: "a hold that ends at infinity has no end for who edits its schedule",
+    file: "lib/schedule/stored-schedule.ts",
+    text: '${readableEnd(tx, tx`s.held_until`)} as "heldUntil"',
+    replacement: 's.held_until as "heldUntil"',
+    tests: [unreadable],
   },
 ];

@@ -152,7 +152,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "pending: what is far",
     file: planning,
-    text: "where shard = ${shard} and due_at <= ${now} and schedule_id = ${id} and version = ${version}",
+    text: "where shard = ${shard} and due_at >= ${nearUntil} and due_at <= ${now} and schedule_id = ${id} and version = ${version}",
     replacement: "where false",
     tests: ["test/plan/edit-while-behind.test.ts"],
   },

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const batch = "lib/tick/shard-batch.ts";
-const days = "lib/tick/days.ts";
+const near = "lib/tick/bring-near.ts";
 const idle = "lib/tick/idle-shards.ts";
 const ahead = "lib/tick/look-ahead.ts";
 const turns = "lib/tick/take-turns.ts";
@@ -74,26 +74,24 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "far rows are brought near under the plan lock",
-    file: days,
-    text: "await Promise.all([lockPlan(tx, shard), readShard(tx, shard)]);",
-    replacement: "await Promise.all([undefined, readShard(tx, shard)]);",
+    file: near,
+    text: "mostMs.whole),\n          lockPlan(tx, shard),\n",
+    replacement: "mostMs.whole),\n          undefined,\n",
     tests: ["test/tick/near-line.test.ts"],
   },
   {
     name: "the near line goes past no instant of which far rows are left",
-    file: days,
-    text: "const line = more ? moved.lastDueAt : target;",
-    replacement: "const line = more ? new Date(moved.lastDueAt.getTime() + 1) : target;",
+    file: near,
+    text: "more ? tx`${lastDueAt}::text::timestamptz`",
+    replacement: "more ? tx`${lastDueAt}::text::timestamptz + interval '1 millisecond'`",
     tests: ["test/tick/days.test.ts"],
   },
   {
     name: "the near line never goes back when rows are brought near",
-    file: days,
+    file: near,
     text: "set near_until = greatest(near_until, ${line}) where",
     replacement: "set near_until = ${line} where",
-    tests: ["test/tick/days.test.ts"],
-    equivalent:
-      "The transaction has returned before this statement where the line is at its target or past it, and the rows it has moved are due behind the line that it read under the lock.",
+    tests: ["test/poison/far-rows.test.ts"],
   },
   {
     name: "the near line of an idle shard never goes back",

@@ -1,0 +1,20 @@
+import type postgres from "postgres";
+import type { Tx } from "./connect.ts";
+
+/** Postgres has instants that no Date holds: infinity, and years long before our era. Read as they are, the first to write them again would fail. */
+
+type Instant = postgres.PendingQuery<postgres.Row[]>;
+
+/** Behind all that a caller can ask for. */
+export const never = (tx: Tx) => tx`timestamptz '10000-01-01 00:00:00+00'`;
+
+/** Before all that Carillon has written. */
+const always = (tx: Tx) => tx`timestamptz '2000-01-01 00:00:00+00'`;
+
+/** Of something that ends there: null where it has no end. */
+export const readableEnd = (tx: Tx, end: Instant) => tx`
+  case when ${end} < ${never(tx)} then greatest(${end}, ${always(tx)}) end`;
+
+/** Of something that has begun there, and no earlier than that. */
+export const readableStart = (tx: Tx, start: Instant, earliest: Instant = always(tx)) => tx`
+  case when ${start} < ${never(tx)} then greatest(${start}, ${earliest}) when ${start} is not null then ${earliest} end`;
