@@ -8,6 +8,23 @@ import type { ShardState } from "./shard.ts";
 export const farRowName = (tx: Tx) =>
   tx`(f.due_at at time zone 'UTC')::text || '/' || (f.occurrence at time zone 'UTC')::text`;
 
+/** By what a far row is known again. */
+export interface FarRow {
+  scheduleId: string;
+  version: number;
+  name: string;
+}
+
+/** Rows that a tick before this one has passed over, and could not take out of the far table. */
+export async function passedBefore(tx: Tx, shard: number): Promise<FarRow[]> {
+  return tx<FarRow[]>`
+    select s.id as "scheduleId", s.version, name
+    from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id and s.shard = ${shard}
+      and s.version::text = q.detail->>'version'
+    cross join lateral unnest(string_to_array(q.detail->>'far', ',')) name
+    where q.consumer = 'plan'`;
+}
+
 /**
  * Takes rows out of the far table that were passed over when they came near. Where one of them still cannot be taken out this fails, and its schedule
  * waits on: once it is planned again nothing would tell that row from one that has yet to come near.

@@ -3,7 +3,7 @@ import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { lockPlan, waitBriefly } from "../db/locks.ts";
 import { never } from "../db/readable-instants.ts";
-import { farRowName } from "../plan/far-rows.ts";
+import { type FarRow, farRowName, passedBefore } from "../plan/far-rows.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, mayBeOfARow, OfNoRow } from "../quarantine/in-halves.ts";
 import { logSetAside, type SetAside } from "../quarantine/quarantine.ts";
@@ -19,13 +19,6 @@ const dayMs = 86_400_000;
  * second: all attempts until that row stands alone fit into one tick.
  */
 const statementMs = { whole: 8_000, part: 2_000 };
-
-/** By what a far row is known again. */
-export interface FarRow {
-  scheduleId: string;
-  version: number;
-  name: string;
-}
 
 export interface NearStep {
   /** The number of rows at most. */
@@ -48,10 +41,20 @@ export class StepFailed extends Error {
   }
 }
 
+export interface NearBounds {
+  /** Smaller and smaller steps go on until then: begun anew in each slice of the tick, they would never come to a single row. */
+  mustEnd?: () => boolean;
+  mostMs?: typeof statementMs;
+}
+
 /** Where that fails, the shard is fired up to its line. */
-export async function bringAllNear(run: Run, shard: number, mostMs = statementMs): Promise<void> {
+export async function bringAllNear(
+  run: Run,
+  shard: number,
+  { mustEnd = run.timeIsUp, mostMs = statementMs }: NearBounds = {},
+): Promise<void> {
   try {
-    await bringEachNear(run, shard, mostMs);
+    await bringEachNear(run, shard, { mustEnd, mostMs });
   } catch (error) {
     run.note(error instanceof OfNoRow ? error.cause : error);
   }
@@ -64,13 +67,14 @@ export async function bringAllNear(run: Run, shard: number, mostMs = statementMs
 async function bringEachNear(
   { sql, log, timeIsUp }: Run,
   shard: number,
-  mostMs: typeof statementMs,
+  { mustEnd, mostMs }: Required<NearBounds>,
 ): Promise<void> {
   const passed = await passedBefore(sql, shard);
   let rowsMax = moveMax;
   /** Rows to come among which one is at fault. */
   let suspect = 0;
-  for (let more = true; more && !timeIsUp(); ) {
+  const mustStop = () => (suspect > 0 ? mustEnd() : timeIsUp());
+  for (let more = true; more && !mustStop(); ) {
     try {
       const step = await bringNear(sql, shard, { rowsMax, passed, mostMs });
       more = step.more;
@@ -89,16 +93,6 @@ async function bringEachNear(
       rowsMax = Math.max(1, Math.floor(suspect / 8));
     }
   }
-}
-
-/** Rows that a tick before this one has passed over, and could not take out of the far table. */
-async function passedBefore(sql: Sql, shard: number): Promise<FarRow[]> {
-  return sql<FarRow[]>`
-    select s.id as "scheduleId", s.version, name
-    from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id and s.shard = ${shard}
-      and s.version::text = q.detail->>'version'
-    cross join lateral unnest(string_to_array(q.detail->>'far', ',')) name
-    where q.consumer = 'plan'`;
 }
 
 /**

@@ -91,7 +91,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("parcels", sweepAll, "stirs"),
     part("holds", clearHolds, "stirs"),
     part("wantedHolds", (run) => applyWantedHolds(run, run), "stirs"),
-    part("near", (run) => bringLinesNear(run, attached)),
+    part("near", (run) => bringLinesNear(run, attached, whole.timeIsUp)),
     part("pastDays", dropPast),
     part(undefined, purgePast),
     part("ended", (run) => deleteEnded(run, run), "stirs"),
@@ -111,14 +111,14 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
   ];
 }
 
-async function bringLinesNear(run: Run, attached: DaysThere): Promise<void> {
+async function bringLinesNear(run: Run, attached: DaysThere, mustEnd: () => boolean): Promise<void> {
   if (!attached.now) return;
   const shards = (await shardsToBringNear(run.sql))
     .filter(({ behind }) => attached.past || !behind)
     .map(({ shard }) => shard);
   if (shards.length === 0) return;
   const raised = await raiseIdleLines(run.sql, shards);
-  for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard);
+  for (const shard of shards) if (!raised.has(shard)) await bringAllNear(run, shard, { mustEnd });
 }
 
 async function dropPast(run: Run): Promise<void> {

@@ -7,7 +7,8 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";
 import { planSteps } from "./plan-steps.ts";
 import { impatientTick, mend, poison, quarantined } from "./poison.ts";
-import { idOf, together } from "./row-scenario.ts";
+import { rowPoisons } from "./row-poisons.ts";
+import { idOf, ofBad, together } from "./row-scenario.ts";
 
 /** A row that is far and cannot come near: schedules beside it fire on time, and its own schedule loses nothing. */
 
@@ -218,18 +219,22 @@ test("A far row that another transaction has locked is set aside, and those besi
 test("A far row on which statements hang is given up and set aside, and those beside it come near", async () => {
   const id = await farRows();
   await world.sql`select carillon.attach_days('2026-03-02', '2026-03-06')`;
-  await world.sql.unsafe(`
-    create function public.hangs() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return old; end $$;
-    create trigger hangs before delete on carillon.plan_far for each row when (old.schedule_id = ${id}) execute function public.hangs()`);
   const failures: unknown[] = [];
   const { sql, queue, log } = world;
   const total = { batches: 0, jobs: 0, parcels: 0, finished: true };
   const note = (error: unknown) => void failures.push(error);
-  const run = { sql, queue, log, settings: tickDefaults, timeIsUp: () => false, total, rated: [], note };
-  await bringAllNear(run, 3, { whole: 200, part: 200 });
+  // Each slice of the tick is over after its first step.
+  const slice = () => {
+    let asked = 0;
+    return { sql, queue, log, settings: tickDefaults, timeIsUp: () => asked++ > 0, total, rated: [], note };
+  };
+  const bounds = { mustEnd: () => false, mostMs: { whole: 200, part: 200 } };
+  await rowPoisons.slow.during(world, await ofBad("plan_far")(world), async () => {
+    for (let each = 0; each < 6; each++) await bringAllNear(slice(), 3, bounds);
+  });
   expect(failures).toEqual([]);
   expect(await quarantined(world)).toMatchObject([
-    { consumer: "plan", item: id, reason: expect.stringContaining("57014") },
+    { consumer: "plan", item: id, tries: 1, reason: expect.stringContaining("57014") },
   ]);
   expect(await world.sql`select from carillon.plan where due_at = ${fifth}`).toHaveLength(4);
 });
@@ -263,4 +268,15 @@ test("The line stays where it is while far rows are brought near that are due be
   await world.sql`update carillon.plan_far set due_at = carillon.clock() where schedule_id = ${id}`;
   expect(await bringNear(world.sql, 3, { rowsMax: 1 })).toEqual({ moved: 1, more: true });
   expect(await lineOf()).toEqual(before);
+});
+
+test("A far row that was passed over and is still in its table is left there when the next day comes near", async () => {
+  const id = await farRows();
+  await keepFifth(id);
+  await world.tick();
+  await world.sql`update carillon.quarantine set next_at = next_at + interval '9 days'`;
+  await world.clock.advance(day);
+  await world.tick();
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan", item: id, tries: 1 }]);
+  expect(await lineOf()).toEqual(new Date("2026-03-07T00:00:00Z"));
 });

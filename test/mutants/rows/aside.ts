@@ -97,6 +97,13 @@ export const asideRows: readonly Mutant[] = [
     tests: [farRows],
   },
   {
+    name: "a far row that hangs is come to though each slice of the tick ends before",
+    file: near,
+    text: "(suspect > 0 ? mustEnd() : timeIsUp())",
+    replacement: "timeIsUp()",
+    tests: [farRows],
+  },
+  {
     name: "a far row is passed over by a transaction that writes the row of its shard",
     file: near,
     text: "where s.id = ${shard} and p.due_at < ${target}`;",

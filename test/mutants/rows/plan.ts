@@ -412,8 +412,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "the end of a hold that is passed over is not replaced by the row after it",
     file: "lib/plan/aside.ts",
-    text: "return isBefore ?",
-    replacement: "return isBefore && kept === null ?",
+    text: "const place = isBefore ?",
+    replacement: "const place = isBefore && kept === null ?",
     tests: ["test/poison/two-rows.test.ts"],
   },
   {

@@ -103,8 +103,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "the near line of a shard with a far row before it is not raised without that row",
     file: idle,
-    text: "order by f.due_at limit 1) is null",
-    replacement: "order by f.due_at limit 1) is not true or true",
+    text: "f.due_at < l.line order by f.due_at limit 1) is null",
+    replacement: "f.due_at < l.line order by f.due_at limit 1) is not true or true",
     tests: ["test/tick/idle.test.ts"],
   },
   {
