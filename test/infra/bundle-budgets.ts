@@ -2,10 +2,10 @@
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 950_000,
   Archive: 540_000,
-  FastWorker: 770_000,
+  FastWorker: 785_000,
   Ingest: 620_000,
   Migration: 420_000,
-  SlowWorker: 770_000,
+  SlowWorker: 785_000,
   Tick: 750_000,
   WebhookSender: 130_000,
 };

@@ -280,3 +280,13 @@ test("A far row that was passed over and is still in its table is left there whe
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan", item: id, tries: 1 }]);
   expect(await lineOf()).toEqual(new Date("2026-03-07T00:00:00Z"));
 });
+
+test("An edit of a schedule whose far row is due and occurs at -infinity, before the tick that meets it, loses nothing", async () => {
+  const id = await farRows();
+  await world.sql`update carillon.plan_far set due_at = '-infinity', occurrence = '-infinity' where schedule_id = ${id}`;
+  await world.patch("c", { payload: { edited: true } });
+  await world.tick();
+  await tickAt(new Date(fifth.getTime() - minute));
+  for (const key of keys) expect(await occurrencesOf(key)).toEqual(isoOf(fifth));
+  expect(await quarantined(world)).toEqual([]);
+});

@@ -118,13 +118,6 @@ export const asideRows: readonly Mutant[] = [
     tests: [farRows],
   },
   {
-    name: "an edit does not count a far row that was passed over as yet to be taken",
-    file: "lib/plan/plan-schedule.ts",
-    text: "due_at >= ${nearUntil} and due_at <= ${now}",
-    replacement: "due_at <= ${now}",
-    tests: [farRows],
-  },
-  {
     name: "a row whose occurrence cannot be read is set aside with the first that is due with it",
     file: "lib/plan/aside.ts",
     text: "began.get(row) ?? row.occurrence",
