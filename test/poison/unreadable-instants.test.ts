@@ -75,6 +75,7 @@ test.each(["before", "after"])(
   "An edit of a schedule whose plan row occurs at infinity, %s the tick that meets it, loses nothing and makes nothing twice",
   async (when) => {
     await spoilt({ when: "* * * * *", catchUp: { policy: "all" } }, "infinity");
+    await world.clock.advance(4 * minute);
     if (when === "after") await world.tick();
     for (const key of keys) await world.patch(key, { payload: { edited: true } });
     expect(await quarantined(world)).toEqual([]);
