@@ -45,7 +45,7 @@ export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] 
     const before: unknown = Reflect.get(saved, path);
     return isDeepStrictEqual(before, after) ? [] : [{ path, before, after }];
   });
-  // What cannot be read is shown as defaults, which may be what is wanted.
+  // A field that cannot be read is shown as its default, which may equal the wanted value.
   const { unreadable } = saved;
   return unreadable === undefined
     ? changes

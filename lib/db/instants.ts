@@ -1,4 +1,4 @@
-/** What JavaScript, JSON and Postgres all write and read the same way. */
+/** JavaScript, JSON and Postgres write and read the years between these in the same way. */
 export const earliestInstant = Date.parse("0100-01-01T00:00:00.000Z");
 export const latestInstant = Date.parse("9999-12-31T23:59:59.999Z");
 
@@ -15,7 +15,7 @@ export function readInstant(text: string): Date {
   return new Date(isEarly ? earliestInstant : latestInstant);
 }
 
-/** Neither was given by a caller. */
+/** No caller can give such an instant. */
 export function isOutermost(at: Date): boolean {
   return at.getTime() <= earliestInstant || at.getTime() >= latestInstant;
 }

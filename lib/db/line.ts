@@ -98,7 +98,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
       };
       statement.then(answered, (error: unknown) => {
         answered();
-        // What the driver itself has failed at may be another statement's, and then every later answer is given to the wrong one.
+        // A failure of the driver itself may belong to another statement. Then every later answer goes to the wrong statement.
         if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");
       });
       handle(statement);
@@ -112,7 +112,7 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
   };
 }
 
-/** Told by the server, or by the connection's end; a statement that comes during a copy is refused alone. */
+/** The error comes from the server or from the end of the connection. A statement sent during a copy is refused alone. */
 function isAnswer(error: unknown): boolean {
   if (error instanceof postgres.PostgresError || error instanceof ConnectionLost) return true;
   return error instanceof Error && "code" in error && error.code === "COPY_IN_PROGRESS";

@@ -11,10 +11,10 @@ export const never = (tx: Tx) => tx`timestamptz '10000-01-01 00:00:00+00'`;
 /** Before all that Carillon has written. */
 const always = (tx: Tx) => tx`timestamptz '2000-01-01 00:00:00+00'`;
 
-/** Of something that ends there: null where it has no end. */
+/** The end of a span: null where the span has no end. */
 export const readableEnd = (tx: Tx, end: Instant) => tx`
   case when ${end} < ${never(tx)} then greatest(${end}, ${always(tx)}) end`;
 
-/** Of something that has begun there, and no earlier than that. */
+/** The begin of a span, and no earlier than `earliest`. */
 export const readableStart = (tx: Tx, start: Instant, earliest: Instant = always(tx)) => tx`
   case when ${start} < ${never(tx)} then greatest(${start}, ${earliest}) when ${start} is not null then ${earliest} end`;

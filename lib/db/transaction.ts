@@ -5,7 +5,7 @@ import { sqlState } from "./sql-state.ts";
 import type { Statement } from "./statement.ts";
 import { UnwritableValue } from "./unwritable.ts";
 
-/** Told of a transaction that has waited for this program for longer than `ownTimeMax`. */
+/** Reports a transaction that has waited for this program for longer than `ownTimeMax`. */
 export interface Watch {
   now: () => number;
   onLong: (ms: number) => void;
@@ -13,15 +13,15 @@ export interface Watch {
 
 const unwatched: Watch = { now: () => 0, onLong: () => {} };
 
-/** What a transaction may do with its connection that runs code which is not Carillon's. */
+/** What a transaction that runs a user's code may do with its connection. */
 export interface Lent {
-  /** Something was asked for that may outlast the transaction: it is undone at the end. */
+  /** The session is reset at the end: a statement may have left something that outlasts the transaction. */
   resetAfter(): void;
   /** Ends the connection at once: nothing more is answered on it. */
   cut(why: string): void;
 }
 
-/** What makes statements and has each of them go this way. */
+/** Makes an `sql` whose statements go through `route`. */
 export type MakeTx = (route: (statement: Statement) => void) => Tx;
 
 export interface TransactionOptions {
@@ -54,7 +54,7 @@ export async function transaction<T>(
     );
     borrowed.line.run(statement);
   };
-  // Of work that does several things at once, one may go on after another has failed: behind the rollback it would not be undone.
+  // Work that does several things at once may go on after one of them has failed. A statement behind the rollback would not be undone.
   const route = (statement: Statement) => {
     if (over) statement.reject(new Error("The transaction of this statement has already ended."));
     else send(statement);
@@ -76,7 +76,7 @@ export async function transaction<T>(
     over = true;
     if (failures.unwritten !== undefined) throw failures.unwritten;
     const committed = control.unsafe("commit").execute();
-    // Sent along, and not waited for: the commit is heard as early as without it.
+    // The reset goes along with the commit. The caller does not wait for it.
     const cleared = resets ? clear(control) : undefined;
     const { command } = await committed;
     // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
@@ -103,7 +103,7 @@ function besideBegin(
   const noted = begun.then(() => {
     isBegun = true;
   });
-  // Whoever began hears of it.
+  // The error reaches the caller by `begun` itself.
   noted.catch(() => {});
   return (statement) => {
     if (isFirst || isBegun) {
@@ -128,29 +128,29 @@ async function rollBack(borrowed: Borrowed, tx: Tx, resets: boolean): Promise<vo
   }
 }
 
-/** Gives up what lasts as long as a session, but for plans: `discard all` would have those of Carillon's own functions made anew. */
+/** Resets everything that lasts as long as a session, except plans: after `discard all` Postgres makes the plans of Carillon's functions anew. */
 function clear(tx: Tx): Promise<unknown> {
   const cleared = tx
     .unsafe(
       `set session authorization default; reset all; close all; select pg_advisory_unlock_all(); discard temp`,
     )
     .execute();
-  // Where the commit fails it is sent again, and heard then.
+  // After a failed commit the reset is sent again, and its error is heard then.
   cleared.catch(() => {});
   return cleared;
 }
 
-/** Of the statements of one transaction. */
+/** The failures of one transaction's statements. */
 class Failures {
   last: unknown;
-  /** Postgres does not know of it, so the transaction is not failed for it there. */
+  /** Postgres never got this statement, and so does not count the transaction as failed. */
   unwritten: UnwritableValue | undefined;
 
   answered(answer: unknown): void {
     if (this.unwritten === undefined) return;
     const isUndone =
       typeof answer === "object" && answer !== null && Reflect.get(answer, "command") === "ROLLBACK";
-    // To a savepoint: what failed behind it no longer counts.
+    // A rollback to a savepoint: failures behind the savepoint no longer count.
     if (isUndone) this.unwritten = undefined;
   }
 
@@ -159,7 +159,7 @@ class Failures {
     if (error instanceof UnwritableValue) this.unwritten = error;
   }
 
-  /** Of statements that were sent together the first to be heard may be one that was refused because another had failed. */
+  /** Statements are sent together, and the first error to arrive may only say that an earlier statement had failed. */
   cause(error: unknown): unknown {
     return sqlState(error) === "failed_transaction" ? (this.last ?? error) : error;
   }

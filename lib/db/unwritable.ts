@@ -56,7 +56,7 @@ function refused(statement: Statement): UnwritableValue | undefined {
 class Parameters {
   text = "";
   count = 0;
-  /** The first, and where. */
+  /** The first fault, with its place. */
   fault: string | undefined;
 
   take(statement: Statement): void {
@@ -81,7 +81,7 @@ class Parameters {
     }
   }
 
-  /** The driver's helper is asked for its text, since what it makes of its values depends on the words before it. */
+  /** The driver's helper makes the text here: it depends on the words before the helper. */
   #built(helper: Helper): void {
     const values: unknown[] = [];
     const text = String(helper.build(this.text, values, Array(this.count), helperOptions));
@@ -113,11 +113,11 @@ class Parameters {
 
 const jsonOid = 114;
 const jsonbOid = 3802;
-/** What a helper's undefined values are in the check: it goes on to the place. */
+/** Stands for undefined values of a helper during the check, so that the check finds their place. */
 const missing = Symbol("undefined");
 const helperOptions = { transform: { column: {}, undefined: missing } };
 
-/** What is wrong with a value, as the end of a sentence. */
+/** The fault of a value, as the end of a sentence; null where it can be sent. */
 function faultOf(value: unknown): string | null {
   if (isSimple(value) || value instanceof Uint8Array || value instanceof JsonText) return null;
   if (value === undefined || value === missing) return "undefined";

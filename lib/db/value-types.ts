@@ -71,7 +71,7 @@ export const valueTypes: Record<string, postgres.PostgresType> = {
   },
 };
 
-/** What is no date to JavaScript may be one to Postgres, as `infinity` is. */
+/** Postgres takes dates that JavaScript has no `Date` for, such as `infinity`. */
 function instantOf(value: unknown): string {
   const date = value instanceof Date || typeof value === "number" ? new Date(value) : new Date(textOf(value));
   return Number.isNaN(date.getTime()) ? textOf(value) : date.toISOString();

@@ -17,7 +17,7 @@ export class JsonText {
   }
 }
 
-/** Of any value, also of one that has none. */
+/** The text of any value; `[object]` for one that has no text. */
 export function textOf(value: unknown): string {
   try {
     return String(value);
@@ -26,7 +26,7 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** Text that is no JSON where there is none: the server refuses it. */
+/** JSON of a value. For a value without JSON it is plain text, which the server refuses. */
 export function jsonOf(value: unknown): string {
   if (value instanceof JsonText) return value.text;
   try {

@@ -134,7 +134,7 @@ export async function letGo(sql: Sql, { tokenId, key, claim }: Claim): Promise<v
     where token_id = ${tokenId} and key = ${key} and claim = ${claim} and answer is null`;
 }
 
-/** Of requests with an Idempotency-Key. */
+/** The kept answers of requests with an Idempotency-Key. */
 export const oldRequests: OldRows<Tried & RequestName> = {
   most: 1_000,
   list: (sql, most) => {

@@ -74,7 +74,7 @@ async function settleAll(deps: SettleDeps, parcels: readonly Waiting[]): Promise
   return new Set(rows.flatMap(({ settled }) => settled ?? []));
 }
 
-/** What is settled stays so: a turn that is not told of here the next tick tells. */
+/** The settle stays, whatever fails here: the next tick hands over turns that are left. */
 async function handOverPlaces(deps: SettleDeps, target: number): Promise<void> {
   const { sql, queue, log, keep } = deps;
   const turns = await leavePlaces(deps, target);

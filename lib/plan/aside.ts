@@ -53,7 +53,7 @@ export function isReadable(instant: Date): boolean {
 export const unreadableRow = () =>
   new Error("The occurrence of its plan row is no instant that can be read.");
 
-/** Of rows whose occurrence cannot be read: from when on their schedules have occurrences that are due with the row or later. */
+/** For rows whose occurrence cannot be read: the instant from which their schedules have occurrences that are due with the row or later. */
 async function firstOfUnreadable(
   tx: Tx,
   failed: readonly FailedRow[],

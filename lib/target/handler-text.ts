@@ -2,7 +2,7 @@ import { hiddenSql } from "../db/sql-text.ts";
 import { isFixed, isStatement, type Statement } from "../db/statement.ts";
 import { isStreaming } from "./left-open.ts";
 
-/** What a statement's text says before it is sent. */
+/** What Carillon reads in a statement's text before it is sent. */
 export interface StatementText {
   /** Why it is not sent. */
   refusal: string | null;
@@ -12,7 +12,7 @@ export interface StatementText {
 
 const known = new WeakMap<readonly string[], StatementText>();
 
-/** Of a template without parts the text is always the same. */
+/** A template without parts always has the same text, which is read once. */
 export function readStatement(statement: Statement): StatementText {
   const { strings } = statement;
   if (isStreaming(statement)) return readCopy(textOf(statement));

@@ -10,7 +10,7 @@ export class LeftOpen {
     return this.#reads.some((isOpen) => isOpen());
   }
 
-  /** Before the statement's caller has it. */
+  /** Called before the handler has the statement. */
   made(statement: Statement): void {
     const cursor: unknown = Reflect.get(statement, "cursor");
     if (typeof cursor !== "function") return;
@@ -33,7 +33,7 @@ export class LeftOpen {
     statement.then((answer) => {
       if (!isCopy) return end();
       isOpen = () => !isEnded(answer);
-      // The end of its connection is told there too, and would end the process where nobody listens.
+      // The stream also reports the end of its connection. Without a listener that would end the process.
       if (answer instanceof Stream) answer.on("error", () => {});
     }, end);
     this.#reads.push(() => isOpen());
