@@ -1,5 +1,6 @@
 import { nextAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
+import { isOutermost } from "../db/instants.ts";
 import { letGo, type SetAside, setAside } from "../quarantine/quarantine.ts";
 import { findSchedulesById, type PlanAside, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
@@ -45,9 +46,9 @@ export async function setPassedAside(tx: Tx, failed: readonly FailedRow[]): Prom
   return setAside(tx, "plan", entries.toReversed());
 }
 
-/** Postgres has instants that a Date does not hold: infinity, and years long before our era. */
+/** Postgres has instants that a Date does not hold: infinity, and years long before our era. They are read as the outermost that one holds. */
 export function isReadable(instant: Date): boolean {
-  return !Number.isNaN(instant.getTime());
+  return !isOutermost(instant);
 }
 
 export const unreadableRow = () =>

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { readableEnd, readableStart } from "../db/readable-instants.ts";
+import { keptPlan } from "../db/statement.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 
@@ -66,9 +67,9 @@ export function heldUntilOf(holds: readonly Hold[]): Date | null {
 }
 
 export async function holdsOf(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Hold[]>> {
-  const rows = await tx<(Hold & { scheduleId: string })[]>`
+  const rows = await keptPlan(tx<(Hold & { scheduleId: string })[]>`
     select schedule_id as "scheduleId", scope, name, owner, reason, ${readableEnd(tx, tx`until`)} as until, ${readableStart(tx, tx`since`)} as since
-    from carillon.holds h where schedule_id = any(${scheduleIds}::bigint[]) order by h.since, scope, name, owner`;
+    from carillon.holds h where schedule_id = any(${scheduleIds}::bigint[]) order by h.since, scope, name, owner`);
   const byId = Map.groupBy(rows, ({ scheduleId }) => scheduleId);
   const hold = ({ scope, name, owner, reason, until, since }: Hold): Hold => ({
     scope,

@@ -15,7 +15,7 @@ const body: ScheduleBody = { when: "in 3h", target: { queue: "q" }, startsAt: ne
 const carillon = new Carillon({ url: "https://api.example.com", token: async () => "t" });
 export async function keys(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { key, target } of carillon.schedules.list({ prefix: "a" })) found.push(key, target.webhook?.url ?? "");
+  for await (const { key, target } of carillon.schedules.list({ prefix: "a" })) found.push(key, target?.webhook?.url ?? "");
   const { version } = await carillon.schedules.put("a", body, { ifMatch: 1 });
   return [...found, String(version satisfies number), String(isConflict(null))];
 }

@@ -3,9 +3,9 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 950_000,
   Archive: 540_000,
   FastWorker: 785_000,
-  Ingest: 620_000,
+  Ingest: 640_000,
   Migration: 420_000,
   SlowWorker: 785_000,
-  Tick: 750_000,
+  Tick: 775_000,
   WebhookSender: 130_000,
 };

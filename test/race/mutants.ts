@@ -105,13 +105,9 @@ export function limitInsteadOfTies(): WrapLine {
 }
 
 function rewrite(statement: Statement, change: (text: string) => string): void {
-  const parts: unknown = Reflect.get(statement, "strings");
-  if (Array.isArray(parts))
-    Reflect.set(
-      statement,
-      "strings",
-      parts.map((part) => change(String(part))),
-    );
+  const changed = statement.strings.map(change);
+  // A template's strings are known by their `raw`: without it the statement would count as text with parameters beside it.
+  statement.strings = "raw" in statement.strings ? Object.assign(changed, { raw: changed }) : changed;
   for (const value of valuesOf(statement)) if (isStatement(value)) rewrite(value, change);
 }
 
