@@ -32,7 +32,7 @@ export interface Sql extends Tx {
    * statement beside it runs by itself; what follows is not sent.
    */
   beginByReading<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** The same for code that is not Carillon's: what it leaves on the connection reaches no later transaction, where that is told of. */
+  /** As `begin`, for a user's code. After `resetAfter` or `cut` no later transaction meets settings or locks of that code. */
   beginLent<T>(work: (tx: Tx, lent: Lent) => Promise<T>): Promise<T>;
   /**
    * Gives `work` a connection of its own, for what lasts as long as a connection: a lock of the session, a setting. It is closed afterwards,

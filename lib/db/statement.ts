@@ -5,9 +5,9 @@
  */
 export interface Statement extends Promise<unknown> {
   handler: (statement: Statement) => void;
-  /** What `cancel` calls. */
+  /** The driver's function behind `cancel`. */
   canceller: ((statement: Statement) => void) | null;
-  /** What was written between the values; of a tagged template it has `raw`. */
+  /** The pieces of text between the values. Those of a tagged template have `raw`. */
   strings: readonly string[];
   args: unknown[];
   /** What it was sent with; left out, the connection's own choice counts. */

@@ -13,7 +13,7 @@ export interface Watch {
 
 const unwatched: Watch = { now: () => 0, onLong: () => {} };
 
-/** What a transaction that runs a user's code may do with its connection. */
+/** Control of the connection for a transaction that runs a user's code. */
 export interface Lent {
   /** The session is reset at the end: a statement may have left something that outlasts the transaction. */
   resetAfter(): void;
@@ -76,7 +76,7 @@ export async function transaction<T>(
     over = true;
     if (failures.unwritten !== undefined) throw failures.unwritten;
     const committed = control.unsafe("commit").execute();
-    // The reset goes along with the commit. The caller does not wait for it.
+    // The reset is sent together with the commit, and the caller waits for the commit alone.
     const cleared = resets ? clear(control) : undefined;
     const { command } = await committed;
     // A transaction in which a statement failed answers to "commit" with "ROLLBACK", and with no error.
@@ -128,14 +128,14 @@ async function rollBack(borrowed: Borrowed, tx: Tx, resets: boolean): Promise<vo
   }
 }
 
-/** Resets everything that lasts as long as a session, except plans: after `discard all` Postgres makes the plans of Carillon's functions anew. */
+/** Resets the session except for its plans. `discard all` would also drop the plans of Carillon's functions, and Postgres would make them anew. */
 function clear(tx: Tx): Promise<unknown> {
   const cleared = tx
     .unsafe(
       `set session authorization default; reset all; close all; select pg_advisory_unlock_all(); discard temp`,
     )
     .execute();
-  // After a failed commit the reset is sent again, and its error is heard then.
+  // A failed commit is followed by a rollback, which sends the reset again and reports its error.
   cleared.catch(() => {});
   return cleared;
 }

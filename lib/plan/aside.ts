@@ -77,7 +77,7 @@ function firstDueWith(
   return new Date((schedule === undefined ? before : occurrenceDueBy(timetableOf(schedule), before)) + 1);
 }
 
-/** Of a plan row that no tick has taken yet: where its own cannot be read, the first of its schedule that is due with it. */
+/** The occurrence of a plan row that no tick has taken yet. Where it cannot be read, it is the schedule's first occurrence that is due with the row. */
 export function readOccurrence(
   schedule: StoredSchedule,
   { occurrence, dueAt }: Pick<PassedRow, "occurrence" | "dueAt">,

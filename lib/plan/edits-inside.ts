@@ -25,7 +25,7 @@ const beginningsMax = 50;
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
- * The edits begin anew from a savepoint where another caller makes or deletes a schedule at the same moment, and where a search takes
+ * The edits begin anew from a savepoint in two cases: another caller makes or deletes a schedule at the same moment, or a search takes
  * long: the search then runs without their locks.
  */
 export async function applyEditsInside(

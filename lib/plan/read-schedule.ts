@@ -99,7 +99,7 @@ export async function readStored(
   });
 }
 
-/** What one statement for all has told of a schedule. */
+/** Facts of a schedule that one statement reads for the whole page. */
 interface Beside {
   now: Date;
   /** The ticks lag behind in its shard. */

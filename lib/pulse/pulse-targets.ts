@@ -12,7 +12,7 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown) => typeof value === "string";
 
-/** What sending relies on, and not the shape by which targets are put: a newer release may know more of them. */
+/** Checks only the fields that sending needs. The full shape of a put would refuse targets that a newer release has stored. */
 function isSendable(target: unknown): target is PulseTarget {
   if (!isObject(target)) return false;
   const { queue, event } = target;

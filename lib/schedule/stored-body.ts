@@ -5,11 +5,11 @@ import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
 import { unknownTarget } from "./target-credentials.ts";
 import type { Target } from "./target-shape.ts";
 
-/** What of a body differs from the defaults, without target and payload, which have columns of their own. */
+/** The fields of a body that differ from the defaults. Target and payload have columns of their own. */
 export type SparseBody = Partial<Omit<ScheduleBody, "target" | "payload" | "paused">> &
   Pick<ScheduleBody, "when">;
 
-/** What a schedule gets that names nothing but when and where to. */
+/** The values of fields that a caller leaves out. */
 export const defaults: ScheduleBody = parseScheduleBody({ when: "-", target: { handler: "none" } });
 
 const columnsOfTheirOwn = new Set(["target", "payload", "paused"]);

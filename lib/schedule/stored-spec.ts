@@ -6,7 +6,7 @@ import type { Json } from "./json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { readBody } from "./stored-body.ts";
 
-/** What of a version's row tells its spec. */
+/** The columns of a version's row that make its spec. */
 export interface SpecColumns extends CadenceColumns {
   sparse: unknown;
   target: unknown;
@@ -30,7 +30,7 @@ export function specOf(row: SpecColumns): StoredSpec {
   return { body, cadence: unread === null ? cadence : unreadCadence(cadence, body.timezone, unread), unread };
 }
 
-/** What `read` makes of a spec; of one that it fails on, what it makes of it as one that cannot be read, so that others on its page are read. */
+/** Calls `read` with a spec. Where that fails, calls it with the spec marked as unreadable, so that the other rows of the page are still read. */
 export function orUnread<Whole extends StoredSpec, Made>(whole: Whole, read: (whole: Whole) => Made): Made {
   try {
     return read(whole);

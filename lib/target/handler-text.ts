@@ -2,7 +2,7 @@ import { hiddenSql } from "../db/sql-text.ts";
 import { isFixed, isStatement, type Statement } from "../db/statement.ts";
 import { isStreaming } from "./left-open.ts";
 
-/** What Carillon reads in a statement's text before it is sent. */
+/** The result of checking a statement's text before it is sent. */
 export interface StatementText {
   /** Why it is not sent. */
   refusal: string | null;
