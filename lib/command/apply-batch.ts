@@ -7,6 +7,7 @@ import type { Log } from "../log/log.ts";
 import { oneByOneMax, TooMuchAtOnce } from "../plan/apply-wave.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { ApplyOptions } from "../plan/operation.ts";
+import { UnfoldingTooLong } from "../plan/too-long.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
@@ -112,8 +113,9 @@ async function applyAtomic(deps: BatchDeps, commands: readonly Command[]): Promi
   try {
     return await applyCommands(deps, readCommands(commands, deps.acceptance), { allOrNothing: true });
   } catch (error) {
-    if (!(error instanceof TooMuchAtOnce)) throw error;
-    throw new Refusal("impossible", error.message);
+    if (error instanceof TooMuchAtOnce) throw new Refusal("impossible", error.message);
+    if (!(error instanceof UnfoldingTooLong)) throw error;
+    throw new Refusal("impossible", `${error.message} Send fewer at once.`);
   }
 }
 
@@ -181,7 +183,7 @@ async function boundedPart(tx: Tx): Promise<ReadonlySet<number>> {
 }
 
 function failureOf(error: unknown): Failure {
-  if (error instanceof TooMuchAtOnce) return "too-much";
+  if (error instanceof TooMuchAtOnce || error instanceof UnfoldingTooLong) return "too-much";
   const isOfTheMoment =
     isPassingFailure(error) || error instanceof TookTooLong || error instanceof PassingConflict;
   return isOfTheMoment ? "busy" : "failed";

@@ -14,6 +14,7 @@ import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 import { checkingOutside } from "./own-check.ts";
 import { searchingOutside } from "./search-outside.ts";
+import { unfoldingInTime } from "./too-long.ts";
 
 /** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
 const beginningsMax = 10;
@@ -43,7 +44,10 @@ async function applyBy(
   await foreseeRuns(deps.sql, operations);
   for (let beginning = 1; ; ) {
     try {
-      const once = () => deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options));
+      const once = () =>
+        unfoldingInTime(deps.queue.timing, operations.length, () =>
+          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
+        );
       const { applied, parcels } = await checkingOutside(
         () => searchingOutside(once, () => foreseeEdits(deps.sql, operations)),
         (asked) => checkAhead(asked, operations),

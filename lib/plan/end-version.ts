@@ -15,6 +15,7 @@ import { tellPassed } from "./passed-told.ts";
 import { pendingRows, plannedOf } from "./plan-schedule.ts";
 import { isRelease, unfoldHeld, withoutLimit } from "./release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "./shard.ts";
+import { counted } from "./too-long.ts";
 
 /** How a version ends. */
 export interface VersionEnd {
@@ -129,7 +130,7 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
   // What has occurred and is not due yet is passed over with the rest: the new cadence does not know it.
   const upTo = cut.getTime();
-  const { count, more } = countWithin(cadence, since, upTo);
+  const { count, more } = counted(() => countWithin(cadence, since, upTo));
   const first = nextAfter(cadence, since);
   const last = previousBefore(cadence, upTo + 1);
   if (count === 0 || first === null || last === null) return;

@@ -8,6 +8,7 @@ import {
 } from "../cadence/cadence.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
+import { counted } from "./too-long.ts";
 
 /** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */
 export const passedSinglyMax = 10;
@@ -78,6 +79,10 @@ export function momentOf(
  * same in SQL for exact intervals without rules of their own.
  */
 export function unfold(timetable: Timetable, planned: number, moment: Moment): Unfolded {
+  return counted(() => unfoldNow(timetable, planned, moment));
+}
+
+function unfoldNow(timetable: Timetable, planned: number, moment: Moment): Unfolded {
   const { cadence } = timetable;
   const firesLeft = timetable.firesLeft ?? Number.POSITIVE_INFINITY;
   const missedUpTo = Math.min(moment.missedUpTo, moment.upTo);

@@ -1,3 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Timing } from "../clock.ts";
+import { inItsTime } from "../db/bounded.ts";
+import { FewerFit } from "../quarantine/in-halves.ts";
+
 /**
  * Postgres ends a transaction that idles for ten seconds, and a shard's edits wait while it lasts: computing what has come due may take
  * this long in one transaction.
@@ -5,7 +10,7 @@
 const unfoldingMs = 500;
 
 /** A batch that takes too long to be unfolded is rolled back, and begun again with fewer rows. */
-export class UnfoldingTooLong extends Error {
+export class UnfoldingTooLong extends FewerFit {
   override readonly name = "UnfoldingTooLong";
 }
 
@@ -18,6 +23,7 @@ export interface TooLong {
 
 export function tooLongFor(rowsMax: number, now: () => number): TooLong {
   let spent = 0;
+  let fit = 0;
   let since = now();
   return {
     begin: () => {
@@ -28,7 +34,31 @@ export function tooLongFor(rowsMax: number, now: () => number): TooLong {
       spent += at - since;
       since = at;
       if (rowsMax > 1 && spent > unfoldingMs)
-        throw new UnfoldingTooLong(`To unfold a batch of ${rowsMax} rows takes more than ${unfoldingMs} ms.`);
+        throw new UnfoldingTooLong(
+          `To compute what of ${rowsMax} schedules has come due takes more than ${unfoldingMs} ms.`,
+          fit,
+        );
+      fit += 1;
     },
   };
+}
+
+const underWay = new AsyncLocalStorage<TooLong>();
+
+/**
+ * Runs one transaction that edits `rows` schedules under the locks of their shard. Where their occurrences take too long to be computed it fails,
+ * and fewer of them may fit; with one schedule it goes on.
+ */
+export function unfoldingInTime<Done>(timing: Timing, rows: number, act: () => Promise<Done>): Promise<Done> {
+  return inItsTime(timing, () => underWay.run(tooLongFor(rows, timing.now), act));
+}
+
+/** Computes what has come due, and counts the time for the transaction under way. */
+export function counted<Computed>(compute: () => Computed): Computed {
+  const tooLong = underWay.getStore();
+  if (tooLong === undefined) return compute();
+  tooLong.begin();
+  const computed = compute();
+  tooLong.check();
+  return computed;
 }

@@ -7,6 +7,7 @@ import { bindMembers } from "./bind-members.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
 import { hasMembersAside } from "./members-aside.ts";
+import { unfoldingInTime } from "./too-long.ts";
 
 export interface WalkBounds {
   /** So many members at most. */
@@ -122,7 +123,9 @@ async function changeBatch(
     const some = left;
     const bind = (maker: Maker) =>
       blameOnceLocked((noteLocked) =>
-        wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked, maker })),
+        unfoldingInTime(queue.timing, some.length, () =>
+          wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked, maker })),
+        ),
       );
     // With several schedules it is not known whose jobs cannot be written: they are halved.
     const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));

@@ -27,6 +27,17 @@ export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promi
   }
 }
 
+/** A batch has too many rows, and none of them is at fault: about so many fit. */
+export class FewerFit extends Error {
+  override readonly name: string = "FewerFit";
+  readonly fit: number;
+
+  constructor(message: string, fit: number) {
+    super(message);
+    this.fit = fit;
+  }
+}
+
 /** Whether a row may be at fault: a lock that is not granted and a statement that takes too long may be one row's own. */
 export function mayBeOfARow(error: unknown): boolean {
   return !(error instanceof OfNoRow) && !isOfTheDatabase(error);
@@ -62,12 +73,18 @@ export async function inHalves<Item>(
       if (!mayBeOfARow(error)) throw error;
       const [item] = part;
       if (part.length === 1 && item !== undefined) halved.failed.push({ item, error });
-      else {
-        const half = Math.ceil(part.length / 2);
-        // The first half is done first, so that the order of the items is kept.
-        open.push(part.slice(half), part.slice(0, half));
-      }
+      // The first part is done first, so that the order of the items is kept.
+      else open.push(...inParts(part, error).reverse());
     }
   }
   return halved;
+}
+
+/** Halves; or where it is told how many fit, parts of so many: to come to them by halves may take all of the time, each time. */
+function inParts<Item>(items: readonly Item[], error: unknown): (readonly Item[])[] {
+  const half = Math.ceil(items.length / 2);
+  const size = error instanceof FewerFit ? Math.max(1, Math.min(half, error.fit)) : half;
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
+    items.slice(n * size, (n + 1) * size),
+  );
 }

@@ -1,8 +1,10 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
+import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
+import { unfoldingInTime } from "../plan/too-long.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { allListedAgain, tryInHalves } from "../quarantine/try-rows.ts";
 import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";
@@ -14,6 +16,7 @@ const togetherMax = 100;
 
 interface Clearing {
   sql: Sql;
+  queue: Pick<ParcelQueue, "timing">;
   log: Log;
   timeIsUp: () => boolean;
   note: (error: unknown) => void;
@@ -46,7 +49,7 @@ export async function clearHolds(run: Clearing): Promise<void> {
 
 /** The schedules that lag; null where the locks of the shard are not to be had. */
 async function clearSome(
-  { sql, log, timeIsUp, note }: Clearing,
+  { sql, queue, log, timeIsUp, note }: Clearing,
   shard: number,
   some: readonly EndedHold[],
 ): Promise<string[] | null> {
@@ -54,7 +57,11 @@ async function clearSome(
   const clear = async (part: readonly EndedHold[]) => {
     const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < some.length };
     lagging.push(
-      ...(await blameOnceLocked((noteLocked) => sql.begin((tx) => clearInShard(tx, look, noteLocked)))),
+      ...(await blameOnceLocked((noteLocked) =>
+        unfoldingInTime(queue.timing, part.length, () =>
+          sql.begin((tx) => clearInShard(tx, look, noteLocked)),
+        ),
+      )),
     );
   };
   try {

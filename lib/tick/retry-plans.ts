@@ -12,6 +12,7 @@ import { momentOf } from "../plan/instants.ts";
 import { planFrom, plannedOf } from "../plan/plan-schedule.ts";
 import { endsByItself, fireRelease, planBeyondHold } from "../plan/release.ts";
 import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
+import { unfoldingInTime } from "../plan/too-long.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { allListedAgain } from "../quarantine/try-rows.ts";
@@ -74,7 +75,9 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
   for (let at = 0; at < ids.length; at += together) {
     const retry = async (part: readonly string[]) => {
       const { parcels, stillFailing } = await blameOnceLocked((noteLocked) =>
-        sql.begin((tx) => retryTogether(tx, shard, part, noteLocked)),
+        unfoldingInTime(queue.timing, part.length, () =>
+          sql.begin((tx) => retryTogether(tx, shard, part, noteLocked)),
+        ),
       );
       logSetAside(log, "plan", stillFailing);
       await handOver(sql, queue, parcels);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
-import { inHalves, OfNoRow } from "../../lib/quarantine/in-halves.ts";
+import { FewerFit, inHalves, OfNoRow } from "../../lib/quarantine/in-halves.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const always = () => false;
@@ -63,4 +63,24 @@ test("Items whose time does not come are handed back untried", async () => {
   expect(failed).toEqual([]);
   expect(done).toEqual([]);
   expect(left.toSorted((a, b) => a - b)).toEqual(numbers(8));
+});
+
+test("Items of which it is told how many fit are acted on in parts of so many", async () => {
+  const done: number[] = [];
+  const asked: number[] = [];
+  const act = async (part: readonly number[]) => {
+    asked.push(part.length);
+    if (part.length > 8) throw new FewerFit("too many", 7);
+    done.push(...part);
+  };
+  expect(await inHalves(numbers(20), act, always)).toEqual({ failed: [], left: [] });
+  expect(asked).toEqual([20, 7, 7, 6]);
+  expect(done).toEqual(numbers(20));
+});
+
+test("Of items of which none is told to fit each is acted on", async () => {
+  const { act, done } = acting([1], new FewerFit("too many", 0));
+  const { failed } = await inHalves(numbers(3), act, always);
+  expect(failed.map(({ item }) => item)).toEqual([1]);
+  expect(done).toEqual([0, 2]);
 });

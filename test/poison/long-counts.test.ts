@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Acceptance } from "../../lib/command/acceptance.ts";
+import { applyBatch } from "../../lib/command/apply-batch.ts";
+import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
+import { retryPlans } from "../../lib/tick/retry-plans.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute } from "../support/instants.ts";
+import { planSteps, unknownZone } from "./plan-steps.ts";
+import { quarantined } from "./poison.ts";
+
+let world: Carillon;
+
+const keys = Array.from({ length: 30 }, (_, n) => `m-${n}`);
+const caller = { name: "ann" };
+const label = { scope: "group", name: "shop" } as const;
+const atOnce = { most: 100, timeIsUp: () => false };
+const raise = (error: unknown) => {
+  throw error;
+};
+
+beforeEach(async () => {
+  world = await carillon();
+  for (const key of keys)
+    await world.put(key, { when: "* * * * *", timezone: "Asia/Tokyo", group: label.name });
+  await planSteps(() => world).together();
+});
+
+afterEach(() => world.stop());
+
+/** On a machine on which counting what one schedule has missed takes a tenth of a second. */
+function slowly() {
+  const { sql, queue, log } = world;
+  let ms = 0;
+  const now = () => {
+    ms += 100;
+    return ms;
+  };
+  return { sql, queue: { ...queue, timing: { ...queue.timing, now } }, log };
+}
+
+/** As if ticks had come each minute until then. */
+async function passTo(moment: Date): Promise<void> {
+  await world.clock.setNow(moment);
+  await world.sql`update carillon.shards set watermark_at = ${moment}, reached_at = ${moment}, pulsed_to = ${moment}`;
+}
+
+/** Of each transaction, how many of these rows it has written. */
+async function together(rows: string): Promise<number[]> {
+  const found = await world.sql.unsafe<{ n: number }[]>(
+    `select count(*)::int as n from ${rows} group by r.xmin order by 1 desc`,
+  );
+  return found.map(({ n }) => n);
+}
+
+const most = 5;
+
+test("A resume of a group whose missed runs take long to count is done in transactions of few members", async () => {
+  await pauseLabel(world, { label, caller }, atOnce);
+  await passTo(at(3 * hour));
+  const { done } = await resumeLabel(slowly(), { label, caller }, atOnce);
+  expect(done).toBe(keys.length);
+  const resumed = await together("carillon.schedule_versions r where change = 'resumed'");
+  expect(Math.max(...resumed)).toBeLessThanOrEqual(most);
+  expect(await world.sql`select from carillon.holds`).toEqual([]);
+});
+
+test("Holds that end together, and whose missed runs take long to count, are taken off in transactions of few schedules", async () => {
+  await pauseLabel(world, { label, caller, until: at(3 * hour) }, atOnce);
+  await passTo(at(3 * hour + minute));
+  await clearHolds({ ...slowly(), timeIsUp: () => false, note: raise });
+  expect(await world.sql`select from carillon.holds`).toEqual([]);
+  const noted = await together("carillon.passed_over r");
+  expect(noted.reduce((sum, n) => sum + n)).toBe(keys.length);
+  expect(Math.max(...noted)).toBeLessThanOrEqual(most);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("Schedules in quarantine whose missed runs take long to count are planned again in transactions of few", async () => {
+  const { zoneOf } = planSteps(() => world);
+  await zoneOf("Asia/Tokyo", unknownZone);
+  await world.tick();
+  expect(await quarantined(world)).toHaveLength(keys.length);
+  await zoneOf(unknownZone, "Asia/Tokyo");
+  await passTo(at(3 * hour));
+  const total = { batches: 0, jobs: 0, parcels: 0, finished: true };
+  await retryPlans({
+    ...slowly(),
+    settings: tickDefaults,
+    timeIsUp: () => false,
+    total,
+    rated: [],
+    note: raise,
+  });
+  expect(await quarantined(world)).toEqual([]);
+  const planned = await together("carillon.plan r where due_at > '2026-03-02 12:59Z'");
+  expect(Math.max(...planned)).toBeLessThanOrEqual(most);
+});
+
+const acceptance = {} as Acceptance;
+
+test("A batch whose missed runs take long to count is done in parts, and one that is to be done as a whole is refused", async () => {
+  const inputs = (verb: string) => keys.map((key) => ({ input: { [verb]: key }, caller }));
+  await applyBatch({ ...slowly(), acceptance }, inputs("pause"));
+  await passTo(at(3 * hour));
+  const whole = applyBatch({ ...slowly(), acceptance }, inputs("resume"), { allOrNothing: true });
+  await expect(whole).rejects.toMatchObject({
+    name: "Refusal",
+    message: "To compute what of 30 schedules has come due takes more than 500 ms. Send fewer at once.",
+  });
+  const done = await applyBatch({ ...slowly(), acceptance }, inputs("resume"));
+  expect(new Set(done.map(({ change }) => change))).toEqual(new Set(["changed"]));
+});
