@@ -78,6 +78,9 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     fetch_types: false,
     types: valueTypes,
     onnotice: () => {},
+    onparameter: (name: string, value: string) => {
+      if (name === "DateStyle" && !value.startsWith("ISO")) cut(foreignDates(value));
+    },
     onclose: () => {
       lost ??= new ConnectionLost("it has ended");
       onLost();
@@ -111,6 +114,10 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     close: () => driver.end({ timeout: CLOSE_TIMEOUT_S }),
   };
 }
+
+/** `02.03.2026` reads as another day in another style: it is no date that could be read on the safe side. */
+const foreignDates = (style: string) =>
+  `its DateStyle is "${style}", and Carillon reads dates as ISO alone: set datestyle = 'ISO' for the role that logs in, or for the database`;
 
 /** The error comes from the server or from the end of the connection. A statement sent during a copy is refused alone. */
 function isAnswer(error: unknown): boolean {

@@ -104,6 +104,9 @@ function within(tcp: Socket, opening: Promise<Socket>, ms: number): Promise<Sock
   });
 }
 
+const lostBy = (cause: unknown) =>
+  new ConnectionLost(cause === undefined ? "the server closed it" : "it broke", cause);
+
 /**
  * Node reports a broken socket in two steps, `error` and, some turns of the event loop later, `close`. The driver (postgres 3.4.9) rejects
  * what is under way at the first and takes the connection out of use at the second; a statement sent in between is never answered, or is
@@ -118,7 +121,7 @@ function endingInOneStep(socket: Socket): Socket {
       return true;
     }
     if (event === "close") {
-      emit("error", new ConnectionLost(cause === undefined ? "the server closed it" : "it broke", cause));
+      emit("error", cause instanceof ConnectionLost ? cause : lostBy(cause));
       return emit("close", false);
     }
     return emit(event, ...details);

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await testDatabase();
+});
+
+afterEach(() => database.drop());
+
+const open = () => connect({ DATABASE_URL: database.url });
+const second = "2026-03-02T10:00:00.000Z";
+
+/** Counts for connections that are opened from then on. */
+async function setForAll(style: string): Promise<void> {
+  const sql = open();
+  const [{ name } = { name: "" }] = await sql<{ name: string }[]>`select current_database() as name`;
+  await sql.unsafe(`alter database ${name} set datestyle = '${style}'`);
+  await sql.end();
+}
+
+test.each(["German", "SQL, DMY", "Postgres, MDY"])(
+  "A connection on which dates are written in the style %s reads none of them",
+  async (style) => {
+    await setForAll(style);
+    const sql = open();
+    const read = sql`select timestamptz '2026-03-02 10:00:00+00' as at`;
+    await expect(read).rejects.toMatchObject({
+      name: "ConnectionLost",
+      message: expect.stringMatching(
+        /^The connection to the database was lost: its DateStyle is ".*", and Carillon reads dates as ISO alone: set /,
+      ),
+    });
+    await sql.end();
+  },
+);
+
+test("A connection on which ISO dates may be given with the day first reads them", async () => {
+  await setForAll("ISO, DMY");
+  const sql = open();
+  const [row] = await sql<{ at: Date }[]>`select ${new Date(second)}::timestamptz as at`;
+  expect(row?.at.toISOString()).toBe(second);
+  await sql.end();
+});
+
+test("A transaction that sets another style of dates is rolled back, and the connections after it read as before", async () => {
+  const sql = open();
+  await sql`create table kept (at timestamptz)`;
+  const setting = sql.begin(async (tx) => {
+    await tx`insert into kept values (${new Date(second)})`;
+    await tx`set local datestyle = 'German'`;
+    return tx`select at from kept`;
+  });
+  await expect(setting).rejects.toMatchObject({ name: "ConnectionLost" });
+  expect(await sql`select at from kept`).toEqual([]);
+  await sql.end();
+});
