@@ -62,18 +62,38 @@ export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<
   };
   const most = Math.min(bounds.most, runMax);
   await forgetGone(run.sql);
+  let more = true;
+  for (let after = "0"; more; ) {
+    const listed = await applyListed(run, most, after);
+    more = listed.more;
+    // Where all of them wait, what is behind them is listed: however many they are.
+    if (listed.found > 0 || listed.last === null || bounds.timeIsUp()) break;
+    after = listed.last;
+  }
+  const { applied, refused, failed } = run;
+  return { applied, refused, failed, more: more || run.left > 0 || bounds.timeIsUp() };
+}
+
+/** `found`: how many of them do not wait. `last`: of those that were listed, where there may be more behind it. */
+async function applyListed(
+  run: Run,
+  most: number,
+  after: string,
+): Promise<{ found: number; last: string | null; more: boolean }> {
   // What there is, of one moment: of a transaction that commits meanwhile all is left to the next run, and none overtakes another.
-  const lists = await waitingCommands(run.sql, { most, together: chunkMax });
+  const lists = await waitingCommands(run.sql, { most, together: chunkMax, after });
   let looked = 0;
+  let found = 0;
   for (const { ids, tried } of lists) {
-    if (bounds.timeIsUp()) break;
-    await applyRows(run, await readCommandRows(run.sql, ids), tried);
+    if (run.bounds.timeIsUp()) break;
+    const rows = await readCommandRows(run.sql, ids);
+    await applyRows(run, rows, tried);
+    found += rows.length;
     looked += ids.length;
   }
   const listed = lists.reduce((sum, { ids }) => sum + ids.length, 0);
-  const more = looked === most || looked < listed || run.left > 0 || bounds.timeIsUp();
-  const { applied, refused, failed } = run;
-  return { applied, refused, failed, more };
+  const last = lists.at(-1)?.ids.at(-1) ?? null;
+  return { found, last: looked === most ? last : null, more: looked === most || looked < listed };
 }
 
 /** What one request does before it answers. */

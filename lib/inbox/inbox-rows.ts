@@ -34,17 +34,17 @@ export interface Listed {
 }
 
 /**
- * The oldest that do not wait, in their order. A command that is set aside waits, and so does every other of its key: however many they
- * are, what comes behind them is found.
+ * The oldest behind a number, in their order, but for those that are set aside themselves. Which others wait with one of their key is asked when they
+ * are read: the key is in the command, and to take it out of each that is listed means to read each.
  */
 export async function waitingCommands(
   sql: Sql,
-  { most, together }: { most: number; together: number },
+  { most, together, after = "0" }: { most: number; together: number; after?: string },
 ): Promise<Listed[]> {
-  const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
+  const some = await hasAside(sql);
   const rows = await sql<{ id: string; bytes: number; tried: boolean }[]>`
-    select id, bytes, ${some === undefined ? sql`false` : sql`id in (${setAsideIds(sql)})`} as tried
-    from carillon.inbox ${some === undefined ? sql`` : sql`where ${doesNotWait(sql)}`} order by id limit ${most}`;
+    select id, bytes, ${some ? sql`id in (${setAsideIds(sql)})` : sql`false`} as tried
+    from carillon.inbox where id > ${after} ${some ? sql`and id not in (${setAsideIds(sql)} and ${waits(sql)})` : sql``} order by id limit ${most}`;
   const lists: Listed[] = [];
   let bytes = 0;
   for (const row of rows) {
@@ -67,14 +67,18 @@ const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint 
 const setAsideIds = (sql: Sql) =>
   sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
-/** Not correlated, so that each list is read once and then asked by hash. */
-const doesNotWait = (sql: Sql) => {
-  const waits = sql`next_at > (select carillon.clock())`;
-  return sql`
-    id not in (${setAsideIds(sql)} and ${waits})
-      and coalesce(${keyOf(sql)}, '') not in (
-        select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits})`;
-};
+/** Nearly always there is no entry, and no command is asked for its key. */
+async function hasAside(sql: Sql): Promise<boolean> {
+  const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
+  return some !== undefined;
+}
+
+const waits = (sql: Sql) => sql`next_at > (select carillon.clock())`;
+
+/** Not correlated, so that the list is read once and then asked by hash. */
+const hasNoKeyThatWaits = (sql: Sql) => sql`
+  coalesce(${keyOf(sql)}, '') not in (
+    select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits(sql)})`;
 
 /** As `keyIn` finds it: of the one verb that a command has, a key or what has one. */
 const keyOf = (sql: Sql) => sql`(
@@ -89,10 +93,12 @@ export async function forgetGone(sql: Sql): Promise<void> {
     where consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = ${numberOf(sql)})`;
 }
 
-/** In their order, those that there still are. */
-export function readCommandRows(sql: Sql, ids: readonly string[]): PromiseLike<InboxRow[]> {
+/** In their order, those that there still are and that do not wait with another one of their key. */
+export async function readCommandRows(sql: Sql, ids: readonly string[]): Promise<InboxRow[]> {
+  const some = await hasAside(sql);
   return sql<InboxRow[]>`
-    select id, at, caller, command::text as command from carillon.inbox where id = any(${[...ids]}::bigint[]) order by id`;
+    select id, at, caller, command::text as command from carillon.inbox
+    where id = any(${[...ids]}::bigint[]) ${some ? sql`and ${hasNoKeyThatWaits(sql)}` : sql``} order by id`;
 }
 
 /** Those that nobody has applied meanwhile. */

@@ -91,3 +91,30 @@ test("no more than eight megabytes of commands are read at once, but always one"
   await sql.end();
   await database.drop();
 });
+
+test("To list what waits reads no command, also where one is set aside, and those of its key are left out when they are read", async () => {
+  const database = await testDatabase("still");
+  const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
+  // As large as commands may be: each lies beside its row, in many parts.
+  await sql`
+    insert into carillon.inbox (at, caller, command, bytes)
+    select carillon.clock(), 'shop', jsonb_build_object('put', jsonb_build_object('key', 'k-' || i % 2, 'payload',
+      (select string_agg(md5(i::text || part), '') from generate_series(1, 500) part))), 16000 from generate_series(1, 20) i`;
+  await sql`
+    insert into carillon.quarantine (consumer, item, reason, detail, first_at, last_at, tries, next_at)
+    select 'inbox', '1', 'It failed.', '{"key": "k-1"}', now, now, 1, now + interval '1 minute' from carillon.clock() now`;
+  const blocksOfCommands = async () => {
+    await sql`select pg_stat_force_next_flush()`;
+    const [row] = await sql<{ blocks: number }[]>`
+      select (toast_blks_read + toast_blks_hit)::int as blocks from pg_statio_user_tables where schemaname = 'carillon' and relname = 'inbox'`;
+    return row?.blocks;
+  };
+  const before = await blocksOfCommands();
+  const lists = await waitingCommands(sql, { most: 100, together: 10 });
+  expect(await blocksOfCommands()).toBe(before);
+  expect(lists.flatMap(({ ids }) => ids).map(Number)).toEqual(Array.from({ length: 19 }, (_, n) => n + 2));
+  const rows = await readCommandRows(sql, lists[0]?.ids ?? []);
+  expect(rows.map(({ id }) => Number(id))).toEqual([2, 4, 6, 8, 10]);
+  await sql.end();
+  await database.drop();
+});
