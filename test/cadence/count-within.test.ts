@@ -84,3 +84,37 @@ test("A year of seconds is counted without a walk through them", () => {
     more: false,
   });
 });
+
+test("A list of cadences is counted as a walk through its occurrences counts it: an instant that several name counts once", () => {
+  const from = Date.UTC(2025, 2, 1);
+  const member = fc.oneof(
+    fc.record({
+      kind: fc.constant("cron" as const),
+      expression: fc.constantFrom(...expressions),
+      timezone: fc.constantFrom(...zones),
+    }),
+    fc.record({
+      kind: fc.constant("interval" as const),
+      everyMs: fc.constantFrom(60_000, 420_000, 3_600_000),
+      firstAt: fc.constantFrom(from, from + 20 * day),
+    }),
+    fc.record({ kind: fc.constant("once" as const), at: fc.constantFrom(from + 3_600_000, from + day) }),
+  );
+  fc.assert(
+    fc.property(
+      fc.record({
+        of: fc.array(member, { minLength: 1, maxLength: 4 }),
+        after: fc.integer({ min: from - day, max: from + 40 * day }),
+        length: fc.integer({ min: 0, max: 3 * day }),
+        max: fc.constantFrom(0, 1, 50, 3_000),
+      }),
+      ({ of, after, length, max }) => {
+        const cadence: Cadence = { kind: "union", of };
+        expect(countWithin(cadence, after, after + length, max)).toEqual(
+          walked(cadence, after, after + length, max),
+        );
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
