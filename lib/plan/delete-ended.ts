@@ -1,6 +1,6 @@
 import { previousRunBefore } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
@@ -107,10 +107,11 @@ interface Look {
 
 /** Under the gate nothing of these schedules starts and nobody edits them. */
 async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: () => void): Promise<number> {
-  const [, , , , once, state] = await Promise.all([
+  const [, , , , , once, state] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockRows(tx, ids),
     settledOnce(tx, ids),
     readShard(tx, shard),

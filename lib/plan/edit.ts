@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
 import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -52,7 +52,7 @@ export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   maker?: Maker;
-  /** Called when the locks are held that all schedules of the shard need. */
+  /** Of house keeping. Called when the locks are held that all schedules of the shard need; from then on a locked row is waited for briefly. */
   noteLocked?: (() => void) | undefined;
 }
 
@@ -60,13 +60,14 @@ export interface EditLocks {
 export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
-  { labels = [], maker = makeAtOnce, noteLocked = () => {} }: EditLocks = {},
+  { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
 ): Promise<EditContext | null> {
   // Statements with a snapshot each, sent in this order.
-  const [, , , current, state] = await Promise.all([
+  const [, , , , current, state] = await Promise.all([
     lockLabels(tx, labels),
     lockPlanShared(tx, found.shard),
     closeGate(tx, found.shard).then(noteLocked),
+    noteLocked === undefined ? null : waitForRows(tx, 1),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
@@ -76,10 +76,11 @@ async function clearInShard(
   { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
   noteLocked: () => void,
 ): Promise<string[]> {
-  const [, , , schedules, state] = await Promise.all([
+  const [, , , , schedules, state] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);

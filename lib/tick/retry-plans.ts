@@ -1,7 +1,7 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../plan/aside.ts";
@@ -93,10 +93,11 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
 }
 
 async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
-  const [, , , schedules, state] = await Promise.all([
+  const [, , , , schedules, state] = await Promise.all([
     boundStatements(tx),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
