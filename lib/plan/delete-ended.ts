@@ -10,7 +10,7 @@ import { isPulse } from "../schedule/pulse-shape.ts";
 import {
   lockRows,
   lockSchedules,
-  refuseWithoutVersion,
+  refuseOtherMoment,
   type StoredSchedule,
 } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
@@ -125,7 +125,7 @@ async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: ()
 /** They are read as whoever asks for them is told of them. */
 async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
   const locked = await lockSchedules(tx, ids);
-  await refuseWithoutVersion(tx, ids, locked);
+  refuseOtherMoment(locked);
   const found = locked.filter(({ body }) => body.deleteOnEnd);
   const toEnd = new Set(found.map(({ id }) => id));
   await neverLook(

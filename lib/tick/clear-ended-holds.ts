@@ -6,7 +6,7 @@ import { readShard } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { allListedAgain, tryInHalves } from "../quarantine/try-rows.ts";
 import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";
-import { lockSchedules, refuseWithoutVersion } from "../schedule/stored-schedule.ts";
+import { lockSchedules, refuseOtherMoment } from "../schedule/stored-schedule.ts";
 
 const pageMax = 500;
 /** Claims of a shard wait while holds are taken off a batch of its schedules. */
@@ -84,7 +84,7 @@ async function clearInShard(
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  await refuseWithoutVersion(tx, ids, schedules);
+  refuseOtherMoment(schedules);
   const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
   const lagging = ended.filter((schedule) => staysBeyondEnd(schedule, state)).map(({ id }) => id);
   await clearEndedHolds(

@@ -15,7 +15,7 @@ import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { allListedAgain } from "../quarantine/try-rows.ts";
-import { lockSchedules, refuseWithoutVersion, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { lockSchedules, refuseOtherMoment, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires } from "../schedule/timetable.ts";
 import type { Run } from "./run.ts";
 
@@ -101,7 +101,7 @@ async function retryTogether(tx: Tx, shard: number, ids: readonly string[], note
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  await refuseWithoutVersion(tx, ids, schedules);
+  refuseOtherMoment(schedules);
   const parcels: OutgoingParcel[] = [];
   const failing: Failed[] = [];
   for (const schedule of schedules) {
