@@ -16,7 +16,13 @@ import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-
 import { carryAside } from "./aside.ts";
 import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
-import { endVersion, noteOwedUnread, notePassedUnderOldCadence, planPending } from "./end-version.ts";
+import {
+  endVersion,
+  noteOwedUnread,
+  notePassedUnderOldCadence,
+  planPending,
+  withMissedUnread,
+} from "./end-version.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
@@ -112,13 +118,14 @@ export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Pr
  */
 export async function applyEdit(
   tx: Tx,
-  { current: found, state }: Pick<EditContext, "current" | "state">,
+  { current: locked, state }: Pick<EditContext, "current" | "state">,
   edit: Edit,
   holdsAfter: readonly Hold[],
   author: Caller,
   usual: Maker = makeAtOnce,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
+  const found = await withMissedUnread(tx, locked, state);
   // No worker would start the jobs of a schedule that is being deleted. As backlog they are reported in the ledger, and no job has to be written.
   const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
@@ -175,8 +182,8 @@ export async function applyEdit(
     },
     cut,
   );
+  await noteOwedUnread(tx, found, { goesOnAs: edit.delete === true ? null : cadence, cut });
   if (edit.delete === true) {
-    await noteOwedUnread(tx, found, cut);
     await removeHolds(tx, [current.id]);
     await cancelHeld(tx, [current.id]);
     const freed = await cancelInLanes(tx, current);

@@ -22,7 +22,8 @@ export interface VersionFact extends StoredSpec {
 export interface PassedFact {
   from: Date;
   to: Date;
-  count: number;
+  /** Null where it is not known. */
+  count: number | null;
   more: boolean;
   reason: string;
   notedAt: Date;
