@@ -94,7 +94,7 @@ export const explanationSchema = z
       .strictObject({
         from: instantText,
         to: instantText,
-        count: z.int(),
+        count: z.int().nullable().describe("Null where it is not known how many there were."),
         more: z.boolean(),
         reason: z.string(),
         notedAt: instantText,

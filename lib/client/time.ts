@@ -105,7 +105,8 @@ export interface Explanation {
   passedOver?: {
     from: InstantText;
     to: InstantText;
-    count: number;
+    /** Null where it is not known how many there were. */
+    count: number | null;
     more: boolean;
     reason: string;
     notedAt: InstantText;

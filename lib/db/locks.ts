@@ -63,6 +63,14 @@ export function waitBriefly(tx: Tx): PromiseLike<unknown> {
   return tx`set local lock_timeout = '500ms'`.execute();
 }
 
+/**
+ * For rows of a batch of house keeping, once the locks are held that all of them need. One part of the tick has two seconds in its turn: a locked row
+ * among hundreds is found by about ten attempts, and all of them fit. A row that is tried alone has longer, since an edit may be about to end.
+ */
+export function waitForRows(tx: Tx, together: number): PromiseLike<unknown> {
+  return together > 1 ? tx`set local lock_timeout = '100ms'`.execute() : waitBriefly(tx);
+}
+
 /** Whoever applies commands of the inbox does so alone: those of one key stay in their order. */
 export function lockInbox(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${inboxLock}::int, 0)`.execute();

@@ -122,8 +122,8 @@ export async function readJob(tx: Tx, id: string): Promise<JobRead | null> {
     select ${jobColumns(tx)}, coalesce(j.payload, spec.payload) as payload
     from carillon.jobs j
     join carillon.schedules s on s.id = j.schedule_id
-    join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.version
-    join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
+    left join carillon.schedule_versions v on v.schedule_id = j.schedule_id and v.version = j.version
+    left join carillon.schedule_versions spec on spec.schedule_id = v.schedule_id and spec.version = v.spec_version
     left join carillon.parcels p on p.id = j.parcel_id
     where j.occurrence = ${key.occurrence} and j.schedule_id = ${key.scheduleId} and j.kind = ${key.kind} and j.n = ${key.n}`;
   if (row === undefined) return null;

@@ -25,7 +25,8 @@ export interface PassedOver {
   reason: string;
   from: string;
   to: string;
-  count: number;
+  /** Null where it is not known. */
+  count: number | null;
   /** Counting stopped there: at least so many. */
   more: boolean;
 }

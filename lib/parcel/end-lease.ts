@@ -1,6 +1,6 @@
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
-import { waitBriefly } from "../db/locks.ts";
+import { waitBriefly, waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { defaults } from "../schedule/stored-body.ts";
@@ -37,9 +37,12 @@ export async function endLease(
 }
 
 async function endWhole(sql: Sql, id: string, notify: Notify): Promise<Settled> {
-  const rows = await sql<SettleRow[]>`
-    select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
-    from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
+  const rows = await sql.begin(async (tx) => {
+    await waitBriefly(tx);
+    return tx<SettleRow[]>`
+      select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+      from carillon.end_lease(${id}, ${defaults.retry.attempts}, ${[...notify]}::text[])`;
+  });
   return settledOf(rows);
 }
 
@@ -72,7 +75,7 @@ async function endSome(
   notify: Notify,
 ): Promise<OutgoingParcel[]> {
   const rows = await sql.begin(async (tx) => {
-    await waitBriefly(tx);
+    await waitForRows(tx, part.length);
     await boundStatements(tx);
     return tx<SettleRow[]>`
       select ended as settled, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
-import { waitBriefly } from "../db/locks.ts";
+import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
@@ -31,8 +31,11 @@ async function letSweptGo(sql: Sql): Promise<void> {
 }
 
 async function sweepTogether(sql: Sql, most: number): Promise<Swept> {
-  const rows = await sql<({ looked: number } & (OutgoingParcel | { id: null; queue: null }))[]>`
-    select looked, id, queue, 0::float8 as "waitMs" from carillon.sweep_lanes(${most})`;
+  const rows = await sql.begin(async (tx) => {
+    await waitForRows(tx, most);
+    return tx<({ looked: number } & (OutgoingParcel | { id: null; queue: null }))[]>`
+      select looked, id, queue, 0::float8 as "waitMs" from carillon.sweep_lanes(${most})`;
+  });
   return {
     looked: rows[0]?.looked ?? 0,
     outgoing: rows.flatMap(({ looked: _looked, ...parcel }) => (parcel.id === null ? [] : [parcel])),
@@ -80,7 +83,7 @@ function dueLanes(sql: Sql, most: number): PromiseLike<DueLane[]> {
 async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingParcel[]> {
   const names = lanes.map(({ item }) => item);
   const ofGroups = lanes.filter(({ schedules }) => schedules.length === 0).map(({ item }) => item);
-  await waitBriefly(tx);
+  await waitForRows(tx, lanes.length);
   await tx`
     select carillon.lock_lanes(${lanes.flatMap(({ schedules }) => schedules)}::bigint[], ${ofGroups}::text[])`;
   const free = await tx<OutgoingParcel[]>`

@@ -1,6 +1,6 @@
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
-import { waitBriefly } from "../db/locks.ts";
+import { lockTarget, waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
@@ -49,10 +49,14 @@ async function turnsAt(deps: Deps, target: string, timeIsUp: () => boolean): Pro
   }
 }
 
-function nextTurns(sql: Sql, target: string): PromiseLike<OutgoingParcel[]> {
-  return sql<OutgoingParcel[]>`
-    select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-    from carillon.next_turns(${target}) order by ready_at, id`;
+/** The lock of the target is waited for as long as by others who give turns: all of its parcels need it. */
+function nextTurns(sql: Sql, target: string): Promise<OutgoingParcel[]> {
+  return sql.begin(async (tx) => {
+    await Promise.all([lockTarget(tx, Number(target)), waitForRows(tx, triedMax)]);
+    return tx<OutgoingParcel[]>`
+      select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
+      from carillon.next_turns(${target}) order by ready_at, id`;
+  });
 }
 
 interface WaitingParcel {
@@ -86,7 +90,7 @@ async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () 
 /** Changes nothing: it fails where a parcel cannot be written. One that is locked is left out, as by the turns. */
 async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.begin(async (tx) => {
-    await waitBriefly(tx);
+    await waitForRows(tx, ids.length);
     await boundStatements(tx);
     await tx`
       update carillon.parcels set offers = offers

@@ -189,10 +189,10 @@ async function decideEdit(
 function appliedOf(decided: Decisive): Applied {
   if (!("change" in decided)) return appliedToMissing(decided);
   const { current, edit } = decided.change;
-  const { id, key, version } = current;
+  const { id, key, lastVersion } = current;
   const change = edit.delete === true ? "deleted" : "changed";
   const job = jobAsked(decided.operation, id, edit.spec?.cadence ?? current.cadence);
-  return { change, id, key, version: version + 1, ...job };
+  return { change, id, key, version: lastVersion + 1, ...job };
 }
 
 function stepsOf(operation: Operation): EditSteps {

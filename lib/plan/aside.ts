@@ -97,7 +97,7 @@ function withLater(kept: PlanAside | null, later: PlanAside): PlanAside {
   return far === "" ? place : { ...place, far };
 }
 
-function asideOfRow({ version, dueAt, heldSince, far }: PassedRow, occurrence: Date): PlanAside {
+export function asideOfRow({ version, dueAt, heldSince, far }: PassedRow, occurrence: Date): PlanAside {
   return {
     version,
     occurrence: occurrence.toISOString(),

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import {
   type Hold,
@@ -37,22 +37,32 @@ export interface Bound {
 
 const eachMax = 25;
 
+interface BindMeans {
+  /** It is a part of those that have failed together. */
+  briefly: boolean;
+  noteLocked: () => void;
+  /** As long as a caller does; house keeping goes on with other members instead. */
+  waitsForRows: boolean;
+  maker: Maker;
+}
+
 /** Brings members of one shard under a hold, or out of it: an edit of each, under locks and at a cut that they share. */
 export async function bindMembers(
   tx: Tx,
   asked: SharedHold,
   found: readonly Member[],
-  { briefly, noteLocked, maker }: { briefly: boolean; noteLocked: () => void; maker: Maker },
+  { briefly, noteLocked, waitsForRows, maker }: BindMeans,
 ): Promise<Bound> {
   const ids = found.map(({ id }) => id);
   const shard = found[0]?.shard ?? 0;
   // Statements with a snapshot each, sent in this order.
-  const [, , hold, , , schedules, state, holds] = await Promise.all([
+  const [, , hold, , , , schedules, state, holds] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockLabels(tx, [asked]),
     findSharedHold(tx, asked),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitsForRows ? null : waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
     holdsOf(tx, ids),

@@ -1,6 +1,6 @@
 import { previousRunBefore } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
@@ -10,7 +10,7 @@ import { isPulse } from "../schedule/pulse-shape.ts";
 import {
   lockRows,
   lockSchedules,
-  refuseWithoutVersion,
+  refuseOtherMoment,
   type StoredSchedule,
 } from "../schedule/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
@@ -107,10 +107,11 @@ interface Look {
 
 /** Under the gate nothing of these schedules starts and nobody edits them. */
 async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: () => void): Promise<number> {
-  const [, , , , once, state] = await Promise.all([
+  const [, , , , , once, state] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockRows(tx, ids),
     settledOnce(tx, ids),
     readShard(tx, shard),
@@ -124,7 +125,7 @@ async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: ()
 /** They are read as whoever asks for them is told of them. */
 async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Promise<number> {
   const locked = await lockSchedules(tx, ids);
-  await refuseWithoutVersion(tx, ids, locked);
+  refuseOtherMoment(locked);
   const found = locked.filter(({ body }) => body.deleteOnEnd);
   const toEnd = new Set(found.map(({ id }) => id));
   await neverLook(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
 import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -16,7 +16,13 @@ import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-
 import { carryAside } from "./aside.ts";
 import { planHeld, planVersion } from "./begin-version.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
-import { endVersion, noteOwedUnread, notePassedUnderOldCadence, planPending } from "./end-version.ts";
+import {
+  endVersion,
+  noteOwedUnread,
+  notePassedUnderOldCadence,
+  planPending,
+  withMissedUnread,
+} from "./end-version.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
 import { askedWhenNeeded, type Known } from "./known.ts";
@@ -52,7 +58,7 @@ export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   maker?: Maker;
-  /** Called when the locks are held that all schedules of the shard need. */
+  /** Of house keeping. Called when the locks are held that all schedules of the shard need; from then on a locked row is waited for briefly. */
   noteLocked?: (() => void) | undefined;
 }
 
@@ -60,13 +66,14 @@ export interface EditLocks {
 export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
-  { labels = [], maker = makeAtOnce, noteLocked = () => {} }: EditLocks = {},
+  { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
 ): Promise<EditContext | null> {
   // Statements with a snapshot each, sent in this order.
-  const [, , , current, state] = await Promise.all([
+  const [, , , , current, state] = await Promise.all([
     lockLabels(tx, labels),
     lockPlanShared(tx, found.shard),
     closeGate(tx, found.shard).then(noteLocked),
+    noteLocked === undefined ? null : waitForRows(tx, 1),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);
@@ -111,13 +118,14 @@ export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Pr
  */
 export async function applyEdit(
   tx: Tx,
-  { current: found, state }: Pick<EditContext, "current" | "state">,
+  { current: locked, state }: Pick<EditContext, "current" | "state">,
   edit: Edit,
   holdsAfter: readonly Hold[],
   author: Caller,
   usual: Maker = makeAtOnce,
 ): Promise<OutgoingParcel[]> {
   const cut = state.now;
+  const found = await withMissedUnread(tx, locked, state);
   // No worker would start the jobs of a schedule that is being deleted. As backlog they are reported in the ledger, and no job has to be written.
   const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
@@ -174,8 +182,8 @@ export async function applyEdit(
     },
     cut,
   );
+  await noteOwedUnread(tx, found, { goesOnAs: edit.delete === true ? null : cadence, cut });
   if (edit.delete === true) {
-    await noteOwedUnread(tx, found, cut);
     await removeHolds(tx, [current.id]);
     await cancelHeld(tx, [current.id]);
     const freed = await cancelInLanes(tx, current);

@@ -1,4 +1,4 @@
-import { nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
+import { type Cadence, nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 import { withdraw, withdrawReleased, withdrawUnread } from "../job/withdraw.ts";
@@ -6,7 +6,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
-import { asideOf, farNamesOf, owedOf, readOccurrence } from "./aside.ts";
+import { asideOf, asideOfRow, farNamesOf, owedOf, readOccurrence } from "./aside.ts";
 import { notePassedUnderHolds } from "./ended-hold.ts";
 import { momentOf } from "./instants.ts";
 import type { Maker } from "./maker.ts";
@@ -140,17 +140,45 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
 }
 
 /**
- * A schedule that is deleted in quarantine and cannot be read. It is known from which occurrence on it was owed its jobs; which others there were,
- * and how many, is not. A range has a count, so that of this one is "at least one".
+ * A schedule in quarantine that cannot be read, and is deleted or given another cadence. It is known from which occurrence on it was owed its jobs;
+ * which others there were, and how many, is not.
  */
-export async function noteOwedUnread(tx: Tx, deleted: StoredSchedule, cut: Date): Promise<void> {
-  const aside = asideOf(deleted);
-  if (aside === null || isPulse(deleted) || unreadableReason(deleted.cadence) === null) return;
-  const timetable = timetableOf(deleted);
+export async function noteOwedUnread(
+  tx: Tx,
+  ended: StoredSchedule,
+  { goesOnAs, cut }: { goesOnAs: Cadence | null; cut: Date },
+): Promise<void> {
+  // What waits for a cadence to be read again goes on in quarantine.
+  if (goesOnAs !== null && unreadableReason(goesOnAs) !== null) return;
+  const aside = asideOf(ended);
+  if (aside === null || isPulse(ended) || unreadableReason(ended.cadence) === null) return;
+  const timetable = timetableOf(ended);
   const from = Date.parse(aside.occurrence);
   const to = occurrenceDueBy(timetable, cut.getTime());
   if (from > to || timetable.firesLeft === 0) return;
-  const range = { from, to, count: 1, more: true, reason: "unreadable" as const };
-  await noteRanges(tx, [{ schedule: deleted, ranges: [range], notedAt: cut }]);
-  await tellPassed(tx, [{ scheduleId: deleted.id, ...range }]);
+  const range = { from, to, count: null, more: true, reason: "unreadable" as const };
+  await noteRanges(tx, [{ schedule: ended, ranges: [range], notedAt: cut }]);
+  await tellPassed(tx, [{ scheduleId: ended.id, ...range }]);
+}
+
+/**
+ * The schedule as the next tick would leave it: where it cannot be read and has a row that is missed by now, in quarantine from that row on. Its plan
+ * rows end with the version, and with them all that tells what it was owed.
+ */
+export async function withMissedUnread(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+): Promise<StoredSchedule> {
+  const { id, version, cadence, heldSince } = current;
+  if (unreadableReason(cadence) === null || isPulse(current) || heldSince !== null) return current;
+  if (asideOf(current) !== null || plannedUpTo(state, id) >= state.now) return current;
+  const now = state.now.getTime();
+  const { missedUpTo } = momentOf(timetableOf(current), { now, bound: now, missedAfterMs });
+  const [row] = await pendingRows(tx, state, { id, version, passed: [] });
+  if (row === undefined) return current;
+  const occurrence = readOccurrence(current, row);
+  if (occurrence.getTime() > missedUpTo) return current;
+  const aside = asideOfRow({ scheduleId: id, version, ...row, heldSince: null }, occurrence);
+  return { ...current, aside };
 }

@@ -2,6 +2,7 @@ import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
 import { isoInstant } from "../cadence/civil.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { dueAt } from "../schedule/timetable.ts";
+import { unreadAdvice } from "../schedule/versions-fault.ts";
 import { editOf, explainElsewhere } from "./explain-elsewhere.ts";
 import { heldAt, holdersText } from "./explain-holds.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./explain-place.ts";
@@ -13,6 +14,8 @@ import type { Facts, Verdict, VersionFact } from "./explained.ts";
 export function explainAbsence(facts: Facts, version: VersionFact | undefined, nearest: Nearest): Verdict {
   const { at, versions } = facts;
   const first = versions[0];
+  const isKnown = facts.passed !== null || facts.owedBefore !== null || at < facts.createdAt;
+  if (facts.versionsFault !== null && !isKnown) return notKnown(facts.versionsFault);
   if (version === undefined) {
     const since = `the schedule was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
     return { outcome: "not-created", sentence: `Was before its schedule: ${since}.` };
@@ -41,12 +44,19 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
 
 /** For a cadence that cannot be read only the ledger is known: not even whether the instant is an occurrence. */
 function unreadVerdict({ version, cadence, body, unread }: VersionFact, reason: string): Verdict {
-  const verdict = { outcome: "set-aside", reason: "unreadable" } as const;
-  if (unread !== null)
-    return { ...verdict, sentence: `Is not known. ${unread} Put the schedule anew, or delete it.` };
+  if (unread !== null) return notKnown(unread);
   return {
-    ...verdict,
+    outcome: "set-aside",
+    reason: "unreadable",
     sentence: `Is not known: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
+  };
+}
+
+function notKnown(unread: string): Verdict {
+  return {
+    outcome: "set-aside",
+    reason: "unreadable",
+    sentence: `Is not known. ${unreadAdvice(unread)}`,
   };
 }
 

@@ -135,7 +135,7 @@ export async function passedAround(
   scheduleId: string,
   at: Date,
 ): Promise<{ passed: PassedFact | null; passedBefore: PassedFact | null }> {
-  const columns = tx`from_at as "from", to_at as "to", count::int, more, reason, noted_at as "notedAt"`;
+  const columns = tx`from_at as "from", to_at as "to", case reason when 'unreadable' then null else count::int end as count, more, reason, noted_at as "notedAt"`;
   const [passed] = await tx<PassedFact[]>`
     select * from (
       select ${columns} from carillon.passed_over where schedule_id = ${scheduleId} and to_at >= ${at} order by to_at limit ${rangesMax}) later

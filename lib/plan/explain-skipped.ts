@@ -75,27 +75,29 @@ export function explainRange(
     decided: passed.notedAt.getTime(),
     until: passed.to.getTime(),
   });
-  const others = `${passed.more ? "at least " : ""}${passed.count.toLocaleString("en-US")}`;
+  const count = passed.count?.toLocaleString("en-US");
+  const others = count === undefined ? "those" : `${passed.more ? "at least " : ""}${count}`;
   const range = `It is one of ${others} from ${isoInstant(passed.from.getTime())} to ${isoInstant(passed.to.getTime())}.`;
   return { ...verdict, sentence: `${verdict.sentence} ${range}`, passedOver: passed };
 }
 
-/** Within a range of a schedule that was deleted in quarantine. A release may read the cadence again since. */
+/** Within a range of a schedule that was deleted in quarantine, or given another cadence. A release may read the one before again since. */
 function explainUnread(
   { at, versions }: Facts,
   passed: PassedFact,
   version: VersionFact | undefined,
 ): Verdict {
   const isOccurrence = version !== undefined && placeOf(version, at).kind === "run";
-  const deleted = versions.findLast(({ change }) => change === "deleted");
-  const by = deleted === undefined ? "" : ` by ${deleted.by}`;
-  const owed = `its schedule was in quarantine, because its cadence could not be read, and no job was made from ${isoInstant(passed.from.getTime())} on`;
+  const edited = versions.findLast(({ at: changedAt }) => changedAt === passed.notedAt.getTime());
+  const by = edited === undefined ? "" : ` by ${edited.by}`;
+  const became = edited === undefined || edited.change === "deleted" ? "deleted" : "edited";
+  const owed = `the cadence of its schedule could not be read, and no job was made from ${isoInstant(passed.from.getTime())} on`;
   return {
     outcome: "skipped",
     reason: passed.reason,
-    sentence: `Did not run${isOccurrence ? "" : ", if it was an occurrence"}: ${owed}. It was deleted at ${isoInstant(passed.notedAt.getTime())}${by}; how many occurrences there were until then is not known.`,
+    sentence: `Did not run${isOccurrence ? "" : ", if it was an occurrence"}: ${owed}. It was ${became} at ${isoInstant(passed.notedAt.getTime())}${by}; how many occurrences there were until then is not known.`,
     passedOver: passed,
-    ...(deleted === undefined ? {} : { edit: editOf(deleted) }),
+    ...(edited === undefined ? {} : { edit: editOf(edited) }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { JobRead } from "../job/read-job.ts";
 import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import { dueAt } from "../schedule/timetable.ts";
+import { versionsFaultOf } from "../schedule/versions-fault.ts";
 import { explainAbsence } from "./explain-absence.ts";
 import { withAside } from "./explain-aside.ts";
 import {
@@ -112,6 +113,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     passed,
     passedBefore,
     owedBefore: await owedBefore(tx, id, at),
+    versionsFault: await versionsFaultOf(tx, id),
     aside: await whyAside(tx, id),
     holds: standing.holds,
     heldSince: heldSince?.getTime() ?? null,

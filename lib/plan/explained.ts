@@ -22,7 +22,8 @@ export interface VersionFact extends StoredSpec {
 export interface PassedFact {
   from: Date;
   to: Date;
-  count: number;
+  /** Null where it is not known. */
+  count: number | null;
   more: boolean;
   reason: string;
   notedAt: Date;
@@ -60,6 +61,8 @@ export interface Facts {
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */
   owedBefore: number | null;
+  /** Why the schedule and the rows of its versions are of different moments; null where they are of one, or it is deleted. */
+  versionsFault: string | null;
   /** Why a part of Carillon has the schedule set aside now, the oldest first. */
   aside: readonly WhyAside[];
   /** The holds that stand now. */

@@ -6,6 +6,7 @@ import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { unreadConflict, versionsFaultOf } from "../schedule/versions-fault.ts";
 
 export interface FireWish {
   key: string;
@@ -29,9 +30,7 @@ export async function fireNow(
  * deleted, or was first, and there is nothing to fire. Fires at once of one schedule take turns, so each has its own number.
  */
 export async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
-  const [schedule] = await tx<{ id: string; version: number }[]>`
-    select id, version from carillon.schedules where key = ${wish.key} and deleted_at is null for no key update`;
-  if (schedule === undefined) throw await nothingToFire(tx, wish.key);
+  const schedule = await lockToFire(tx, wish.key);
   const [clock] = await tx<{ now: Date }[]>`
     select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
   if (clock === undefined) throw new Error("The database did not tell the time.");
@@ -44,6 +43,15 @@ export async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; 
   const job = await readJob(tx, id);
   if (job === null) throw new Error(`The job ${id} was made and is not there.`);
   return { job, parcel };
+}
+
+async function lockToFire(tx: Tx, key: string): Promise<{ id: string; version: number }> {
+  const [schedule] = await tx<{ id: string; version: number }[]>`
+    select id, version from carillon.schedules where key = ${key} and deleted_at is null for no key update`;
+  if (schedule === undefined) throw await nothingToFire(tx, key);
+  const fault = await versionsFaultOf(tx, schedule.id);
+  if (fault !== null) throw unreadConflict(fault);
+  return schedule;
 }
 
 async function nothingToFire(tx: Tx, key: string): Promise<Refusal> {

@@ -24,10 +24,12 @@ export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member &
     where ${ofHold(tx, hold)} and q.next_at <= (select carillon.clock()) order by q.next_at`;
 }
 
-/** Entries of which the hold has ended or was asked for again, or the schedule is gone. */
+/** Entries of which the hold has ended or was asked for again, or the schedule is gone. One that is locked is left for another time. */
 export async function dropMembersAside(sql: Sql): Promise<void> {
   await sql`
-    delete from carillon.quarantine q where q.consumer = 'shared-hold' and (
-      not exists (select from carillon.shared_holds h where h.reached is not null and h.revision::text = split_part(q.item, '/', 1))
-      or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))`;
+    delete from carillon.quarantine where ctid = any(array(
+      select q.ctid from carillon.quarantine q where q.consumer = 'shared-hold' and (
+        not exists (select from carillon.shared_holds h where h.reached is not null and h.revision::text = split_part(q.item, '/', 1))
+        or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))
+      for update of q skip locked))`;
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { attachMissingDays } from "./attach-days.ts";
-import type { Passed, PassedRange, PassedReason } from "./instants.ts";
+import type { Passed, PassedRange } from "./instants.ts";
 import type { ShardState } from "./shard.ts";
 
 /** The occurrences that a schedule has passed over, and when that is noted. */
@@ -34,8 +34,13 @@ export async function noteSkipped(
     on conflict do nothing`;
 }
 
-/** A range as the ledger has it: of a cadence that can be read, or of one that cannot. */
-type NotedRange = Omit<PassedRange, "reason"> & { reason: PassedReason | "unreadable" };
+/** A range as the ledger has it: of a cadence that can be read, or of one that cannot, of which no count is known. */
+type NotedRange =
+  | PassedRange
+  | (Omit<PassedRange, "reason" | "count"> & { reason: "unreadable"; count: null });
+
+/** The column has to have a count. Readers know by the reason that it is none. */
+const placeholder = 1;
 
 /** The same as ranges, in the ledger. */
 export async function noteRanges(
@@ -54,7 +59,7 @@ export async function noteRanges(
   await tx`
     insert into carillon.passed_over (schedule_id, from_at, to_at, count, more, reason, noted_at, shard)
     select * from unnest(${rows.map(({ id }) => id)}::bigint[], ${dates(rows.map(({ from }) => from))}::timestamptz[],
-      ${dates(rows.map(({ to }) => to))}::timestamptz[], ${rows.map(({ count }) => count)}::bigint[],
+      ${dates(rows.map(({ to }) => to))}::timestamptz[], ${rows.map(({ count }) => count ?? placeholder)}::bigint[],
       ${tx.array(rows.map(({ more }) => more))}::boolean[], ${rows.map(({ reason }) => reason)}::text[],
       ${tx.array(rows.map(({ notedAt }) => notedAt))}::timestamptz[], ${rows.map(({ shard }) => shard)}::smallint[])`;
 }

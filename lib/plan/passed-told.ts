@@ -12,7 +12,7 @@ export function passedTold(tx: Tx, passed: Query): Query {
     passed_told as (
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
       select case p.reason when 'missed' then 'missed' else 'skipped' end, min(p.from_at), p.schedule_id, 'cadence', 0, 0, (select carillon.clock()), (select carillon.clock()),
-        jsonb_build_object('reason', p.reason, 'from', min(p.from_at), 'to', max(p.to_at), 'count', sum(p.count), 'more', bool_or(p.more))
+        jsonb_build_object('reason', p.reason, 'from', min(p.from_at), 'to', max(p.to_at), 'count', case when count(*) = count(p.count) then sum(p.count) end, 'more', bool_or(p.more))
       from (${passed}) p
       where case p.reason when 'missed' then (select carillon.tells('missed')) else (select carillon.tells('skipped')) end
       group by p.schedule_id, p.reason
@@ -22,7 +22,8 @@ export function passedTold(tx: Tx, passed: Query): Query {
 export interface PassedRange {
   from: number;
   to: number;
-  count: number;
+  /** Null where it is not known. */
+  count: number | null;
   more: boolean;
   reason: string;
 }

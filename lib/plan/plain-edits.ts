@@ -97,6 +97,7 @@ function isPlainEdit(
     keepsDue &&
     !leavesOut(cadence) &&
     !isSetAside(current) &&
+    current.versionsFault === null &&
     !pending.has(id)
   );
 }

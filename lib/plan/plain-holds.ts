@@ -47,6 +47,7 @@ export function plainChangeOf(
   state: ShardState,
 ): PlainChange | null {
   const { id, body, lane, heldSince, heldUntil } = current;
+  if (current.versionsFault !== null) return null;
   if (isPulse(current)) return pulseChangeOf(current, holdsAfter, state);
   if (isSetAside(current)) return null;
   const made = plannedUpTo(state, id);

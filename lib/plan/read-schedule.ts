@@ -122,6 +122,8 @@ function scheduleRead(
     heldSince: ____,
     heldUntil: _____,
     fires: ______,
+    lastVersion: _______,
+    versionsFault: ________,
     unread,
     ...head
   } = schedule;

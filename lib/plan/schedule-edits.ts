@@ -11,6 +11,7 @@ import { sameJson } from "../schedule/same-json.ts";
 import { parseScheduleBody, type ScheduleBody, withPayload } from "../schedule/schedule-body.ts";
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
+import { unreadConflict } from "../schedule/versions-fault.ts";
 import type { ScheduleChange, Spec } from "../schedule/write-schedule.ts";
 import type { EditContext } from "./edit.ts";
 import {
@@ -91,7 +92,7 @@ export function patchSteps(
   return {
     decide: (_tx, context) => {
       const { body: stands, unread } = context.current;
-      if (unread !== null) throw new Refusal("conflict", `${unread} Put the schedule anew, or delete it.`);
+      if (unread !== null) throw unreadConflict(unread);
       const body = patchedBody(stands, patch);
       const check = accept(body, stands);
       if (check !== null) requireChecked({ edit: wish, body, before: stands, check });

@@ -144,9 +144,9 @@ const parcelsMax = 1_000;
 /** When a schedule's spec lets it run, and whether a job of it may be open. */
 const withTimes = (tx: Tx) => tx`
   join carillon.shards h on h.id = s.shard
-  cross join lateral (
+  left join lateral (
     select v.once_at, v.ends_at, v.cadence_id, v.body ?| array['spread', 'slot'] as moved from carillon.schedule_versions v
-    where v.schedule_id = s.id and v.version = s.spec_version offset 0) v
+    where v.schedule_id = s.id and v.version = s.spec_version offset 0) v on true
   left join carillon.cadences c on c.id = v.cadence_id`;
 
 /**

@@ -75,7 +75,10 @@ async function changePage(
   for (const batch of batches(page)) {
     if (timeIsUp()) return { done, whole: false };
     const change = async (part: readonly Member[]) => {
-      const changed = await changeBatch(deps, hold, part, part.length < batch.length);
+      const changed = await changeBatch(deps, hold, part, {
+        briefly: part.length < batch.length,
+        waitsForRows: setAside === undefined,
+      });
       if (changed === "overtaken") overtaken = true;
       else done += changed;
     };
@@ -94,7 +97,7 @@ async function changePage(
 
 /** One that waited aside, alone. */
 export async function changeMember(deps: EditDeps, hold: SharedHold, member: Member): Promise<void> {
-  await changeBatch(deps, hold, [member], true);
+  await changeBatch(deps, hold, [member], { briefly: true, waitsForRows: false });
 }
 
 /** Lanes are locked before parcels: a schedule that passes one is changed alone. */
@@ -116,7 +119,7 @@ async function changeBatch(
   { sql, queue }: EditDeps,
   hold: SharedHold,
   members: readonly Member[],
-  briefly: boolean,
+  waits: { briefly: boolean; waitsForRows: boolean },
 ): Promise<number | "overtaken"> {
   let done = 0;
   for (let left = members; left.length > 0; ) {
@@ -124,7 +127,7 @@ async function changeBatch(
     const bind = (maker: Maker) =>
       blameOnceLocked((noteLocked) =>
         unfoldingInTime(queue.timing, some.length, () =>
-          wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { briefly, noteLocked, maker })),
+          wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { ...waits, noteLocked, maker })),
         ),
       );
     // With several schedules it is not known whose jobs cannot be written: they are halved.

@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { allListedAgain, type Tried, tryInHalves } from "./try-rows.ts";
 
@@ -17,8 +18,8 @@ export interface OldRows<Row extends Tried> {
 /** A page takes some hundredths of a second. */
 const pageMs = 1_000;
 const partMs = 200;
-/** Shorter, so that the reason says that it was a lock. */
-const lockMs = 100;
+/** Longer than a lock is waited for, so that the reason says that it was a lock. */
+const aloneMs = 700;
 /** To find one bad row of a page takes about this many parts: they are not interrupted, or they would begin again with the next tick. */
 const partsAlways = 30;
 
@@ -39,8 +40,8 @@ export async function forgetOld<Row extends Tried>(
     const dropSome = async (part: readonly Row[]) => {
       parts += 1;
       gone += await sql.begin(async (tx) => {
-        await boundStatements(tx, parts === 1 ? pageMs : partMs);
-        await tx`select set_config('lock_timeout', ${String(lockMs)}, true)`;
+        await boundStatements(tx, parts === 1 ? pageMs : part.length === 1 ? aloneMs : partMs);
+        await waitForRows(tx, part.length);
         return drop(tx, part);
       });
     };

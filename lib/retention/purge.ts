@@ -2,6 +2,7 @@ import { nextRunAfter } from "../cadence/cadence.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { isSetAside } from "../plan/aside.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
@@ -108,7 +109,7 @@ async function stepApart(deps: PurgeDeps, retentionDays: number, looked: number)
 
 async function stepOnce(sql: Sql, retentionDays: number, most: number): Promise<Step> {
   const [done] = await sql.begin(async (tx) => {
-    await boundStatements(tx, stepMs);
+    await Promise.all([boundStatements(tx, stepMs), waitForRows(tx, most)]);
     return tx<Omit<Step, "isOver">[]>`
       select looked, gone, doubtful from carillon.purge_schedules(${retentionDays} * interval '1 day', ${most})`;
   });
@@ -161,9 +162,10 @@ async function noteOver(
  */
 function noteSome(sql: Sql, ids: readonly string[]): Promise<void> {
   return sql.begin(async (tx) => {
-    const now = (await databaseClock(tx)).getTime();
+    const [now] = await Promise.all([databaseClock(tx), waitForRows(tx, ids.length)]);
     const over = (await lockSchedules(tx, ids)).filter(
-      (schedule) => nextRunAfter(timetableOf(schedule).cadence, now) === null && !isSetAside(schedule),
+      (schedule) =>
+        nextRunAfter(timetableOf(schedule).cadence, now.getTime()) === null && !isSetAside(schedule),
     );
     await tx`select carillon.note_over(${over.map(({ id }) => id)}::bigint[])`;
   });

@@ -220,17 +220,22 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
     select carillon.clock(), author, ${action}, name, jsonb_build_object('owner', owner, 'members', members), origin, prefix from done`;
 }
 
-/** Those of which members are left, the wish of longest ago first, but for these revisions. */
+/**
+ * Those of which members are left, the wish of longest ago first, but for these revisions. One that another transaction has locked is left for
+ * another time: each step of a walk writes its row.
+ */
 export function unfinishedSharedHolds(
   tx: Tx,
   { limit, without }: { limit: number; without: readonly string[] },
 ): PromiseLike<SharedHold[]> {
   return tx<SharedHold[]>`
     select ${columns(tx)} from carillon.shared_holds h
-    where reached is not null and revision <> all (${[...without]}::bigint[]) order by revision limit ${limit}`;
+    where reached is not null and revision <> all (${[...without]}::bigint[]) order by revision limit ${limit} for update skip locked`;
 }
 
-/** A hold that has ended binds nobody; its members look at its end themselves. */
+/** A hold that has ended binds no member; members look at its end themselves. One that is locked is left for another time. */
 export async function removeEndedSharedHolds(tx: Tx): Promise<void> {
-  await tx`delete from carillon.shared_holds where until <= (select carillon.clock())`;
+  await tx`
+    delete from carillon.shared_holds where ctid = any(array(
+      select ctid from carillon.shared_holds where until <= (select carillon.clock()) for update skip locked))`;
 }

@@ -10,6 +10,7 @@ import {
   withSharedRules,
 } from "./cadence-columns.ts";
 import { type SpecColumns, type StoredSpec, specOf } from "./stored-spec.ts";
+import { type VersionColumns, versionColumns, versionsFault } from "./versions-fault.ts";
 
 /** What the quarantine keeps of a schedule that could not be planned: from which occurrence on it goes on. */
 export interface PlanAside {
@@ -33,6 +34,10 @@ export interface StoredSchedule extends StoredSpec {
   key: string;
   shard: number;
   version: number;
+  /** The highest number that a row of its versions has: above `version` where the tables were restored to different moments. */
+  lastVersion: number;
+  /** Why it and the rows of its versions are of different moments; null where they are of one. Then `unread` says so too. */
+  versionsFault: string | null;
   specVersion: number;
   heldSince: Date | null;
   /** When the last hold ends by itself. */
@@ -52,7 +57,9 @@ export interface StoredSchedule extends StoredSpec {
   updatedBy: string;
 }
 
-type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar"> & SpecColumns;
+type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar" | "lastVersion" | "versionsFault"> &
+  SpecColumns &
+  VersionColumns;
 
 /** Payloads may be large: whoever reads many schedules leaves them out. */
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
@@ -61,11 +68,11 @@ const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => 
   s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.fires, s.lane, q.detail as aside,
   ${readableStart(tx, tx`s.held_since`, tx`s.created_at - interval '1 day'`)} as "heldSince", ${readableEnd(tx, tx`s.held_until`)} as "heldUntil",
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
-  v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
+  ${versionColumns(tx)}, v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
 
 const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
   ${heads} s
-  join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
+  left join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
   left join carillon.cadences c on c.id = v.cadence_id
   left join carillon.calendar_versions r on r.id = c.calendar_version
   left join carillon.quarantine q on q.consumer = 'plan' and q.item = s.id::text`;
@@ -73,11 +80,14 @@ const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
 function stored(row: StoredRow): StoredSchedule {
   const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane, aside } = row;
   const { createdAt, createdBy, updatedAt, updatedBy } = row;
+  const fault = versionsFault(row);
   return {
     id,
     key,
     shard,
     version,
+    lastVersion: row.higherVersion ?? version,
+    versionsFault: fault,
     specVersion,
     // No hold is older than its schedule: since `-infinity` there would be occurrences of two thousand years.
     heldSince: heldSince !== null && isOutermost(heldSince) ? createdAt : heldSince,
@@ -91,7 +101,7 @@ function stored(row: StoredRow): StoredSchedule {
     updatedAt,
     updatedBy,
     calendar: calendarOf(row),
-    ...specOf(row),
+    ...specOf(row, fault),
   };
 }
 
@@ -174,22 +184,13 @@ export async function lockSchedules(tx: Tx, ids: readonly string[]): Promise<Sto
   return withSharedRules(rows).map(stored);
 }
 
-/** Throws where one of the locked ids is a schedule that lives and was not read, since the row of its version is missing. */
-export async function refuseWithoutVersion(
-  tx: Tx,
-  ids: readonly string[],
-  read: readonly Pick<StoredSchedule, "id">[],
-): Promise<void> {
-  const known = new Set(read.map(({ id }) => id));
-  const others = ids.filter((id) => !known.has(id));
-  if (others.length === 0) return;
-  const [found] = await tx`
-    select from carillon.schedules where id = any(${others}::bigint[]) and deleted_at is null limit 1`;
-  if (found !== undefined)
-    throw new Error("The schedule's version has no row in carillon.schedule_versions.");
-}
-
 /** What is read of them in the same statement is as it was before whoever had one locked. */
 export function lockRows(tx: Tx, ids: readonly string[]): PromiseLike<unknown> {
   return tx`select from carillon.schedules where id = any(${ids}::bigint[]) order by id for update`.execute();
+}
+
+/** Throws where one of these was restored to another moment than its versions: what it asked for is not known. */
+export function refuseOtherMoment(schedules: readonly Pick<StoredSchedule, "versionsFault">[]): void {
+  const [fault] = schedules.flatMap(({ versionsFault: each }) => (each === null ? [] : [each]));
+  if (fault !== undefined) throw new Error(fault);
 }

@@ -23,10 +23,11 @@ export interface StoredSpec {
   unread: string | null;
 }
 
-export function specOf(row: SpecColumns): StoredSpec {
+/** `versionsFault`: why the version is not the one that is to be read. Its own columns may all be null then. */
+export function specOf(row: SpecColumns, versionsFault: string | null = null): StoredSpec {
   const { body, fault } = readBody(row);
   const cadence = cadenceOf(row);
-  const unread = fault ?? columnsFault(row);
+  const unread = versionsFault ?? fault ?? columnsFault(row);
   return { body, cadence: unread === null ? cadence : unreadCadence(cadence, body.timezone, unread), unread };
 }
 

@@ -46,7 +46,8 @@ export async function raiseUnread(
   const [raised] = await tx<Raised[]>`
     with raised as (
       update carillon.schedules s
-      set version = s.version + 1, held_since = ${held?.since ?? null}, held_until = ${held?.until ?? null},
+      set version = 1 + greatest(s.version, (select max(v.version) from carillon.schedule_versions v where v.schedule_id = s.id)),
+        held_since = ${held?.since ?? null}, held_until = ${held?.until ?? null},
         deleted_at = ${deleted ? author.at : null}, end_look_at = case when ${deleted} then null else s.end_look_at end,
         updated_at = ${author.at}, updated_by = ${author.name}
       where s.id = ${id}

@@ -114,7 +114,7 @@ export async function raiseVersions(
   if (edits.length === 0) return new Map();
   const rows = edits.map(({ current, raised, author }) => {
     const { id, key, shard } = current;
-    const version = current.version + 1;
+    const version = current.lastVersion + 1;
     const specVersion = raised.spec === undefined ? current.specVersion : version;
     const body = raised.spec?.body ?? current.body;
     const fresh = asksForElse(current, raised);

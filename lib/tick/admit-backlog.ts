@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
 import {
@@ -99,7 +100,7 @@ async function tryRound(
   let looked: readonly BacklogRow[] = [];
   try {
     const done = await sql.begin(async (tx) => {
-      looked = await rowsInTurn(tx, wish.upTo, limit);
+      [looked] = await Promise.all([rowsInTurn(tx, wish.upTo, limit), waitForRows(tx, limit)]);
       return admitRound(tx, looked, wish);
     });
     return { done, nextLimit: Math.min(rowsMax, limit * 2) };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { lockPlan, waitBriefly } from "../db/locks.ts";
+import { lockPlan, waitBriefly, waitForRows } from "../db/locks.ts";
 import { never } from "../db/readable-instants.ts";
 import { type FarRow, farRowName, passedBefore } from "../plan/far-rows.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
@@ -117,7 +117,7 @@ export async function bringNear(
           readShard(tx, shard),
         ]);
         noteLocked();
-        if (rowsMax < moveMax) await waitBriefly(tx);
+        await waitForRows(tx, rowsMax);
         const target = targetOf(state);
         if (state.nearUntil >= target) return { moved: 0, more: false };
         const coming = comingNear(tx, shard, target, rowsMax, passed);

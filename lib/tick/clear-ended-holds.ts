@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
@@ -8,7 +8,7 @@ import { unfoldingInTime } from "../plan/too-long.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { allListedAgain, tryInHalves } from "../quarantine/try-rows.ts";
 import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";
-import { lockSchedules, refuseWithoutVersion } from "../schedule/stored-schedule.ts";
+import { lockSchedules, refuseOtherMoment } from "../schedule/stored-schedule.ts";
 
 const pageMax = 500;
 /** Claims of a shard wait while holds are taken off a batch of its schedules. */
@@ -83,14 +83,15 @@ async function clearInShard(
   { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
   noteLocked: () => void,
 ): Promise<string[]> {
-  const [, , , schedules, state] = await Promise.all([
+  const [, , , , schedules, state] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  await refuseWithoutVersion(tx, ids, schedules);
+  refuseOtherMoment(schedules);
   const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
   const lagging = ended.filter((schedule) => staysBeyondEnd(schedule, state)).map(({ id }) => id);
   await clearEndedHolds(

@@ -1,7 +1,7 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../plan/aside.ts";
@@ -16,7 +16,7 @@ import { unfoldingInTime } from "../plan/too-long.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { allListedAgain } from "../quarantine/try-rows.ts";
-import { lockSchedules, refuseWithoutVersion, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { lockSchedules, refuseOtherMoment, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires } from "../schedule/timetable.ts";
 import type { Run } from "./run.ts";
 
@@ -96,14 +96,15 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
 }
 
 async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
-  const [, , , schedules, state] = await Promise.all([
+  const [, , , , schedules, state] = await Promise.all([
     boundStatements(tx),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  await refuseWithoutVersion(tx, ids, schedules);
+  refuseOtherMoment(schedules);
   const parcels: OutgoingParcel[] = [];
   const failing: Failed[] = [];
   for (const schedule of schedules) {

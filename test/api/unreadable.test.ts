@@ -15,10 +15,25 @@ beforeEach(async () => {
 
 afterEach(() => api.stop());
 
+const ofC = "schedule_id = (select id from carillon.schedules where key = 'c')";
+
 const spoilVersion = (set: string) =>
-  api.sql.unsafe(
-    `update carillon.schedule_versions set ${set} where schedule_id = (select id from carillon.schedules where key = 'c')`,
-  );
+  api.sql.unsafe(`update carillon.schedule_versions set ${set} where ${ofC}`);
+
+const ofOtherMoment = {
+  "no row of its version": `delete from carillon.schedule_versions where ${ofC}`,
+  "rows of later versions": `
+    insert into carillon.schedule_versions
+    select (jsonb_populate_record(v, jsonb_build_object('version', 3, 'spec_version', 3))).* from carillon.schedule_versions v
+    where ${ofC} and version = 1`,
+} as const;
+
+/** As a restore of single tables leaves it. */
+const restore = (statement: string) =>
+  api.sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx.unsafe(statement);
+  });
 
 async function answered(method: string, path: string, parts: SendParts = {}) {
   const { status, json } = await api.send(method, path, parts);
@@ -62,10 +77,26 @@ const odd: [name: string, set: string, reason: string][] = [
   ],
 ];
 
-describe.each(odd)("a schedule whose stored version has %s", (_, set, reason) => {
+const cases: [name: string, spoil: () => Promise<unknown>, reason: string, next: number][] = [
+  ...odd.map(([name, set, reason]): (typeof cases)[number] => [name, () => spoilVersion(set), reason, 2]),
+  [
+    "no row",
+    () => restore(ofOtherMoment["no row of its version"]),
+    "The stored version 1 has no row in carillon.schedule_versions.",
+    2,
+  ],
+  [
+    "rows of later versions beside it",
+    () => restore(ofOtherMoment["rows of later versions"]),
+    "The stored version is 1, and carillon.schedule_versions has a row of version 3.",
+    4,
+  ],
+];
+
+describe.each(cases)("a schedule whose stored version has %s", (_, spoil, reason, next) => {
   test("is listed with its key, its id and the reason, among the others, which are listed as always", async () => {
     const before = await listedAll();
-    await spoilVersion(set);
+    await spoil();
     const after = await listedAll();
     expect(after.map(({ key }) => key)).toEqual(keys);
     expect(after.filter(({ key }) => key !== "c")).toEqual(before.filter(({ key }) => key !== "c"));
@@ -89,7 +120,7 @@ describe.each(odd)("a schedule whose stored version has %s", (_, set, reason) =>
   });
 
   test("fails no request that reads it, and its history stays readable", async () => {
-    await spoilVersion(set);
+    await spoil();
     expect(await answered("GET", "/v1/schedules/c")).toMatchObject({
       status: 200,
       json: { key: "c", unreadable: expect.stringContaining(reason), nextAt: null },
@@ -107,7 +138,7 @@ describe.each(odd)("a schedule whose stored version has %s", (_, set, reason) =>
   });
 
   test("is paused, resumed and cancelled with its group", async () => {
-    await spoilVersion(set);
+    await spoil();
     const head = () => api.sql`
       select group_key, tags, target_kind, target_id, queue, max_fires, overlap, lane, deleted_at from carillon.schedules where key = 'c'`;
     const headBefore = await head();
@@ -122,12 +153,12 @@ describe.each(odd)("a schedule whose stored version has %s", (_, set, reason) =>
     await api.tick();
     expect(
       await api.sql`select s.key from carillon.quarantine q join carillon.schedules s on s.id = q.schedule_id`,
-    ).toEqual([{ key: "c" }]);
+    ).toEqual(next === 2 ? [{ key: "c" }] : []);
     expect((await answered("POST", "/v1/groups/g/cancel")).status).toBe(200);
   });
 
   test("is patched by no one, and is mended by a put or gone by a delete", async () => {
-    await spoilVersion(set);
+    await spoil();
     expect(await answered("PATCH", "/v1/schedules/c", { body: { payload: 1 } })).toMatchObject({
       status: 409,
       json: { detail: expect.stringContaining(reason) },
@@ -135,11 +166,11 @@ describe.each(odd)("a schedule whose stored version has %s", (_, set, reason) =>
     const put = await answered("PUT", "/v1/schedules/c", { body: plain });
     expect(put).toMatchObject({
       status: 200,
-      json: { version: 2, ...plain, nextAt: "2026-03-02T10:05:00.000Z" },
+      json: { version: next, ...plain, nextAt: "2026-03-02T10:05:00.000Z" },
     });
     expect(put.json).not.toHaveProperty("unreadable");
 
-    await spoilVersion(set);
+    if (next === 2) await spoil();
     expect((await answered("DELETE", "/v1/schedules/c")).status).toBe(204);
     expect((await answered("GET", "/v1/audit")).status).toBe(200);
     expect((await listedAll()).map(({ key }) => key)).toEqual(["a", "b", "d", "e"]);

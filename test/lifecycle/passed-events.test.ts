@@ -215,3 +215,15 @@ describe("jobs that are skipped when they were to start", () => {
     expect(await world.outbox()).toEqual([]);
   });
 });
+
+test("Occurrences of a cadence that could not be read are told without a count", async () => {
+  await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
+  await world.tick({ notify: ["skipped"] });
+  await world.sql`update carillon.cadences set timezone = 'Mars/Olympus'`;
+  await world.clock.advance(hour);
+  await world.put("bad", { when: "every 1h" });
+  await world.tick({ notify: ["skipped"] });
+  expect((await told()).filter(({ reason }) => reason === "unreadable")).toMatchObject([
+    { type: "carillon.job.skipped", count: null, atLeast: true, from: at("10:05:00.000").toISOString() },
+  ]);
+});

@@ -84,6 +84,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     passed: null,
     passedBefore: null,
     owedBefore: null,
+    versionsFault: null,
     aside: [],
     holds: [],
     heldSince: null,

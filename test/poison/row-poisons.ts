@@ -1,3 +1,4 @@
+import { sqlState } from "../../lib/db/sql-state.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { connectAsMember } from "../support/role-logins.ts";
 import { unknownZone } from "./plan-steps.ts";
@@ -48,14 +49,14 @@ async function trapped(
 /** With a limit that is shorter than its role's in production, where a lock is waited for five seconds and a statement may take forty. */
 async function bounded(
   world: Carillon,
-  setting: "lock_timeout" | "statement_timeout",
+  setting: "lock_timeout" | "statement_timeout" | typeof patient,
   act: () => Promise<unknown>,
 ): Promise<void> {
   const usual = { ...world.as };
   const own = await Promise.all(
     (["carillon_tick", "carillon_worker"] as const).map(async (role) => {
       const sql = await connectAsMember(world.sql, world.databaseUrl, role, 1);
-      await sql.unsafe(`set ${setting} = '${boundedMs}ms'`);
+      await sql.unsafe(setting === patient ? patient : `set ${setting} = '${boundedMs}ms'`);
       return sql;
     }),
   );
@@ -70,23 +71,54 @@ async function bounded(
 }
 
 const boundedMs = 200;
+
+/** A lock is waited for until the statement is given up for its time. */
+const patient = "set lock_timeout = 0; set statement_timeout = '3s'";
+
 /** An advisory lock that no part of Carillon takes. */
 const testLock = "pg_advisory_xact_lock(77, 77)";
 
-async function locked(world: Carillon, spot: Spot, act: () => Promise<unknown>): Promise<void> {
+const locked = (world: Carillon, spot: Spot, act: () => Promise<unknown>) =>
+  lockedDuring(world, spot, () => bounded(world, "lock_timeout", act));
+
+/**
+ * The row is locked while a part acts that waits for any lock, unless it sets a limit itself. Returns how many transactions of the tick were given up
+ * for their time.
+ */
+export async function lockedForPatient(
+  world: Carillon,
+  spot: Spot,
+  act: () => Promise<unknown>,
+): Promise<number> {
+  let givenUp = 0;
+  await lockedDuring(world, spot, () =>
+    bounded(world, patient, async () => {
+      const { tick } = world.as;
+      const { begin } = tick;
+      tick.begin = (work, mode) =>
+        begin(work, mode).catch((error: unknown) => {
+          if (sqlState(error) === "cancelled") givenUp += 1;
+          throw error;
+        });
+      await act();
+    }),
+  );
+  return givenUp;
+}
+
+async function lockedDuring(world: Carillon, spot: Spot, act: () => Promise<unknown>): Promise<void> {
   const { table, condition, on } = spot;
-  const actBounded = () => bounded(world, "lock_timeout", act);
   // A row that is yet to be written cannot be locked: to write it waits for what the other transaction has.
   if (on === "insert")
     return trapped(world, spot, `perform ${testLock}`, () =>
       world.sql.begin(async (tx) => {
         await tx.unsafe(`select ${testLock}`);
-        await actBounded();
+        await act();
       }),
     );
   await world.sql.begin(async (tx) => {
     await tx.unsafe(`select from carillon.${table} r where ${condition("r")} for update`);
-    await actBounded();
+    await act();
   });
 }
 

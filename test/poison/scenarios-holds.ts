@@ -6,13 +6,13 @@ import { minute } from "../support/instants.ts";
 import { bad, zoneOfBad } from "./row-poisons.ts";
 import { badSchedule, keysWhere, ofBad, putAll, type Scenario, together } from "./row-scenario.ts";
 
-const later = { when: "0 9 1 1 *" };
+export const later = { when: "0 9 1 1 *" };
 
-async function putHolidays({ sql, queue }: Carillon, dates: string[]): Promise<void> {
+export async function putHolidays({ sql, queue }: Carillon, dates: string[], name = "c"): Promise<void> {
   const read = readCalendarRules({ dates });
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
   const body = { description: null, rules: read.rules };
-  await putCalendar({ sql, queue }, { name: "c", body, caller: { name: "cal" } }, { most: 0, ms: 0 });
+  await putCalendar({ sql, queue }, { name, body, caller: { name: "cal" } }, { most: 0, ms: 0 });
 }
 
 /** A runtime of the release before took both zones to be an hour less ahead, and has planned by that. */

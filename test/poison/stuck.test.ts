@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const keys = ["a", "b", "c"];
-const withoutVersion = "Error: The schedule's version has no row in carillon.schedule_versions.";
+const withoutVersion = "Error: The stored version 1 has no row in carillon.schedule_versions.";
 
 /** A part that ends by itself asks a few times whether its time is up. */
 async function endsByItself(act: (run: Run) => Promise<unknown>): Promise<void> {

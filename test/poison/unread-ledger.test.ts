@@ -128,7 +128,7 @@ test("The explanation of an instant at which a deleted schedule was in quarantin
   await world.remove("bad");
   const told = (ms: number) => explain(world.as.api, { key: "bad", at: at(ms) });
   const why =
-    "its schedule was in quarantine, because its cadence could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; how many occurrences there were until then is not known.";
+    "the cadence of its schedule could not be read, and no job was made from 2026-03-02T10:06:00Z on. It was deleted at 2026-03-02T10:10:00Z by ann; how many occurrences there were until then is not known.";
   const range = { from: at(6 * minute), to: at(10 * minute), reason: "unreadable" };
   const verdict = {
     outcome: "skipped",
@@ -153,4 +153,55 @@ test("A schedule that is deleted in quarantine before an occurrence is owed leav
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
   await world.remove("bad");
   expect(await unreadRanges()).toEqual([]);
+});
+
+/** No tick has come to it yet: it is in no quarantine. */
+async function missedByLateTicks(): Promise<void> {
+  await lost();
+  await world.clock.advance(20 * minute);
+  expect(await quarantined(world)).toEqual([]);
+}
+
+const range = { key: "bad", reason: "unreadable", from: at(6 * minute), to: at(20 * minute), more: true };
+
+test.each([
+  ["put under another cadence", () => world.put("bad", { when: "every 1h" })],
+  ["patched to another cadence", () => world.patch("bad", { when: "every 1h" })],
+  ["deleted", () => world.remove("bad")],
+])(
+  "A schedule that cannot be read, that late ticks have not come to and that is %s leaves a range in the ledger",
+  async (_, edit) => {
+    await missedByLateTicks();
+    await edit();
+    expect(await unreadRanges()).toEqual([range]);
+    expect(await quarantined(world)).toEqual([]);
+    expect(await explain(world.as.api, { key: "bad", at: at(9 * minute) })).toMatchObject({
+      outcome: "skipped",
+      reason: "unreadable",
+      passedOver: { from: range.from, to: range.to, count: null },
+    });
+  },
+);
+
+test("A schedule in quarantine that is put under another cadence leaves a range in the ledger", async () => {
+  await lost();
+  await ticks(15);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
+  await world.put("bad", { when: "every 1h" });
+  expect(await unreadRanges()).toEqual([{ ...range, to: at(15 * minute) }]);
+  const told = await explain(world.as.api, { key: "bad", at: at(9 * minute) });
+  expect(told).toMatchObject({ edit: { change: "replaced", by: "ann" }, passedOver: { count: null } });
+  expect(told.sentence).toContain("It was edited at 2026-03-02T10:15:00Z by ann; how many");
+});
+
+test("A schedule that cannot be read, that late ticks have not come to and that is patched elsewhere goes on from where it was missed, once it can be read", async () => {
+  await missedByLateTicks();
+  await world.patch("bad", { payload: { now: true } });
+  expect(await unreadRanges()).toEqual([]);
+  await found();
+  await ticks(1);
+  expect(await quarantined(world)).toEqual([]);
+  expect(await passedOver("bad")).toMatchObject(
+    [6, 9, 12, 15].map((minutes) => ({ reason: "missed", from: at(minutes * minute) })),
+  );
 });

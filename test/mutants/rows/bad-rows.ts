@@ -34,7 +34,7 @@ export const badRows: readonly Mutant[] = [
   {
     name: "delete-ended: a schedule without the row of its version is set aside",
     file: ended,
-    text: "  await refuseWithoutVersion(tx, ids, locked);\n",
+    text: "  refuseOtherMoment(locked);\n",
     replacement: "",
     tests: [stuckTest],
   },
@@ -48,7 +48,7 @@ export const badRows: readonly Mutant[] = [
   {
     name: "ended holds: a schedule without the row of its version is set aside",
     file: holds,
-    text: "  await refuseWithoutVersion(tx, ids, schedules);\n",
+    text: "  refuseOtherMoment(schedules);\n",
     replacement: "",
     tests: [stuckTest],
   },
@@ -62,7 +62,7 @@ export const badRows: readonly Mutant[] = [
   {
     name: "plans to try again: a schedule without the row of its version keeps its entry",
     file: plans,
-    text: "  await refuseWithoutVersion(tx, ids, schedules);\n",
+    text: "  refuseOtherMoment(schedules);\n",
     replacement: "",
     tests: [stuckTest],
   },

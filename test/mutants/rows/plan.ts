@@ -32,9 +32,9 @@ export const plan: readonly Mutant[] = [
   {
     name: "an edit: its cut comes after its locks",
     file: edit,
-    text: "const [, , , current, state] = await Promise.all([",
+    text: "const [, , , , current, state] = await Promise.all([",
     replacement:
-      "const state = await readShard(tx, found.shard);\n  const [, , , current] = await Promise.all([",
+      "const state = await readShard(tx, found.shard);\n  const [, , , , current] = await Promise.all([",
     tests: ["test/plan/edit-locks.test.ts"],
   },
   {
