@@ -156,3 +156,29 @@ begin
 end $$;
 
 grant select on carillon.taken_places to carillon_api;
+
+-- Sets a parcel aside that a worker cannot claim, as lib/quarantine/quarantine.ts sets rows aside: workers have no right to the quarantine itself. Called where the claim of
+-- one job has failed (lib/parcel/claims-aside.ts). Says whose job it is where one job is left in the parcel, whatever its lists say. No row where the parcel is not
+-- to be claimed any more, such as one that another worker has claimed meanwhile.
+create function carillon.set_claim_aside(p_parcel bigint, p_reason text)
+  returns table (item text, schedule_id bigint, reason text, tries int, next_at timestamptz)
+  language sql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+    insert into carillon.quarantine as q (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
+    select 'claim', p.id::text, o.schedule_id, left(p_reason, 2000), c.now, c.now, 1, c.now + interval '1 minute'
+    from (select carillon.clock() as now) c cross join carillon.parcels p cross join lateral (
+      select case count(*) when 1 then min(j.schedule_id) end as schedule_id
+      from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+      join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence')
+        and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id) o
+    where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= c.now
+    on conflict (consumer, item) do update
+    set schedule_id = excluded.schedule_id, reason = excluded.reason, last_at = excluded.last_at, tries = least(greatest(q.tries, 0), 1000000000) + 1,
+      next_at = excluded.last_at + interval '1 minute' * power(2, least(greatest(q.tries, 0), 6))
+    returning q.item, q.schedule_id, q.reason, q.tries, q.next_at
+  $$;
+
+revoke execute on function carillon.set_claim_aside(bigint, text) from public;
+-- safe: the function is new.
+grant execute on function carillon.set_claim_aside(bigint, text) to carillon_worker;

@@ -6,6 +6,9 @@ const end = "lib/parcel/end-lease.ts";
 const split = "lib/parcel/split-parcel.ts";
 const waitingTests = ["test/poison/waiting-parcel.test.ts"];
 const tests = ["test/poison/one-job.test.ts"];
+const claims = "lib/parcel/claims-aside.ts";
+const unwritable = "migrations/0054-unwritable-work.sql";
+const claimTests = ["test/poison/claim.test.ts"];
 
 /** One job that cannot be written, and the other jobs of its parcel. */
 export const oneJobRows: readonly Mutant[] = [
@@ -157,5 +160,61 @@ export const oneJobRows: readonly Mutant[] = [
     text: 'if (error !== undefined) deps.log.warn("parcel.lease-left"',
     replacement: 'if (error !== undefined) throw error;\n  deps.log.warn("parcel.lease-left"',
     tests,
+  },
+  {
+    name: "a claim that gives way to a lock sets nothing aside",
+    file: claims,
+    text: "if (!mayBeOfARow(error) || inTheWay.has(sqlState(error))) return false;",
+    replacement: "if (!mayBeOfARow(error)) return false;",
+    tests: claimTests,
+  },
+  {
+    name: "set_claim_aside: not what another worker has claimed",
+    file: unwritable,
+    text: "where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= c.now\n    on conflict",
+    replacement: "where p.id = p_parcel\n    on conflict",
+    tests: claimTests,
+  },
+  {
+    name: "set_claim_aside: the job that is left in the parcel",
+    file: unwritable,
+    text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id) o",
+    replacement: "and j.n = coalesce(k.n, 0)) o",
+    tests: claimTests,
+  },
+  {
+    name: "a parcel in quarantine for its claim is sent by its own tries alone",
+    file: "lib/parcel/sweep.ts",
+    text: ' and not ${isAside(sql, "claim", id)}',
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "an entry goes when its parcel was claimed",
+    file: claims,
+    text: "  await letClaimedGo(sql);\n",
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "a next try is not sent with each sweep",
+    file: claims,
+    text: "set next_at = carillon.clock() + ${nextOffer}::interval where",
+    replacement: "set next_at = next_at where",
+    tests: claimTests,
+  },
+  {
+    name: "a parcel whose own row cannot be written is not sent",
+    file: claims,
+    text: "      await writeParcels(sql, [item]);\n",
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "a tick looks at claims that failed though nothing else waits",
+    file: "lib/tick/look.ts",
+    text: "\n    or exists (select from carillon.quarantine where consumer = 'claim')`;",
+    replacement: "`;",
+    tests: claimTests,
   },
 ];
