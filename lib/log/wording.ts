@@ -110,7 +110,7 @@ export const wording = {
     "job {job} of {key} stays in parcel {parcel}, since what became of it cannot be written: {error}",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
   "worker.settle-halves": "parcel {parcel} is settled in halves, since no settle took all its jobs: {error}",
-  "worker.lanes-left": "the lanes of schedules {schedules} are left to the next tick: {error}",
+  "worker.lanes-left": "the lanes of schedule {schedule} are left to the next tick: {error}",
   "worker.turns-left":
     "whose turn has come at target {target} could not be asked, and the next tick will: {error}",
   "worker.settle-apart": "{parcels} are settled one by one, since no settle took them together: {error}",

@@ -8,6 +8,7 @@ const waitingTests = ["test/poison/waiting-parcel.test.ts"];
 const tests = ["test/poison/one-job.test.ts"];
 const claims = "lib/parcel/claims-aside.ts";
 const unwritable = "migrations/0054-unwritable-work.sql";
+const laneTests = ["test/poison/lane-entry.test.ts"];
 const claimTests = ["test/poison/claim.test.ts"];
 
 /** One job that cannot be written, and the other jobs of its parcel. */
@@ -35,38 +36,31 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "leave_parcel: the place at the target",
-    file: sql,
+    file: unwritable,
     text: "update carillon.parcels p set slots = null, turn = null,",
     replacement: "update carillon.parcels p set",
     tests,
   },
   {
     name: "leave_parcel: the lease ends",
-    file: sql,
+    file: unwritable,
     text: "lease_until = least(p.lease_until, v_now),\n      offer_at = least(p.offer_at, v_now),",
     replacement: "lease_until = p.lease_until,",
     tests,
   },
   {
     name: "leave_parcel: the parcel lists the jobs that stay",
-    file: sql,
+    file: unwritable,
     text: "schedule_ids = v_stay.schedule_ids, kinds",
     replacement: "schedule_ids = v_parcel.schedule_ids, kinds",
     tests,
   },
   {
     name: "leave_parcel: a parcel without a job is deleted",
-    file: sql,
+    file: unwritable,
     text: "    delete from carillon.parcels p where p.id = p_parcel;\n  else",
     replacement: "    null;\n  else",
     tests,
-  },
-  {
-    name: "leave_parcel: the entries of its lanes go",
-    file: sql,
-    text: "where not o.waits and e.lane = o.lane and e.due_at = o.due_at",
-    replacement: "where false and e.lane = o.lane and e.due_at = o.due_at",
-    tests: waitingTests,
   },
   {
     name: "due_turns: a waiting parcel that is set aside is passed over",
@@ -115,8 +109,8 @@ export const oneJobRows: readonly Mutant[] = [
   {
     name: "a parcel of which parts are settled leaves its place at its target",
     file: settle,
-    text: "if (held && isAnySettled) outgoing",
-    replacement: "if (held && isAnySettled && unsettled.length === 0) outgoing",
+    text: "if (held && isAnySettled)",
+    replacement: "if (held && isAnySettled && unsettled.length === 0)",
     tests,
   },
   {
@@ -216,5 +210,19 @@ export const oneJobRows: readonly Mutant[] = [
     text: "\n    or exists (select from carillon.quarantine where consumer = 'claim')`;",
     replacement: "`;",
     tests: claimTests,
+  },
+  {
+    name: "the lanes of each job of a parcel are left by themselves",
+    file: "lib/parcel/leave-parcel.ts",
+    text: "own.scheduleIds.map((_, place) => place);",
+    replacement: "own.scheduleIds.map((_, place) => place).slice(0, 1);",
+    tests: laneTests,
+  },
+  {
+    name: "a parcel whose jobs were settled before has none that could not be",
+    file: "lib/worker/settle-taken.ts",
+    text: "if (tried > 0 && apart",
+    replacement: "if (apart",
+    tests: laneTests,
   },
 ];
