@@ -164,8 +164,8 @@ export async function listLimits(
 const limitRows = (tx: Tx) => tx`
   select t.name as target, t.revision, t.concurrency, t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
     t.defined_rate_count as "definedCount", t.defined_rate_ms as "definedPerMs", t.set_at as "setAt", t.set_by as "setBy",
-    (select coalesce(sum(least(p.slots, cardinality(p.occurrences))), 0)::int from carillon.parcels p
-      where p.target_id = t.id and p.slots is not null and p.lease_until is not null) as running,
+    (select coalesce(sum(least(p.slots, p.jobs)), 0)::int from carillon.taken_places p
+      where p.target_id = t.id and p.lease_until is not null) as running,
     (select coalesce(sum(cardinality(p.occurrences)), 0)::int from carillon.parcels p
       where p.target_id = t.id and (p.turn = 'waits' and p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' <= carillon.clock()
         or p.slots is not null and p.lease_until is null)) as waiting

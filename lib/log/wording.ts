@@ -61,7 +61,7 @@ export const wording = {
     "migration {number} ({name}) lets others pass and tries again; its lock is held by {by}",
   "migration.unfinished": "the database is not at this release yet: {left}",
   "parcel.split": "parcel {parcel} cannot be claimed, and jobs of it go into {parts} others: {error}",
-  "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was not split: {error}",
+  "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
   "parcel.lease-left": "parcel {parcel} keeps jobs that cannot be taken from it: {error}",
   "parcel.lease-ended": "the lease of parcel {parcel} ended without an answer; its jobs run again, alone",
   "parcel.odd-message": "a message that is no parcel was taken off the queue: {message}",
@@ -110,7 +110,7 @@ export const wording = {
     "job {job} of {key} stays in parcel {parcel}, since what became of it cannot be written: {error}",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",
   "worker.settle-halves": "parcel {parcel} is settled in halves, since no settle took all its jobs: {error}",
-  "worker.lanes-left": "the lanes of schedules {schedules} are left to the next tick: {error}",
+  "worker.lanes-left": "the lanes of schedule {schedule} are left to the next tick: {error}",
   "worker.turns-left":
     "whose turn has come at target {target} could not be asked, and the next tick will: {error}",
   "worker.settle-apart": "{parcels} are settled one by one, since no settle took them together: {error}",

@@ -73,10 +73,10 @@ export interface PulsePlace {
 /**
  * Why there is nothing to do: `early` (with the time to wait), `gone` (settled, split or never there), `leased` (another
  * worker has it), `ended` (its lease ran out: the sweep will bring its jobs back), `held` (it waits for a hold to go, or for its
- * turn in a lane or at its target), `empty` (nothing in it may start).
+ * turn in a lane or at its target), `empty` (nothing in it may start), `aside` (it cannot be claimed, and is in quarantine until its next try).
  */
 export interface NotClaimed {
-  outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty";
+  outcome: "early" | "gone" | "leased" | "ended" | "held" | "empty" | "aside";
   waitMs: number;
   /** Where it has to wait, for its time or its turn at its target: another of that target that could start, and that nobody had a moment ago. */
   insteadId?: string | undefined;

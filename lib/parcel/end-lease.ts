@@ -62,7 +62,7 @@ async function endApart(
     },
     timeIsUp,
   );
-  outgoing.push(...(await leaveParcel(deps, id, null)));
+  outgoing.push(...(await leaveParcel(deps, id, null, timeIsUp)));
   const isThrough = places.length > 0 && failed.length + left.length === 0;
   return { held: true, outgoing, ...(isThrough ? {} : { error }) };
 }

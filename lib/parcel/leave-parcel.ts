@@ -1,6 +1,9 @@
+import { boundStatements } from "../db/bounded.ts";
 import type { Sql } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
+import { inHalves } from "../quarantine/in-halves.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 interface Deps {
@@ -22,6 +25,7 @@ export async function leaveParcel(
   id: string,
   /** Null for a parcel whose lease has ended. */
   fence: number | null,
+  timeIsUp: () => boolean,
 ): Promise<OutgoingParcel[]> {
   const { sql } = deps;
   const lists = await sql<Lists[]>`
@@ -32,7 +36,7 @@ export async function leaveParcel(
   const [own] = lists;
   return [
     ...(left.leftTarget === null ? [] : await leavePlaces(deps, left.leftTarget)),
-    ...(left.leftLanes && own !== undefined ? await leaveLanes(deps, own) : []),
+    ...(left.leftLanes && own !== undefined ? await leaveLanes(deps, own, timeIsUp) : []),
   ];
 }
 
@@ -54,15 +58,39 @@ interface Lists {
   ns: number[] | null;
 }
 
-async function leaveLanes({ sql, log }: Deps, own: Lists): Promise<OutgoingParcel[]> {
-  const { occurrences, scheduleIds, kinds, ns } = own;
-  try {
-    return await sql<OutgoingParcel[]>`
+/**
+ * In halves: the place of one job in its lane may be bad, or the next parcel there, and the jobs behind the others go on. What is left here the
+ * sweep gives, and the claim that it leads to says what cannot be written.
+ */
+async function leaveLanes(
+  { sql, log }: Deps,
+  own: Lists,
+  timeIsUp: () => boolean,
+): Promise<OutgoingParcel[]> {
+  const outgoing: OutgoingParcel[] = [];
+  const places = own.scheduleIds.map((_, place) => place);
+  const { failed } = await inHalves(
+    places,
+    async (part) => {
+      outgoing.push(...(await leaveSome(sql, own, part)));
+    },
+    timeIsUp,
+  );
+  for (const { item, error } of failed)
+    log.warn("worker.lanes-left", { schedule: own.scheduleIds[item], error: errorText(error) });
+  return outgoing;
+}
+
+/** Neighbours of each other. */
+function leaveSome(sql: Sql, own: Lists, part: readonly number[]): Promise<OutgoingParcel[]> {
+  const [from = 0, to = 0] = [part[0], (part.at(-1) ?? 0) + 1];
+  const some = <Value>(list: readonly Value[] | null) => list?.slice(from, to) ?? null;
+  return sql.begin(async (tx) => {
+    await waitBriefly(tx);
+    await boundStatements(tx);
+    return tx<OutgoingParcel[]>`
       select id, queue, 0::float8 as "waitMs"
-      from carillon.leave_lanes(${sql.array(occurrences)}::timestamptz[], ${scheduleIds}::bigint[], ${kinds}::text[]::carillon.job_kind[], ${ns}::int[],
-        carillon.clock())`;
-  } catch (error) {
-    log.warn("worker.lanes-left", { schedules: scheduleIds.join(", "), error: errorText(error) });
-    return [];
-  }
+      from carillon.leave_lanes(${tx.array(own.occurrences.slice(from, to))}::timestamptz[], ${some(own.scheduleIds)}::bigint[],
+        ${some(own.kinds)}::text[]::carillon.job_kind[], ${some(own.ns)}::int[], carillon.clock())`;
+  });
 }

@@ -76,7 +76,8 @@ export async function settleApart(
     ...[...first.left, ...second.left].map((place) => ({ place })),
   ];
   const isAnySettled = unsettled.length < places.length || places.length === 0;
-  if (held && isAnySettled) outgoing.push(...(await leaveParcel({ sql, log }, parcel.id, parcel.fence)));
+  if (held && isAnySettled)
+    outgoing.push(...(await leaveParcel({ sql, log }, parcel.id, parcel.fence, timeIsUp)));
   return { held, outgoing, settlements: written, unsettled };
 }
 

@@ -88,7 +88,7 @@ async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () 
 }
 
 /** Changes nothing: it fails where a parcel cannot be written. One that is locked is left out, as by the turns. */
-async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
+export async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.begin(async (tx) => {
     await waitForRows(tx, ids.length);
     await boundStatements(tx);

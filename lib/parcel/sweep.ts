@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type Tried, tryEach, tryInHalves } from "../quarantine/try-rows.ts";
+import { sweepClaims } from "./claims-aside.ts";
 import { endLease } from "./end-lease.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, notifyByDefault } from "./settle.ts";
@@ -24,6 +25,7 @@ export interface Swept {
 /**
  * Finds the parcels that are to be offered by now: never sent, sent but not claimed, or with a lease that has ended.
  * - Unclaimed ones are offered again, each later than the time before (1, 2, 4 … 32 minutes): a backlog is not multiplied.
+ * - One that could not be claimed is sent again when its next try has come (`sweepClaims`).
  * - A parcel whose lease ended is taken from its worker (`end_lease`).
  * - What waits in a lane or at a target is offered when its turn has come, should whoever knew of it have died before it said so.
  * A parcel, lane or target that fails is set aside, and keeps no other from its turn.
@@ -34,13 +36,20 @@ export async function sweep(
   notify: Notify = notifyByDefault,
   timeIsUp: () => boolean = () => false,
 ): Promise<Swept> {
+  const unclaimed = await sweepClaims({ sql, log }, timeIsUp);
   const due = await dueParcels(sql);
   const offered = await offerTravelling({ sql, log }, due, timeIsUp);
   const ended = await endLeases({ sql, log }, due, notify, timeIsUp);
   const lanes = await sweepLanes({ sql, log }, sweepMax, timeIsUp);
   return {
     looked: Math.max(due.length, lanes.looked),
-    outgoing: [...offered, ...ended, ...lanes.outgoing, ...(await sweepTurns({ sql, log }, timeIsUp))],
+    outgoing: [
+      ...unclaimed,
+      ...offered,
+      ...ended,
+      ...lanes.outgoing,
+      ...(await sweepTurns({ sql, log }, timeIsUp)),
+    ],
   };
 }
 
@@ -74,7 +83,7 @@ function dueParcels(sql: Sql): PromiseLike<DueParcel[]> {
     select p.id as item, case cardinality(p.schedule_ids) when 1 then p.schedule_ids[1] end as "scheduleId", ${leaseOf(sql)} as lease, ${isAside(sql, "offer", id)} or ${isAside(sql, "lease", id)} as aside
     from carillon.parcels p
     where p.offer_at <= (select carillon.clock()) and p.lane is null
-      and not ${waitsAside(sql, "offer", id)} and not ${waitsAside(sql, "lease", id)}
+      and not ${waitsAside(sql, "offer", id)} and not ${waitsAside(sql, "lease", id)} and not ${isAside(sql, "claim", id)}
     order by p.offer_at limit ${sweepMax} for update of p skip locked`;
 }
 

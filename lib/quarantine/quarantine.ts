@@ -11,6 +11,7 @@ export const consumers = [
   "archive",
   "backlog",
   "calendar-replan",
+  "claim",
   "day-drop",
   "day-look",
   "ended",

@@ -118,13 +118,14 @@ const now = (tx: Tx) => tx`(select now from clock)`;
 const comes = (tx: Tx, earliest: postgres.PendingQuery<postgres.Row[]>) =>
   tx`coalesce((${earliest}) <= ${now(tx)}, false)`;
 
-/** Those that travel: due to be offered, or under a lease that is watched; those that wait in lanes; those that wait at targets. */
+/** Those that travel: due to be offered, or under a lease that is watched; those that wait in lanes; those that wait at targets; those that could not be claimed. */
 const parcels = (tx: Tx) => tx`
   ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is null`)}
     or exists (select from carillon.parcels where lane is null and lease_until is not null
       and offer_at > ${now(tx)} and offer_at <= ${now(tx)} + ${watchedMs} * interval '1 millisecond')
     or ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is not null`)}
-    or exists (select from carillon.parcels where turn = 'waits')`;
+    or exists (select from carillon.parcels where turn = 'waits')
+    or exists (select from carillon.quarantine where consumer = 'claim')`;
 
 /** From a day before the watermark, since what is due may be of an occurrence before it, up to the horizon. */
 const daysMissing = (tx: Tx) => tx`

@@ -45,7 +45,8 @@ export async function settleTaken(
     const timeIsUp = () => timeLeftMs() < partMinMs || clock.now().getTime() > until;
     const bare = (place: number) => bareOf(parcel.jobs[place], settlements[place] ?? null, random);
     const apart = await settleApart({ sql, log, notify, bare, timeIsUp }, parcel, settlements);
-    if (apart.unsettled.length === settlements.filter((each) => each !== null).length) throw cause;
+    const tried = settlements.filter((each) => each !== null).length;
+    if (tried > 0 && apart.unsettled.length === tried) throw cause;
     logUnsettled(deps, parcel, apart.unsettled);
     const left = new Set(apart.unsettled.map(({ place }) => place));
     const isSettled = (_: unknown, place: number) => !left.has(place);

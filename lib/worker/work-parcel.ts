@@ -1,5 +1,6 @@
 import { errorText } from "../log/error-text.ts";
 import { type Claimed, claimParcel } from "../parcel/claim.ts";
+import { setClaimAside } from "../parcel/claims-aside.ts";
 import { endLease } from "../parcel/end-lease.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
@@ -99,26 +100,31 @@ async function claim(
     await handOver(deps.sql, deps.queue, claimed.freed);
     return claimed;
   } catch (error) {
-    if (mayBeOfARow(error)) await split(deps, parcelId, error, timeLeftMs);
+    if (mayBeOfARow(error) && (await isKeptForLater(deps, parcelId, error, timeLeftMs)))
+      return { outcome: "aside", waitMs: 0, freed: [] };
     throw error;
   }
 }
 
-/** One job may keep its whole parcel from being claimed. The message comes again for what stays in the parcel. */
-async function split(
+/**
+ * One job may keep its whole parcel from being claimed: the parcel is split, and the message comes again for what stays in it. A parcel that cannot
+ * be split is set aside, which its message need not wait for.
+ */
+async function isKeptForLater(
   { sql, queue, log }: WorkerDeps,
   parcelId: string,
   cause: unknown,
   timeLeftMs: () => number,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const parts = await splitParcel(sql, parcelId, () => timeLeftMs() < startMinMs);
-    if (parts.length === 0) return;
+    if (parts.length === 0) return await setClaimAside({ sql, log }, parcelId, cause);
     log.warn("parcel.split", { parcel: parcelId, parts: parts.length, error: errorText(cause) });
     await handOver(sql, queue, parts);
   } catch (error) {
     log.warn("parcel.split-failed", { parcel: parcelId, error: errorText(error) });
   }
+  return false;
 }
 
 /** The worker of the parcel has died: its jobs go on in new parcels. The sweep of the next tick has what stays in the parcel. */

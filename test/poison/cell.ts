@@ -6,7 +6,6 @@ import type { ScenarioName } from "./row-scenarios.ts";
 export const others = [
   "batch",
   "catch-up",
-  "claim",
   "ingest",
   "near",
   "outbox",

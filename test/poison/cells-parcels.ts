@@ -28,6 +28,8 @@ export const parcelCells = {
     ...noCadence,
     ...noHold,
     ...comesAgain,
+    unwritable: aside,
+    slow: aside,
     throwingSchema: by(
       "target/handler-target.test.ts",
       "whose schema throws at a payload has failed, and its neighbours have not",

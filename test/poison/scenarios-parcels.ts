@@ -98,7 +98,7 @@ export const parcelScenarios = {
     done: (world) => withoutParcel(world, "p.turn = 'waits'"),
   },
   claim: {
-    consumer: null,
+    consumer: "claim",
     arrange: (world) => dueParcels(world, "arrives"),
     spot: parcelOfBad,
     act: (world) => world.work(),

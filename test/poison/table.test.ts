@@ -40,7 +40,7 @@ const partsOfTheTick: Readonly<Record<Work, readonly MatrixRow[] | string>> = {
   inbox: ["inbox", "forget"],
   plans: ["plan"],
   backlog: ["backlog"],
-  parcels: ["lease", "offer", "lane", "turn"],
+  parcels: ["claim", "lease", "offer", "lane", "turn"],
   holds: ["ended-hold"],
   wantedHolds: ["wanted-hold"],
   near: ["near"],

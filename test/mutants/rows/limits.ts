@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const limits = "migrations/0020-target-limits.sql";
 const costs = "migrations/0036-parcels-by-cost.sql";
+const places = "migrations/0054-unwritable-work.sql";
 
 const turns = "test/parcel/target-turns.test.ts";
 const rates = "test/parcel/target-rates.test.ts";
@@ -27,14 +28,14 @@ export const limitRows: readonly Mutant[] = [
   },
   {
     name: "direct_slots: whoever waits comes first",
-    file: limits,
+    file: places,
     text: "perform from carillon.due_turns(p_target, p_now, 1);\n  if found then return null; end if;\n  select t.* into v_target",
     replacement: "select t.* into v_target",
     tests: [turns],
   },
   {
     name: "direct_slots: the places that are left",
-    file: limits,
+    file: places,
     text: "return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));",
     replacement: "return p_jobs;",
     tests: [turns],
@@ -77,7 +78,7 @@ export const limitRows: readonly Mutant[] = [
   },
   {
     name: "find_room: room for each who looks",
-    file: costs,
+    file: places,
     text: "if not found and v_seats + (select count(*)",
     replacement: "if not found and 1 + (select count(*)",
     tests: [room],
@@ -156,14 +157,14 @@ export const limitRows: readonly Mutant[] = [
   },
   {
     name: "find_room: the second look",
-    file: costs,
+    file: places,
     text: "  perform from carillon.due_turns(p_target.id, p_now, 1);\n  if not found and v_seats",
     replacement: "  if v_seats",
     tests: [roomLocks],
   },
   {
     name: "find_room: the shared lock",
-    file: costs,
+    file: places,
     text: "  perform pg_advisory_xact_lock_shared(6, p_target.id);\n  select s into",
     replacement: "  select s into",
     tests: [roomLocks],
@@ -198,23 +199,37 @@ export const limitRows: readonly Mutant[] = [
   },
   {
     name: "direct_slots: the limit",
-    file: limits,
+    file: places,
     text: "if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency then return null; end if;",
     replacement: "if v_parcels >= carillon.share_now(v_target, p_now) then return null; end if;",
     tests: [turns],
   },
   {
     name: "direct_slots: the rate",
-    file: limits,
+    file: places,
     text: "if v_next_at > p_now + carillon.rate_slack(v_took) then return null; end if;",
     replacement: "",
     tests: [rates],
   },
   {
     name: "grant_turns: the limit",
-    file: costs,
+    file: places,
     text: "from placed l where coalesce(l.slots_ahead < v_slots, true)",
     replacement: "from placed l",
     tests: [turns],
+  },
+  {
+    name: "taken_places: the place in a row that cannot be written is given away",
+    file: places,
+    text: "where q.consumer = 'lease' and q.item = p.id::text and q.last_at >= p.lease_until));",
+    replacement: "where q.consumer = 'lease' and q.item = p.id::text and false));",
+    tests: ["test/poison/taken-place.test.ts"],
+  },
+  {
+    name: "taken_places: a lease that is newer than the entry counts",
+    file: places,
+    text: "q.item = p.id::text and q.last_at >= p.lease_until));",
+    replacement: "q.item = p.id::text));",
+    tests: ["test/poison/taken-place.test.ts"],
   },
 ];

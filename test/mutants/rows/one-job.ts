@@ -6,6 +6,10 @@ const end = "lib/parcel/end-lease.ts";
 const split = "lib/parcel/split-parcel.ts";
 const waitingTests = ["test/poison/waiting-parcel.test.ts"];
 const tests = ["test/poison/one-job.test.ts"];
+const claims = "lib/parcel/claims-aside.ts";
+const unwritable = "migrations/0054-unwritable-work.sql";
+const laneTests = ["test/poison/lane-entry.test.ts"];
+const claimTests = ["test/poison/claim.test.ts"];
 
 /** One job that cannot be written, and the other jobs of its parcel. */
 export const oneJobRows: readonly Mutant[] = [
@@ -32,38 +36,31 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "leave_parcel: the place at the target",
-    file: sql,
+    file: unwritable,
     text: "update carillon.parcels p set slots = null, turn = null,",
     replacement: "update carillon.parcels p set",
     tests,
   },
   {
     name: "leave_parcel: the lease ends",
-    file: sql,
+    file: unwritable,
     text: "lease_until = least(p.lease_until, v_now),\n      offer_at = least(p.offer_at, v_now),",
     replacement: "lease_until = p.lease_until,",
     tests,
   },
   {
     name: "leave_parcel: the parcel lists the jobs that stay",
-    file: sql,
+    file: unwritable,
     text: "schedule_ids = v_stay.schedule_ids, kinds",
     replacement: "schedule_ids = v_parcel.schedule_ids, kinds",
     tests,
   },
   {
     name: "leave_parcel: a parcel without a job is deleted",
-    file: sql,
+    file: unwritable,
     text: "    delete from carillon.parcels p where p.id = p_parcel;\n  else",
     replacement: "    null;\n  else",
     tests,
-  },
-  {
-    name: "leave_parcel: the entries of its lanes go",
-    file: sql,
-    text: "where not o.waits and e.lane = o.lane and e.due_at = o.due_at",
-    replacement: "where false and e.lane = o.lane and e.due_at = o.due_at",
-    tests: waitingTests,
   },
   {
     name: "due_turns: a waiting parcel that is set aside is passed over",
@@ -112,8 +109,8 @@ export const oneJobRows: readonly Mutant[] = [
   {
     name: "a parcel of which parts are settled leaves its place at its target",
     file: settle,
-    text: "if (held && isAnySettled) outgoing",
-    replacement: "if (held && isAnySettled && unsettled.length === 0) outgoing",
+    text: "if (held && isAnySettled)",
+    replacement: "if (held && isAnySettled && unsettled.length === 0)",
     tests,
   },
   {
@@ -157,5 +154,75 @@ export const oneJobRows: readonly Mutant[] = [
     text: 'if (error !== undefined) deps.log.warn("parcel.lease-left"',
     replacement: 'if (error !== undefined) throw error;\n  deps.log.warn("parcel.lease-left"',
     tests,
+  },
+  {
+    name: "a claim that gives way to a lock sets nothing aside",
+    file: claims,
+    text: "if (!mayBeOfARow(error) || inTheWay.has(sqlState(error))) return false;",
+    replacement: "if (!mayBeOfARow(error)) return false;",
+    tests: claimTests,
+  },
+  {
+    name: "set_claim_aside: not what another worker has claimed",
+    file: unwritable,
+    text: "where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= c.now\n    on conflict",
+    replacement: "where p.id = p_parcel\n    on conflict",
+    tests: claimTests,
+  },
+  {
+    name: "set_claim_aside: the job that is left in the parcel",
+    file: unwritable,
+    text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id) o",
+    replacement: "and j.n = coalesce(k.n, 0)) o",
+    tests: claimTests,
+  },
+  {
+    name: "a parcel in quarantine for its claim is sent by its own tries alone",
+    file: "lib/parcel/sweep.ts",
+    text: ' and not ${isAside(sql, "claim", id)}',
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "an entry goes when its parcel was claimed",
+    file: claims,
+    text: "  await letClaimedGo(sql);\n",
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "a next try is not sent with each sweep",
+    file: claims,
+    text: "set next_at = carillon.clock() + ${nextOffer}::interval where",
+    replacement: "set next_at = next_at where",
+    tests: claimTests,
+  },
+  {
+    name: "a parcel whose own row cannot be written is not sent",
+    file: claims,
+    text: "      await writeParcels(sql, [item]);\n",
+    replacement: "",
+    tests: claimTests,
+  },
+  {
+    name: "a tick looks at claims that failed though nothing else waits",
+    file: "lib/tick/look.ts",
+    text: "\n    or exists (select from carillon.quarantine where consumer = 'claim')`;",
+    replacement: "`;",
+    tests: claimTests,
+  },
+  {
+    name: "the lanes of each job of a parcel are left by themselves",
+    file: "lib/parcel/leave-parcel.ts",
+    text: "own.scheduleIds.map((_, place) => place);",
+    replacement: "own.scheduleIds.map((_, place) => place).slice(0, 1);",
+    tests: laneTests,
+  },
+  {
+    name: "a parcel whose jobs were settled before has none that could not be",
+    file: "lib/worker/settle-taken.ts",
+    text: "if (tried > 0 && apart",
+    replacement: "if (apart",
+    tests: laneTests,
   },
 ];
