@@ -102,6 +102,14 @@ export async function letGo(tx: Tx, consumer: Consumer, items: readonly string[]
   await tx`delete from carillon.quarantine where consumer = ${consumer} and item = any(${[...items]}::text[])`;
 }
 
+/** The same where the rows are done already: an entry that is locked stays, and goes once its row is tried again. */
+export async function letGoUnlocked(tx: Tx, consumer: Consumer, items: readonly string[]): Promise<void> {
+  if (items.length === 0) return;
+  await tx`
+    delete from carillon.quarantine where ctid = any(array(
+      select ctid from carillon.quarantine where consumer = ${consumer} and item = any(${[...items]}::text[]) for update skip locked))`;
+}
+
 /** True of a row that waits in quarantine for its next try: the consumer leaves it out of what it looks at. */
 export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`
   exists (

@@ -1,7 +1,14 @@
 import type { Sql } from "../db/connect.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves, mayBeOfARow, OfNoRow } from "./in-halves.ts";
-import { type Consumer, type Detail, type Failed, letGo, logSetAside, setAside } from "./quarantine.ts";
+import {
+  type Consumer,
+  type Detail,
+  type Failed,
+  letGoUnlocked,
+  logSetAside,
+  setAside,
+} from "./quarantine.ts";
 
 /** A row of a list from which rows that wait aside are left out. */
 export interface Tried {
@@ -40,7 +47,7 @@ export async function tryEach<Row extends Tried>(
       await putAside(quarantine, [failedOf(row, error)]);
       continue;
     }
-    await letGo(quarantine.sql, quarantine.consumer, asideOf([row]));
+    await letGoUnlocked(quarantine.sql, quarantine.consumer, asideOf([row]));
   }
 }
 
@@ -93,7 +100,7 @@ export async function tryInHalves<Row extends Tried>(
   );
   const untouched = new Set([...failed.map(({ item }) => item), ...left]);
   const done = rows.filter((row) => !untouched.has(row));
-  await letGo(quarantine.sql, quarantine.consumer, asideOf(done));
+  await letGoUnlocked(quarantine.sql, quarantine.consumer, asideOf(done));
 }
 
 /**

@@ -19,7 +19,8 @@ export async function finishSharedHolds(
   deps: Deps,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<void> {
-  await removeEndedSharedHolds(deps.sql);
+  // A hold that has ended binds no member: where one cannot be removed, the others are carried on all the same.
+  await removeEndedSharedHolds(deps.sql).catch(note);
   await dropMembersAside(deps.sql);
   // For this tick: nothing is left to be done, or what was tried has failed.
   const through = new Set<string>();

@@ -54,14 +54,15 @@ const number = "^[0-9]{1,18}$";
 
 /**
  * Entries of schedules that are gone have no shard, nor have those whose item was edited by hand and is no number: they are let go. Each page leaves
- * the list, let go or put off.
+ * the list, let go or put off. An entry that another transaction has locked is left for another time: its retry would delete it, in one transaction with
+ * its neighbours.
  */
 async function duePlans({ sql, log }: Run, locked: readonly number[]): Promise<DuePlan[]> {
   const due = await sql<(Omit<DuePlan, "shard"> & { shard: number | null; isOdd: boolean })[]>`
     select q.item, s.shard, q.item !~ ${number} as "isOdd" from carillon.quarantine q
     left join carillon.schedules s on s.id = case when q.item ~ ${number} then q.item::bigint end and s.deleted_at is null
     where q.consumer = 'plan' and q.next_at <= (select carillon.clock()) and coalesce(s.shard <> all(${[...locked]}::int[]), true)
-    order by q.next_at limit ${together * 10}`;
+    order by q.next_at limit ${together * 10} for update of q skip locked`;
   for (const { item, isOdd } of due)
     if (isOdd) log.error("quarantine.dropped", { consumer: "plan", item: item.slice(0, oddShownMax) });
   const gone = due.flatMap(({ item, shard }) => (shard === null ? [item] : []));

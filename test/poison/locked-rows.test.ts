@@ -1,11 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { setAside } from "../../lib/quarantine/quarantine.ts";
+import { tryEach } from "../../lib/quarantine/try-rows.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { rowCases } from "./matrix.ts";
-import { quarantined } from "./poison.ts";
+import { poison, quarantined } from "./poison.ts";
 import { bad, keys, lockedForPatient, neighbours, type Spot } from "./row-poisons.ts";
-import { badSchedule, keysWhere, putAll, type Scenario, together } from "./row-scenario.ts";
+import { badSchedule, idOf, keysWhere, putAll, type Scenario, together } from "./row-scenario.ts";
 import { scenarios } from "./row-scenarios.ts";
 import { later, putHolidays } from "./scenarios-holds.ts";
 
@@ -33,8 +35,8 @@ test.each(ofTheHouse)(
   },
 );
 
-test("The retry of plans gives up a locked schedule before its role would, and has planned those beside it in the same tick", async () => {
-  world = await carillon();
+/** Each schedule is owed one occurrence by its entry in quarantine, whose time has come. */
+async function setAllAside(): Promise<void> {
   await putAll(world, { when: "* * * * *" });
   await together(world);
   await world.sql`delete from carillon.plan`;
@@ -44,6 +46,11 @@ test("The retry of plans gives up a locked schedule before its role would, and h
       'occurrence', carillon.clock(), 'dueAt', carillon.clock()), carillon.clock(), carillon.clock(), 1, carillon.clock() + interval '1 minute'
     from carillon.schedules`;
   await world.clock.advance(minute);
+}
+
+test("The retry of plans gives up a locked schedule before its role would, and has planned those beside it in the same tick", async () => {
+  world = await carillon();
+  await setAllAside();
   await lockedForPatient(world, await badSchedule(), () => world.tick());
   expect(await keysWhere(world, "exists (select from carillon.plan p where p.schedule_id = s.id)")).toEqual(
     neighbours,
@@ -51,6 +58,52 @@ test("The retry of plans gives up a locked schedule before its role would, and h
   expect(await quarantined(world)).toMatchObject([
     { consumer: "plan", tries: 2, reason: expect.stringContaining("55P03") },
   ]);
+});
+
+test("An entry of the quarantine that another transaction has locked keeps no other schedule from being planned again, and goes on with the next tick", async () => {
+  world = await carillon();
+  await setAllAside();
+  const badId = await idOf(world, bad);
+  const entry: Spot = { table: "quarantine", condition: (row) => `${row}.item = '${badId}'` };
+  await lockedForPatient(world, entry, () => world.tick());
+  const planned = "exists (select from carillon.plan p where p.schedule_id = s.id)";
+  expect(await keysWhere(world, planned)).toEqual(neighbours);
+  expect(await quarantined(world)).toMatchObject([{ item: badId, tries: 1 }]);
+  await world.tick();
+  expect(await keysWhere(world, planned)).toEqual(keys);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("A row that is done keeps its entry while another transaction has locked that, and neighbours behind it are done too", async () => {
+  world = await carillon();
+  const entries = keys.map((item) => ({ item, error: new Error("no") }));
+  await setAside(world.sql, "ended", entries);
+  const entry: Spot = { table: "quarantine", condition: (row) => `${row}.item = '${bad}'` };
+  const done: string[] = [];
+  const act = async ({ item }: { item: string }) => done.push(item);
+  const rows = keys.map((item) => ({ item, aside: true }));
+  await lockedForPatient(world, entry, () =>
+    tryEach({ sql: world.as.tick, log: world.log, consumer: "ended" }, rows, act, () => false),
+  );
+  expect(done).toEqual(keys);
+  expect((await quarantined(world)).map(({ item }) => item)).toEqual([bad]);
+});
+
+test("An ended hold of a group that cannot be removed keeps no other hold from its members", async () => {
+  world = await carillon();
+  for (const key of keys) await world.put(key, { ...later, group: key === bad ? "first" : "second" });
+  const pause = (name: string, until?: Date) =>
+    pauseLabel(
+      world,
+      { label: { scope: "group", name }, caller: { name: "ann" }, ...(until === undefined ? {} : { until }) },
+      { most: 0, timeIsUp: () => false },
+    );
+  await pause("first", new Date(world.clock.now().getTime() + minute));
+  await world.clock.advance(2 * minute);
+  await pause("second");
+  await poison(world.sql, "shared_holds", "old.name = 'first'");
+  await expect(world.tick()).rejects.toThrow("2 parts of the tick failed");
+  expect(await keysWhere(world, "s.held_since is not null")).toEqual(neighbours);
 });
 
 /** Two of what is carried to schedules, of which the first is the one that is longest open: `c` belongs to it, the others to the second. */
