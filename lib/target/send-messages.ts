@@ -6,8 +6,9 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, isUnanswered, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
+import { Sending } from "./sending.ts";
 
 export interface MessageSenderDeps {
   sqs: SQSClient;
@@ -26,12 +27,15 @@ export interface QueueMessage {
 }
 
 /** Sends messages, and says of each how it went, in the same order. */
-export type SendMessages = (messages: readonly QueueMessage[]) => Promise<Sent[]>;
+export type SendMessages = (messages: readonly QueueMessage[], timeLeftMs: () => number) => Promise<Sent[]>;
 
 interface Entry extends QueueMessage {
   index: number;
   bytes: number;
 }
+
+/** Sends one call's messages to one queue. */
+type SendEntries = (entries: readonly Entry[], sending: Sending) => Promise<Sent[]>;
 
 export function messageSender(deps: MessageSenderDeps): SendMessages {
   const own = new Set(deps.ownUrls.map(accountAndName));
@@ -44,28 +48,34 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     finding.catch(() => urls.delete(queue));
     return finding;
   };
-  const sendings = new Map<string, (entries: readonly Entry[]) => Promise<Sent[]>>();
+  const senders = new Map<string, SendEntries>();
   const sendTo = (url: string) => {
-    const known = sendings.get(url);
+    const known = senders.get(url);
     if (known !== undefined) return known;
     const send = (batch: readonly Entry[]) => sendBatch(deps.sqs, url, batch);
     // Only in a FIFO queue does the order of arrival mean anything.
-    const sending = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
-    sendings.set(url, sending);
-    return sending;
+    const sender = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
+    senders.set(url, sender);
+    return sender;
+  };
+  const sendToQueue = async (queue: string, entries: readonly Entry[], sending: Sending) => {
+    const { over } = sending;
+    if (over !== undefined) return entries.map(() => over);
+    const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
+    if (typeof url === "string")
+      return own.has(accountAndName(url))
+        ? entries.map(() => failed("This is one of Carillon's own queues.", true))
+        : sendTo(url)(entries, sending);
+    sending.heard([url]);
+    return entries.map(() => url);
   };
 
-  return async (messages) => {
+  return async (messages, timeLeftMs) => {
+    const sending = new Sending(timeLeftMs);
     const outcomes: Sent[] = messages.map(() => unanswered);
     const byQueue = Map.groupBy(messages.map(entry), ({ target }) => target.queue);
     await eachRequest([...byQueue], async ([queue, entries]) => {
-      const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
-      const sent =
-        typeof url !== "string"
-          ? entries.map(() => url)
-          : own.has(accountAndName(url))
-            ? entries.map(() => failed("This is one of Carillon's own queues.", true))
-            : await sendTo(url)(entries);
+      const sent = await sendToQueue(queue, entries, sending);
       for (const [place, { index }] of entries.entries()) outcomes[index] = sent[place] ?? unanswered;
     });
     return outcomes;
@@ -75,12 +85,13 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
 const unanswered = failed("SQS did not say what became of the message.");
 
 /** One request after the other. */
-function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promise<Sent[]> {
-  return async (entries) => {
+function inOrder(send: SendRequest<Entry>): SendEntries {
+  return async (entries, sending) => {
     const sent: Sent[] = [];
     for (const batch of requests(entries)) {
-      const last = sent.at(-1);
-      sent.push(...(isUnanswered(last) ? batch.map(() => last) : await send(batch)));
+      const { over } = sending;
+      sent.push(...(over === undefined ? await send(batch) : batch.map(() => over)));
+      sending.heard(sent);
     }
     return sent;
   };

@@ -8,6 +8,7 @@ import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
 import { monday } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
@@ -36,7 +37,7 @@ test("a FIFO queue is sent one request at a time, so that its messages stay in o
   const jobs = Array.from({ length: 35 }, (_, n) =>
     claimedJob({ queue: "orders.fifo", groupId: "one" }, { n }),
   );
-  expect(await deliver(jobs)).toEqual(jobs.map(() => done));
+  expect(await deliver(jobs, deliveryContext())).toEqual(jobs.map(() => done));
   expect(most).toBe(1);
   sqs.destroy();
   await emulator.stop();
