@@ -84,18 +84,29 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
 
 const unanswered = failed("SQS did not say what became of the message.");
 
-/** One request after the other. */
+/** One request after the other. A message behind a refused one of its message group is not sent: it would arrive first. */
 function inOrder(send: SendRequest<Entry>): SendEntries {
   return async (entries, sending) => {
     const sent: Sent[] = [];
+    const refused = new Set<string>();
     for (const batch of requests(entries)) {
       const { over } = sending;
-      sent.push(...(over === undefined ? await send(batch) : batch.map(() => over)));
-      sending.heard(sent);
+      const told = new Map<Entry, Sent>();
+      const free = batch.filter((each) => over === undefined && !refused.has(messageGroup(each)));
+      const outcomes = free.length === 0 ? [] : await send(free);
+      for (const [place, each] of free.entries()) {
+        const outcome = outcomes[place] ?? unanswered;
+        if (outcome.kind !== "done") refused.add(messageGroup(each));
+        told.set(each, outcome);
+      }
+      sending.heard(outcomes);
+      sent.push(...batch.map((each) => told.get(each) ?? over ?? back));
     }
     return sent;
   };
 }
+
+const back: Sent = { kind: "back" };
 
 function entry({ body, target, id, orderedBy }: QueueMessage, index: number): Entry {
   return { body, target, id, orderedBy, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
@@ -120,19 +131,21 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
   }
 }
 
-function requestEntry(
-  { id, orderedBy, body, target }: Entry,
-  place: number,
-  isFifo: boolean,
-): SendMessageBatchRequestEntry {
+function requestEntry(entry: Entry, place: number, isFifo: boolean): SendMessageBatchRequestEntry {
+  const { id, body, target } = entry;
   const made: SendMessageBatchRequestEntry = { Id: String(place), MessageBody: body };
   // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
   // second message: the receiver tells it by the envelope's id.
   if (isFifo) made.MessageDeduplicationId = id;
-  const group = target.groupId ?? (isFifo ? groupOf(orderedBy) : undefined);
+  const group = isFifo ? messageGroup(entry) : target.groupId;
   if (group !== undefined) made.MessageGroupId = group;
   if (target.attributes !== undefined) made.MessageAttributes = stringAttributes(target.attributes);
   return made;
+}
+
+/** In a FIFO queue. */
+function messageGroup({ target, orderedBy }: Entry): string {
+  return target.groupId ?? groupOf(orderedBy);
 }
 
 /** A name may be longer than a group's id, and hold what that does not take. */

@@ -73,7 +73,7 @@ export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents 
   };
 }
 
-const unsent = failed("There was no time left to send it.");
+const unsent = failed("It was not sent: time was short, or a message ahead of it in its group was refused.");
 
 function note(outcomes: PulsesSent[], packs: readonly Packed<unknown>[], sent: readonly Sent[]): void {
   for (const [index, { own, envelopes }] of packs.entries()) {

@@ -103,6 +103,13 @@ export const deliveryRows: readonly Mutant[] = [
     tests: [gatherTest, slowTest],
   },
   {
+    name: "a FIFO queue gets nothing behind a refused message of its group",
+    file: messages,
+    text: 'if (outcome.kind !== "done") refused.add(messageGroup(each));',
+    replacement: "void refused;",
+    tests: ["test/target/fifo-order.test.ts"],
+  },
+  {
     name: "410 Gone holds the schedule",
     file: webhook,
     text: ', hold: "The receiver answered 410 Gone." }',
