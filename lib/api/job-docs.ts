@@ -17,17 +17,25 @@ const page = {
 
 const wishBody = { schema: jobWishShape, optional: true, example: { reason: "the queue is there now" } };
 
+const failed = z
+  .int()
+  .describe(
+    "Found, and left as they are: Carillon failed on each alone, since its row is locked or cannot be written. The log names them (`job.not-retried`, `job.not-cancelled`); the same call without a cursor tries them again.",
+  );
+
 const retriedSchema = z.strictObject({
   done: z.int().describe("Jobs that are tried again."),
   leftOut: z
     .int()
     .describe("Found and not tried again: their schedules are deleted, or somebody was faster."),
+  failed,
   cursor: cursorSchema,
 });
 
 const cancelledSchema = z.strictObject({
   done: z.int().describe("Jobs that are cancelled."),
   running: z.int().describe("Of them those under way: whoever works them has been told to stop."),
+  failed,
   cursor: cursorSchema,
 });
 
@@ -85,7 +93,7 @@ export const jobDocs = {
       example: { filter: { state: "dead", target: "queue/orders" }, limit: 1_000 },
     },
     answers: {
-      202: { what: "What was done.", schema: retriedSchema, example: { done: 12, leftOut: 0 } },
+      202: { what: "What was done.", schema: retriedSchema, example: { done: 12, leftOut: 0, failed: 0 } },
     },
     problems: [422],
   },
@@ -97,7 +105,7 @@ export const jobDocs = {
     tag,
     body: { schema: cancelManyShape, example: { filter: { group: "order:1234" } } },
     answers: {
-      202: { what: "What was done.", schema: cancelledSchema, example: { done: 12, running: 1 } },
+      202: { what: "What was done.", schema: cancelledSchema, example: { done: 12, running: 1, failed: 0 } },
     },
     problems: [],
   },

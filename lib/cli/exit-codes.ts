@@ -13,6 +13,7 @@ import {
   Missing,
   NotConfirmed,
   PartlyDone,
+  ServerFailed,
   UsageFault,
   WouldBeRefused,
   WouldChange,
@@ -48,7 +49,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof WouldChange) return exitCodes.wouldChange;
   if (error instanceof WouldBeRefused) return exitCodes[error.how];
   if (error instanceof NotConfirmed) return exitCodes.refused;
-  if (error instanceof CarillonUnreachable || isRateLimited(error)) return exitCodes.unreachable;
+  if (error instanceof CarillonUnreachable || error instanceof ServerFailed || isRateLimited(error))
+    return exitCodes.unreachable;
   if (error instanceof Missing || isNotFound(error)) return exitCodes.missing;
   if (error instanceof EditedMeanwhile || isConflict(error) || isPreconditionFailed(error))
     return exitCodes.conflict;

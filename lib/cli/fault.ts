@@ -43,3 +43,8 @@ export class Missing extends Error {
 export class PartlyDone extends Error {
   override readonly name = "PartlyDone";
 }
+
+/** Of many the server has failed on some, which may be tried later. */
+export class ServerFailed extends Error {
+  override readonly name = "ServerFailed";
+}

@@ -1,7 +1,7 @@
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, listOptions, yesOption } from "./common-options.ts";
 import { eachOf } from "./each.ts";
-import { UsageFault } from "./fault.ts";
+import { ServerFailed, UsageFault } from "./fault.ts";
 import { inParts } from "./in-parts.ts";
 import { instantFrom } from "./input.ts";
 import {
@@ -108,10 +108,11 @@ const retry = command({
       `Try again all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
       given.flag("yes"),
     );
-    const total = { done: 0, leftOut: 0 };
+    const total = { done: 0, leftOut: 0, failed: 0 };
     await inParts(call, total, async (cursor) => {
       const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
       total.leftOut += part.leftOut;
+      total.failed += part.failed;
       return part;
     });
     if (out.isJson) out.json(total);
@@ -119,6 +120,7 @@ const retry = command({
       out.line(
         `Tried again: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
       );
+    tellFailed(total);
   },
 });
 
@@ -145,10 +147,11 @@ const cancel = command({
     if (!isOwned(filter))
       throw new UsageFault("Name what to cancel: ids, or --key, --prefix, --group, --tag, --target.");
     await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
-    const total = { done: 0, running: 0 };
+    const total = { done: 0, running: 0, failed: 0 };
     await inParts(call, total, async (cursor) => {
       const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
       total.running += part.running;
+      total.failed += part.failed;
       return part;
     });
     if (out.isJson) out.json(total);
@@ -156,8 +159,16 @@ const cancel = command({
       out.line(
         `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} of them under way asked to stop`}.`,
       );
+    tellFailed(total);
   },
 });
+
+/** The last word of a call for many: what it has done is printed by then. */
+function tellFailed({ failed }: { failed: number }): void {
+  if (failed === 0) return;
+  const them = failed === 1 ? "it as it was: its log names it" : "them as they were: its log names them";
+  throw new ServerFailed(`The server failed on ${counted(failed, "job")}, and left ${them}.`);
+}
 
 async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<void> {
   const { words, given, client, out, signal } = call;

@@ -88,6 +88,8 @@ export interface RetriedMany {
   done: number;
   /** Found, and not to be tried again. */
   leftOut: number;
+  /** Found, and left as they are: Carillon failed on each alone. */
+  failed: number;
   cursor?: string;
 }
 
@@ -95,6 +97,8 @@ export interface CancelledMany {
   done: number;
   /** Of them those that were under way and have been asked to stop. */
   running: number;
+  /** Found, and left as they are: Carillon failed on each alone. */
+  failed: number;
   cursor?: string;
 }
 

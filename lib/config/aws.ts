@@ -23,8 +23,10 @@ export function requestLimits(ms: number): RequestLimits {
 /** Of a request that is small and answered in milliseconds. */
 export const sendingTimeouts = requestLimits(4_000);
 
-/** With the pauses between them all attempts are over within 14 s, which every function keeps for what it has begun. */
 export const attemptsMax = 3;
+
+/** With the pauses between them all attempts of a request are over by then. Every function keeps as much for what it has begun. */
+export const requestMsMax = 14_000;
 
 /** How a client of the AWS SDK reaches its service. */
 export interface AwsClientSettings {

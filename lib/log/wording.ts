@@ -106,6 +106,8 @@ export const wording = {
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
   "worker.pages-left": "of parcel {parcel} what has no page of large payloads yet goes back: {error}",
+  "job.not-cancelled": "job {job} stays as it is, since a cancel of many cannot write it: {error}",
+  "job.not-retried": "job {job} stays as it is, since a retry of many cannot write it: {error}",
   "job.unsettled":
     "job {job} of {key} stays in parcel {parcel}, since what became of it cannot be written: {error}",
   "worker.settle-again": "parcel {parcel} is settled by another try: {error}",

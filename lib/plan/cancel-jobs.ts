@@ -6,6 +6,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { beginPart, type Part } from "./act-apart.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
 import { noteJobs } from "./note-jobs.ts";
 
@@ -47,13 +48,14 @@ export async function cancelJobs(
   { sql, queue }: EditDeps,
   keys: readonly JobKey[],
   by: { caller: Caller; detail: { [name: string]: Json } },
+  part?: Part,
 ): Promise<Map<string, CancelOutcome>> {
   const outcomes = new Map<string, CancelOutcome>();
   let left = keys;
   for (let attempt = 1; left.length > 0 && attempt <= attemptsMax; attempt++) {
     const some = left;
     try {
-      const { done, parcels } = await sql.begin((tx) => cancelJobsInside(tx, some, by));
+      const { done, parcels } = await beginPart(sql, part, (tx) => cancelJobsInside(tx, some, by));
       await handOver(sql, queue, parcels);
       for (const { became, ...key } of done) outcomes.set(jobId(key), became);
       left = done.filter(({ became }) => became === "moved");

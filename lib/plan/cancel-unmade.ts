@@ -1,5 +1,7 @@
+import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { actApart, boundPart, type Part } from "./act-apart.ts";
 import { applyOperations } from "./apply-operations.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import type { JobOwners } from "./find-schedules.ts";
@@ -31,45 +33,71 @@ const looksMax = 3;
  * looked at.
  */
 export async function cancelUnmade(
-  deps: EditDeps,
+  deps: EditDeps & { log: Log },
   { owners, most, by, timeIsUp, ...wish }: UnmadeWish,
-): Promise<{ done: number; next: string | null }> {
+): Promise<{ done: number; failed: number; next: string | null }> {
   let done = 0;
+  let failed = 0;
+  const cancel = async (some: readonly { id: string }[], part: Part) => {
+    const ids = some.map(({ id }) => id);
+    const count = (deleted: number) => {
+      done += deleted;
+    };
+    await cancelTogether(deps, ids, { by, part, count });
+  };
   let after = wish.after;
   for (let looked = 0; looked < lookedMax; looked += lookedAtOnce) {
     const { found, last } = await lookForUnmade(deps.sql, owners, { after, looked: lookedAtOnce });
     for (let from = 0; from < found.length; ) {
-      if (done >= most || timeIsUp()) return { done, next: after ?? "" };
+      if (done >= most || timeIsUp()) return { done, failed, next: after ?? "" };
       const batch = found.slice(from, from + Math.min(batchMax, most - done));
-      const ids = batch.map(({ id }) => id);
-      done += await cancelTogether(deps, ids, by);
-      from += batch.length;
-      after = batch.at(-1)?.key ?? after;
+      const acted = await actApart(batch, {
+        log: deps.log,
+        event: "job.not-cancelled",
+        keyOf: ({ id, occurrence }) => ({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+        act: cancel,
+        timeIsUp,
+      });
+      failed += acted.failed;
+      from += acted.tried;
+      after = batch[acted.tried - 1]?.key ?? after;
     }
-    if (last === null) return { done, next: null };
+    if (last === null) return { done, failed, next: null };
     after = last;
   }
-  return { done, next: after ?? "" };
+  return { done, failed, next: after ?? "" };
+}
+
+interface Together {
+  by: UnmadeWish["by"];
+  part: Part;
+  count: (deleted: number) => void;
 }
 
 /** What has become a row meanwhile is left alone: it is found there. */
-async function cancelTogether(deps: EditDeps, ids: readonly string[], by: UnmadeWish["by"]): Promise<number> {
-  let done = 0;
+async function cancelTogether(
+  deps: EditDeps,
+  ids: readonly string[],
+  { by, part, count }: Together,
+): Promise<void> {
   for (let look = 1; look <= looksMax; look++) {
     const jobs = await jobsToCome(deps.sql, ids);
-    if (jobs.length === 0) return done;
+    if (jobs.length === 0) return;
     const deletions = jobs.map(({ key, version }): Operation => {
       return { kind: "delete", key, caller: by.caller, ifMatch: [version] };
     });
     const applied = await applyOperations(deps, deletions, {
+      before: async (tx) => {
+        await boundPart(tx, part);
+        return new Set();
+      },
       after: async (tx, results) => {
         const deleted = results.flatMap((result) => (result.change === "deleted" ? [result.id] : []));
         const noted = deleted.map((scheduleId) => ({ scheduleId }));
         await noteJobs(tx, "jobs.cancelled", noted, by);
       },
     });
-    done += applied.filter(({ change }) => change === "deleted").length;
-    if (applied.every(({ change }) => change === "deleted")) return done;
+    count(applied.filter(({ change }) => change === "deleted").length);
+    if (applied.every(({ change }) => change === "deleted")) return;
   }
-  return done;
 }

@@ -6,6 +6,7 @@ import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
+import { beginPart, type Part } from "./act-apart.ts";
 import { type JobWish, noSuchJob } from "./cancel-jobs.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
 import { noteJobs } from "./note-jobs.ts";
@@ -44,10 +45,11 @@ export async function retryJobs(
   { sql, queue }: EditDeps,
   jobs: readonly Retried[],
   by: { caller: Caller; detail: { [name: string]: Json } },
+  part?: Part,
 ): Promise<Map<string, RetryOutcome>> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { done, parcels } = await sql.begin((tx) => retryOnce(tx, jobs, by));
+      const { done, parcels } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
       await handOver(sql, queue, parcels);
       return new Map(done.map(({ became, ...key }) => [jobId(key), became]));
     } catch (error) {

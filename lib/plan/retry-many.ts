@@ -1,10 +1,12 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { JobKey } from "../job/job-id.ts";
-import { placeText, readPlace } from "../job/job-place.ts";
+import { placeBehind, placeText, readPlace } from "../job/job-place.ts";
+import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
-import { type DeadFilter, deadPlaceText, findDead, readDeadPlace } from "./dead-jobs.ts";
+import { actApart, timeOfCall } from "./act-apart.ts";
+import { type DeadFilter, type DeadPlace, deadPlaceText, findDead, readDeadPlace } from "./dead-jobs.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { type HistoryFilter, searchHistory } from "./search-history.ts";
@@ -27,6 +29,8 @@ export interface RetriedMany {
   done: number;
   /** Found, and not to be tried again: their schedules are deleted, or somebody was faster. */
   leftOut: number;
+  /** Found, and not written: the database failed on each alone. */
+  failed: number;
   /** Where the next call goes on. */
   next?: string;
 }
@@ -41,27 +45,41 @@ const batchesMax = 40;
 
 /**
  * Has many jobs tried again: dead ones in the order in which they died, cancelled ones newest first. Each batch is a transaction of
- * its own, and what is done stays done if a later one fails.
+ * its own, and what is done stays done if a later one fails. A job that cannot be written is passed.
  */
-export async function retryMany(deps: EditDeps, wish: RetryManyWish): Promise<RetriedMany> {
+export async function retryMany(
+  deps: EditDeps & { log: Log },
+  wish: RetryManyWish,
+  timeIsUp: () => boolean = timeOfCall(),
+): Promise<RetriedMany> {
   const { filter, limit, caller, reason } = wish;
-  const detail = { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) };
+  const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
   let ahead = await owedUnderWay(deps.sql);
-  let done = 0;
-  let leftOut = 0;
+  const counts = { done: 0, leftOut: 0, failed: 0 };
   let after = wish.after ?? (await beginning(deps.sql, filter));
-  for (let batch = 0; done < limit && batch < batchesMax; batch++) {
-    const { keys, next } = await nextBatch(deps.sql, filter, after, Math.min(batchMax, limit - done));
-    const jobs = keys.map((key, index) => ({ key, afterMs: ((ahead + index) / perSecond) * 1_000 }));
-    const outcomes = jobs.length === 0 ? [] : [...(await retryJobs(deps, jobs, { caller, detail })).values()];
-    const retried = outcomes.filter((outcome) => outcome === "retried").length;
-    done += retried;
-    leftOut += outcomes.length - retried;
-    ahead += retried;
-    if (next === undefined) return { done, leftOut };
+  for (let batch = 0; counts.done < limit && batch < batchesMax && !(batch > 0 && timeIsUp()); batch++) {
+    const most = Math.min(batchMax, limit - counts.done);
+    const { items, next } = await nextBatch(deps.sql, filter, after, most);
+    const jobs = items.map((item, index) => ({ ...item, afterMs: ((ahead + index) / perSecond) * 1_000 }));
+    const { failed, tried } = await actApart(jobs, {
+      log: deps.log,
+      event: "job.not-retried",
+      keyOf: ({ key }) => key,
+      act: async (some, part) => {
+        const outcomes = [...(await retryJobs(deps, some, by, part)).values()];
+        const retried = outcomes.filter((outcome) => outcome === "retried").length;
+        counts.done += retried;
+        counts.leftOut += outcomes.length - retried;
+        ahead += retried;
+      },
+      timeIsUp,
+    });
+    counts.failed += failed;
+    if (tried < jobs.length) return { ...counts, next: jobs[tried - 1]?.place ?? after };
+    if (next === undefined) return counts;
     after = next;
   }
-  return { done, leftOut, next: after };
+  return { ...counts, next: after };
 }
 
 /** What is let in slowly already, and is ready before what comes now. */
@@ -94,10 +112,11 @@ async function nextBatch(
   filter: RetryFilter,
   after: string,
   limit: number,
-): Promise<{ keys: JobKey[]; next?: string }> {
+): Promise<{ items: { key: JobKey; place: string }[]; next?: string }> {
   if (filter.state === "cancelled") {
     const { items, next } = await searchHistory(tx, { filter, before: readPlace(after) ?? undefined, limit });
-    return { keys: items, ...(next === undefined ? {} : { next: placeText(next) }) };
+    const found = items.map((key) => ({ key, place: placeText(placeBehind(key)) }));
+    return { items: found, ...(next === undefined ? {} : { next: placeText(next) }) };
   }
   const bounded = readBounded(after);
   if (bounded === null) throw new Error(`Retries cannot go on from ${after}.`);
@@ -105,8 +124,9 @@ async function nextBatch(
   const to = filter.to !== undefined && filter.to < before ? filter.to : before;
   const search = { filter: { ...filter, to }, order: "oldest", after: bounded.after, limit } as const;
   const { items, next } = await findDead(tx, search);
-  const keys = items.map(({ key }) => key);
-  return { keys, ...(next === undefined ? {} : { next: `${before.getTime()}/${deadPlaceText(next)}` }) };
+  const textOf = (place: DeadPlace) => `${before.getTime()}/${deadPlaceText(place)}`;
+  const found = items.map((place) => ({ key: place.key, place: textOf(place) }));
+  return { items: found, ...(next === undefined ? {} : { next: textOf(next) }) };
 }
 
 /** As the audit keeps it. */

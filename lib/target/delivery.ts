@@ -36,8 +36,13 @@ export interface Done {
   kind: "done";
 }
 
-/** What became of a message that was handed to a queue or a bus. */
-export type Sent = Done | Failure;
+/** It did not start; somebody else shall try, and no attempt is counted. */
+export interface Back {
+  kind: "back";
+}
+
+/** What became of a message that was to go to a queue or a bus. */
+export type Sent = Done | Failure | Back;
 
 /** How one delivery ended. */
 export type Delivery =
@@ -45,8 +50,7 @@ export type Delivery =
   /** Done for now: check again at this instant. */
   | { kind: "again"; at: Date }
   | Failure
-  /** It did not start; somebody else shall try, and no attempt is counted. */
-  | { kind: "back" }
+  | Back
   /** It was told to stop, and did. */
   | { kind: "cancelled" }
   /** Its own transaction has written down how it ended. */
@@ -125,10 +129,7 @@ export function firstRequest<Entry extends { bytes: number }>(entries: readonly 
   return entries.slice(from, to);
 }
 
-/**
- * The service took the request and did not answer. What would go to it next is not sent: each request would wait as long, and all together
- * for longer than there is.
- */
+/** The service took the request and did not answer. */
 export function isUnanswered(sent: Sent | undefined): sent is Failure {
   return sent?.kind === "failed" && sent.errorClass === "TimeoutError";
 }

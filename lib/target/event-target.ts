@@ -2,7 +2,7 @@ import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { EventTarget } from "../schedule/target-shape.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { eventSender } from "./put-events.ts";
 
@@ -15,8 +15,14 @@ export interface EventTargetDeps {
 export function eventTarget({
   events,
   clock,
-}: EventTargetDeps): (jobs: readonly (ClaimedJob & { target: EventTarget })[]) => Promise<Delivery[]> {
+}: EventTargetDeps): (
+  jobs: readonly (ClaimedJob & { target: EventTarget })[],
+  context: Pick<DeliveryContext, "timeLeftMs">,
+) => Promise<Delivery[]> {
   const put = eventSender(events);
-  return async (jobs) =>
-    put(jobs.map((job) => ({ detail: envelope(job, clock.now()), time: job.dueAt, target: job.target })));
+  return async (jobs, { timeLeftMs }) =>
+    put(
+      jobs.map((job) => ({ detail: envelope(job, clock.now()), time: job.dueAt, target: job.target })),
+      timeLeftMs,
+    );
 }

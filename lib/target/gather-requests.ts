@@ -1,10 +1,12 @@
 import { firstRequest, isFull, isUnanswered, requestsInFlight, type Sent } from "./delivery.ts";
+import type { Sending } from "./sending.ts";
 
 /** Sends one request, and says of each of its entries how it went, in the same order. */
 export type SendRequest<Entry> = (batch: readonly Entry[]) => Promise<Sent[]>;
 
 /** One caller's entries: the outcomes so far, and how many are still pending. */
 interface Call {
+  sending: Sending;
   sent: Sent[];
   left: number;
   resolve: (sent: Sent[]) => void;
@@ -24,11 +26,16 @@ interface Waiting<Entry> {
  */
 export function gathered<Entry extends { bytes: number }>(
   send: SendRequest<Entry>,
-): (entries: readonly Entry[]) => Promise<Sent[]> {
-  const waiting: Waiting<Entry>[] = [];
+): (entries: readonly Entry[], sending: Sending) => Promise<Sent[]> {
+  let waiting: Waiting<Entry>[] = [];
   let underWay = 0;
   const sendNext = () => {
-    while (waiting.length > 0 && underWay < requestsInFlight) {
+    for (let first = waiting[0]; first !== undefined && underWay < requestsInFlight; first = waiting[0]) {
+      const { over } = first.call.sending;
+      if (over !== undefined) {
+        leave(first.call, over);
+        continue;
+      }
       const batch = firstRequest(waiting);
       const isMore = batch.length < waiting.length;
       if (underWay > 0 && !isFull(batch) && !isMore) return;
@@ -36,6 +43,11 @@ export function gathered<Entry extends { bytes: number }>(
       underWay += 1;
       void sendOne(batch);
     }
+  };
+  const leave = (left: Call, over: Sent) => {
+    const own = waiting.filter(({ call }) => call === left);
+    waiting = waiting.filter(({ call }) => call !== left);
+    for (const { call, place } of own) note(call, place, over);
   };
   const sendOne = async (batch: readonly Waiting<Entry>[]) => {
     try {
@@ -53,11 +65,11 @@ export function gathered<Entry extends { bytes: number }>(
     underWay -= 1;
     sendNext();
   };
-  return (entries) =>
+  return (entries, sending) =>
     entries.length === 0
       ? Promise.resolve([])
       : new Promise((resolve, reject) => {
-          const call: Call = { sent: [], left: entries.length, resolve, reject };
+          const call: Call = { sending, sent: [], left: entries.length, resolve, reject };
           for (const [place, entry] of entries.entries())
             waiting.push({ entry, bytes: entry.bytes, call, place });
           sendNext();
@@ -66,6 +78,7 @@ export function gathered<Entry extends { bytes: number }>(
 
 function note(call: Call, place: number, sent: Sent): void {
   call.sent[place] = sent;
+  call.sending.heard([sent]);
   call.left -= 1;
   if (call.left === 0) call.resolve(call.sent);
 }

@@ -1,6 +1,7 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { EventTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, isUnanswered, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
+import { Sending } from "./sending.ts";
 
 /** What is to be one event on the bus that its target names. */
 export interface BusEvent {
@@ -10,7 +11,7 @@ export interface BusEvent {
 }
 
 /** Puts events, and says of each how it went, in the same order. */
-export type PutEvents = (events: readonly BusEvent[]) => Promise<Sent[]>;
+export type PutEvents = (events: readonly BusEvent[], timeLeftMs: () => number) => Promise<Sent[]>;
 
 interface Entry extends BusEvent {
   index: number;
@@ -18,19 +19,19 @@ interface Entry extends BusEvent {
 }
 
 export function eventSender(client: EventBridgeClient): PutEvents {
-  return async (events) => {
+  return async (events, timeLeftMs) => {
+    const sending = new Sending(timeLeftMs);
     const outcomes: Sent[] = events.map(() => unanswered);
     const entries = events.map(
       (event, index): Entry => ({ ...event, index, bytes: Buffer.byteLength(event.detail) + 300 }),
     );
     // A bus that may not be written to is refused with its whole request: no other bus shares it.
     const byBus = [...Map.groupBy(entries, ({ target }) => target.event.bus).values()];
-    let silence: Sent | undefined;
     await eachRequest(byBus.flatMap(requests), async (batch) => {
-      const sent = silence === undefined ? await putBatch(client, batch) : [];
-      for (const [place, { index }] of batch.entries())
-        outcomes[index] = sent[place] ?? silence ?? unanswered;
-      silence ??= sent.find(isUnanswered);
+      const { over } = sending;
+      const sent = over === undefined ? await putBatch(client, batch) : batch.map(() => over);
+      sending.heard(sent);
+      for (const [place, { index }] of batch.entries()) outcomes[index] = sent[place] ?? unanswered;
     });
     return outcomes;
   };

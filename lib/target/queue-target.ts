@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import type { QueueTarget } from "../schedule/target-shape.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { type MessageSenderDeps, messageSender } from "./send-messages.ts";
 
@@ -13,9 +13,12 @@ export interface QueueTargetDeps extends MessageSenderDeps {
 /** Sends jobs as messages to the SQS queues that their targets name. */
 export function queueTarget(
   deps: QueueTargetDeps,
-): (jobs: readonly (ClaimedJob & { target: QueueTarget })[]) => Promise<Delivery[]> {
+): (
+  jobs: readonly (ClaimedJob & { target: QueueTarget })[],
+  context: Pick<DeliveryContext, "timeLeftMs">,
+) => Promise<Delivery[]> {
   const send = messageSender(deps);
-  return async (jobs) => {
+  return async (jobs, { timeLeftMs }) => {
     const now = deps.clock.now();
     // The jobs of one schedule arrive in order.
     return send(
@@ -23,6 +26,7 @@ export function queueTarget(
         const id = jobId(job);
         return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };
       }),
+      timeLeftMs,
     );
   };
 }

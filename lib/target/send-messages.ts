@@ -6,8 +6,9 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, isUnanswered, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
+import { Sending } from "./sending.ts";
 
 export interface MessageSenderDeps {
   sqs: SQSClient;
@@ -26,12 +27,15 @@ export interface QueueMessage {
 }
 
 /** Sends messages, and says of each how it went, in the same order. */
-export type SendMessages = (messages: readonly QueueMessage[]) => Promise<Sent[]>;
+export type SendMessages = (messages: readonly QueueMessage[], timeLeftMs: () => number) => Promise<Sent[]>;
 
 interface Entry extends QueueMessage {
   index: number;
   bytes: number;
 }
+
+/** Sends one call's messages to one queue. */
+type SendEntries = (entries: readonly Entry[], sending: Sending) => Promise<Sent[]>;
 
 export function messageSender(deps: MessageSenderDeps): SendMessages {
   const own = new Set(deps.ownUrls.map(accountAndName));
@@ -44,28 +48,34 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     finding.catch(() => urls.delete(queue));
     return finding;
   };
-  const sendings = new Map<string, (entries: readonly Entry[]) => Promise<Sent[]>>();
+  const senders = new Map<string, SendEntries>();
   const sendTo = (url: string) => {
-    const known = sendings.get(url);
+    const known = senders.get(url);
     if (known !== undefined) return known;
     const send = (batch: readonly Entry[]) => sendBatch(deps.sqs, url, batch);
     // Only in a FIFO queue does the order of arrival mean anything.
-    const sending = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
-    sendings.set(url, sending);
-    return sending;
+    const sender = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
+    senders.set(url, sender);
+    return sender;
+  };
+  const sendToQueue = async (queue: string, entries: readonly Entry[], sending: Sending) => {
+    const { over } = sending;
+    if (over !== undefined) return entries.map(() => over);
+    const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
+    if (typeof url === "string")
+      return own.has(accountAndName(url))
+        ? entries.map(() => failed("This is one of Carillon's own queues.", true))
+        : sendTo(url)(entries, sending);
+    sending.heard([url]);
+    return entries.map(() => url);
   };
 
-  return async (messages) => {
+  return async (messages, timeLeftMs) => {
+    const sending = new Sending(timeLeftMs);
     const outcomes: Sent[] = messages.map(() => unanswered);
     const byQueue = Map.groupBy(messages.map(entry), ({ target }) => target.queue);
     await eachRequest([...byQueue], async ([queue, entries]) => {
-      const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
-      const sent =
-        typeof url !== "string"
-          ? entries.map(() => url)
-          : own.has(accountAndName(url))
-            ? entries.map(() => failed("This is one of Carillon's own queues.", true))
-            : await sendTo(url)(entries);
+      const sent = await sendToQueue(queue, entries, sending);
       for (const [place, { index }] of entries.entries()) outcomes[index] = sent[place] ?? unanswered;
     });
     return outcomes;
@@ -74,17 +84,29 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
 
 const unanswered = failed("SQS did not say what became of the message.");
 
-/** One request after the other. */
-function inOrder(send: SendRequest<Entry>): (entries: readonly Entry[]) => Promise<Sent[]> {
-  return async (entries) => {
+/** One request after the other. A message behind a refused one of its message group is not sent: it would arrive first. */
+function inOrder(send: SendRequest<Entry>): SendEntries {
+  return async (entries, sending) => {
     const sent: Sent[] = [];
+    const refused = new Set<string>();
     for (const batch of requests(entries)) {
-      const last = sent.at(-1);
-      sent.push(...(isUnanswered(last) ? batch.map(() => last) : await send(batch)));
+      const { over } = sending;
+      const told = new Map<Entry, Sent>();
+      const free = batch.filter((each) => over === undefined && !refused.has(messageGroup(each)));
+      const outcomes = free.length === 0 ? [] : await send(free);
+      for (const [place, each] of free.entries()) {
+        const outcome = outcomes[place] ?? unanswered;
+        if (outcome.kind !== "done") refused.add(messageGroup(each));
+        told.set(each, outcome);
+      }
+      sending.heard(outcomes);
+      sent.push(...batch.map((each) => told.get(each) ?? over ?? back));
     }
     return sent;
   };
 }
+
+const back: Sent = { kind: "back" };
 
 function entry({ body, target, id, orderedBy }: QueueMessage, index: number): Entry {
   return { body, target, id, orderedBy, index, bytes: Buffer.byteLength(body) + attributeBytes(target) };
@@ -109,19 +131,21 @@ async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): 
   }
 }
 
-function requestEntry(
-  { id, orderedBy, body, target }: Entry,
-  place: number,
-  isFifo: boolean,
-): SendMessageBatchRequestEntry {
+function requestEntry(entry: Entry, place: number, isFifo: boolean): SendMessageBatchRequestEntry {
+  const { id, body, target } = entry;
   const made: SendMessageBatchRequestEntry = { Id: String(place), MessageBody: body };
   // SQS drops a second message of the same id for five minutes. An attempt after that, as after a longer backoff, is a
   // second message: the receiver tells it by the envelope's id.
   if (isFifo) made.MessageDeduplicationId = id;
-  const group = target.groupId ?? (isFifo ? groupOf(orderedBy) : undefined);
+  const group = isFifo ? messageGroup(entry) : target.groupId;
   if (group !== undefined) made.MessageGroupId = group;
   if (target.attributes !== undefined) made.MessageAttributes = stringAttributes(target.attributes);
   return made;
+}
+
+/** In a FIFO queue. */
+function messageGroup({ target, orderedBy }: Entry): string {
+  return target.groupId ?? groupOf(orderedBy);
 }
 
 /** A name may be longer than a group's id, and hold what that does not take. */

@@ -1,5 +1,5 @@
 import type { EventTarget, QueueTarget } from "../schedule/target-shape.ts";
-import type { Failure, Sent } from "./delivery.ts";
+import { type Failure, failed, type Sent } from "./delivery.ts";
 import type { PutEvents } from "./put-events.ts";
 import type { QueueMessage, SendMessages } from "./send-messages.ts";
 
@@ -23,7 +23,11 @@ export interface PulsesSent {
 }
 
 /** Hands over pulses that are due together, and says of each target how it went, in the same order. */
-export type SendPulses = (pulses: readonly PulsesToSend[], due: Date) => Promise<PulsesSent[]>;
+export type SendPulses = (
+  pulses: readonly PulsesToSend[],
+  due: Date,
+  timeLeftMs: () => number,
+) => Promise<PulsesSent[]>;
 
 /** One message, and what is in it. */
 interface Packed<Message> {
@@ -34,7 +38,7 @@ interface Packed<Message> {
 }
 
 export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents }): SendPulses {
-  return async (pulses, due) => {
+  return async (pulses, due, timeLeftMs) => {
     const outcomes = pulses.map(
       (): PulsesSent => ({ taken: 0, failed: [], refused: 0, unmade: [], failure: null }),
     );
@@ -54,8 +58,14 @@ export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents 
         : [],
     );
     const [messagesSent, eventsSent] = await Promise.all([
-      send(queued.map(({ message }) => message)),
-      put(events.map(({ message }) => message)),
+      send(
+        queued.map(({ message }) => message),
+        timeLeftMs,
+      ),
+      put(
+        events.map(({ message }) => message),
+        timeLeftMs,
+      ),
     ]);
     note(outcomes, queued, messagesSent);
     note(outcomes, events, eventsSent);
@@ -63,14 +73,16 @@ export function pulseSender({ send, put }: { send: SendMessages; put: PutEvents 
   };
 }
 
+const unsent = failed("It was not sent: time was short, or a message ahead of it in its group was refused.");
+
 function note(outcomes: PulsesSent[], packs: readonly Packed<unknown>[], sent: readonly Sent[]): void {
   for (const [index, { own, envelopes }] of packs.entries()) {
     const [outcome, each] = [outcomes[own], sent[index]];
     if (outcome === undefined || each === undefined) throw new Error("There is no outcome for a pulse.");
     if (each.kind === "done") outcome.taken += envelopes.length;
-    else if (each.giveUp) outcome.refused += envelopes.length;
+    else if (each.kind === "failed" && each.giveUp) outcome.refused += envelopes.length;
     else outcome.failed.push(...envelopes);
-    if (each.kind === "failed") outcome.failure = each;
+    if (each.kind !== "done") outcome.failure = each.kind === "failed" ? each : unsent;
   }
 }
 

@@ -9,6 +9,7 @@ import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-p
 import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
 import { type Failure, failed } from "../target/delivery.ts";
 import type { SendPulses } from "../target/send-pulses.ts";
+import { sendingMinMs } from "../target/sending.ts";
 import { loggableFailure } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import { settleSurely } from "./settle-surely.ts";
@@ -30,8 +31,8 @@ export interface PulseDeps {
   measure?: MeasuredWork | undefined;
 }
 
-/** With less time left than this no more are read: those that are must be sent and settled. */
-const pageMinMs = 10_000;
+/** With less time left than this no more are read: a second to read them, and the time in which they may be sent and settled. */
+const pageMinMs: number = sendingMinMs + 1_000;
 /** What a target does not take is tried again so often, after up to so many milliseconds and twice as many. */
 const triesMax = 3;
 const pauseMs = 200;
@@ -179,7 +180,7 @@ class Work {
       if (where === undefined) this.#refuse(target, envelopes.length);
       return where === undefined ? [] : [{ number: target, target: where, envelopes }];
     });
-    const sent = await this.#sending.send(asked, this.#due);
+    const sent = await this.#sending.send(asked, this.#due, this.#timeLeftMs);
     const lateMs = this.#lateMs();
     return asked.flatMap(({ number: target }, index) => {
       const outcome = sent[index];

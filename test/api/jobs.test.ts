@@ -201,9 +201,15 @@ describe("POST /v1/jobs:retry and :cancel", () => {
         as: "write",
       });
     const first = await retry();
-    expect(first).toMatchObject({ status: 202, json: { done: 2, leftOut: 0, cursor: expect.any(String) } });
+    expect(first).toMatchObject({
+      status: 202,
+      json: { done: 2, leftOut: 0, failed: 0, cursor: expect.any(String) },
+    });
     const { cursor } = first.json as { cursor: string };
-    expect(await retry(`cursor=${cursor}`)).toMatchObject({ status: 202, json: { done: 1, leftOut: 0 } });
+    expect(await retry(`cursor=${cursor}`)).toMatchObject({
+      status: 202,
+      json: { done: 1, leftOut: 0, failed: 0 },
+    });
     expect((await retry(`cursor=${cursor}x`)).status).toBe(400);
     const left = await api.send("GET", "/v1/jobs", { query: "state=dead&prefix=many:" });
     expect(itemsOf(left)).toEqual([]);
@@ -214,10 +220,24 @@ describe("POST /v1/jobs:retry and :cancel", () => {
     const { id } = await fired("stop:b");
     await claimed(id);
     const cancel = (filter: object) => api.send("POST", "/v1/jobs:cancel", { body: { filter }, as: "write" });
-    expect(await cancel({ prefix: "stop:" })).toMatchObject({ status: 202, json: { done: 2, running: 1 } });
+    expect(await cancel({ prefix: "stop:" })).toMatchObject({
+      status: 202,
+      json: { done: 2, running: 1, failed: 0 },
+    });
     expect(await cancel({ prefix: "stop:", state: "waiting" })).toMatchObject({
       json: { done: 0, running: 0 },
     });
+    for (const key of ["stop:c", "stop:d"]) await fired(key);
+    const one = (query: string) =>
+      api.send("POST", "/v1/jobs:cancel", {
+        body: { filter: { prefix: "stop:" }, limit: 1 },
+        query,
+        as: "write",
+      });
+    const first = await one("");
+    expect(first).toMatchObject({ json: { done: 1, cursor: expect.any(String) } });
+    const { cursor } = first.json as { cursor: string };
+    expect(await one(`cursor=${cursor}`)).toMatchObject({ status: 202, json: { done: 1, failed: 0 } });
     for (const filter of [{}, { state: "waiting" }, { state: "dead", key: "k" }, { key: "" }])
       expect((await cancel(filter)).status).toBe(400);
     expect((await api.send("POST", "/v1/jobs:cancel")).status).toBe(400);

@@ -51,3 +51,23 @@ test("carillon import brings over what the server does not fail on, names the re
   expect(err).toContain("1 of 3 changes not done. i:2: Something failed that should not");
   expect(err).toContain("request request-1");
 });
+
+test("carillon retry and cancel of many do what the server does not fail on, count the rest, and exit as what may be tried later", async () => {
+  const { sql } = cli.api;
+  for (const key of ["m:1", "m:2", "m:3"]) {
+    await cli.api.send("PUT", `/v1/schedules/${key}`, {
+      body: { when: "every 1h", target: { queue: "demo" } },
+    });
+    await cli.api.send("POST", `/v1/schedules/${key}/fire`, { body: {} });
+  }
+  await sql.unsafe(`
+    create or replace trigger break_job before update on carillon.jobs for each row
+      when (old.schedule_id = ${(await sql`select id from carillon.schedules where key = 'm:2'`)[0]?.["id"]})
+      execute function carillon.break_keys()`);
+  const cancelled = await cli.carillon(["cancel", "--prefix", "m:", "--yes"]);
+  expect(cancelled).toMatchObject({ code: 3, out: expect.stringContaining("Cancelled: 2 jobs") });
+  expect(cancelled.err).toContain("The server failed on 1 job, and left it as it was: its log names it.");
+  const retried = await cli.carillon(["retry", "--state", "cancelled", "--key", "m:1", "--yes", "--json"]);
+  expect(retried).toMatchObject({ code: 0 });
+  expect(JSON.parse(retried.out)).toEqual({ done: 1, leftOut: 0, failed: 0 });
+});

@@ -3,8 +3,11 @@ import { type PairScenario, playPairs } from "./pairs.ts";
 import { tickScenarios, workerScenarios } from "./scenarios.ts";
 import type { Scenario } from "./steps.ts";
 
-const pairsOf = (kind: PairScenario["kind"], oneOf: number, scenarios: readonly Scenario[]) =>
-  scenarios.map((scenario): PairScenario => ({ ...scenario, kind, oneOf }));
+const pairsOf = (
+  kind: PairScenario["kind"],
+  { oneOf, oneOfAll = 1 }: { oneOf: number; oneOfAll?: number },
+  scenarios: readonly Scenario[],
+) => scenarios.map((scenario): PairScenario => ({ ...scenario, kind, oneOf, oneOfAll }));
 
 const [makesJobs, , sweepsUp] = tickScenarios;
 const [takesSome, inLanes] = workerScenarios;
@@ -12,7 +15,7 @@ const defined = (scenarios: readonly (Scenario | undefined)[]) =>
   scenarios.filter((each) => each !== undefined);
 
 playPairs([
-  ...pairsOf("tick", 150, defined([makesJobs, sweepsUp])),
-  ...pairsOf("tick", 600, [refusedScenario]),
-  ...pairsOf("worker", 30, defined([takesSome, inLanes])),
+  ...pairsOf("tick", { oneOf: 150 }, defined([makesJobs, sweepsUp])),
+  ...pairsOf("tick", { oneOf: 600, oneOfAll: 10 }, [refusedScenario]),
+  ...pairsOf("worker", { oneOf: 30 }, defined([takesSome, inLanes])),
 ]);

@@ -11,6 +11,8 @@ import { type CrashWorld, crashDatabase, crashWorld } from "./world.ts";
 /** A scenario in which a process of a kind dies, and then the next one of the kind. */
 export interface PairScenario extends Scenario {
   kind: "tick" | "worker";
+  /** With CARILLON_CRASH=all one of this many first moments is tried: each costs four plays or more. */
+  oneOfAll: number;
 }
 
 interface Pair {
@@ -80,7 +82,7 @@ export function playPairs(scenarios: readonly PairScenario[]): void {
       async () => {
         const database = await crashDatabase();
         const all = await firstsOf(scenario, database);
-        const firsts = someMoments(all, scenario.oneOf, isDecisive);
+        const firsts = someMoments(all, scenario.oneOf, isDecisive, scenario.oneOfAll);
         const seconds = new Map<Moment, Moment[]>();
         const broken = await tryEach(firsts.tried, nameOfMoment, async (first) => {
           seconds.set(first, await secondsOf(scenario, database, first));

@@ -20,7 +20,7 @@ test("the cancel of jobs ahead leaves alone a schedule that an edit has given a 
   const held = heldBefore("begin");
   const sql = connectThrough(world.databaseUrl, held.wrap, { max: 2 });
   const wish = { filter: { key: "report" }, limit: 10, caller: { name: "ann" } };
-  const cancelling = cancelMany({ sql, queue: world.queue }, wish);
+  const cancelling = cancelMany({ sql, queue: world.queue, log: world.log }, wish);
   await held.reached;
   await world.put("report", { when: "every 1d", deleteOnEnd: true });
   held.go();

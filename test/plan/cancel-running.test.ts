@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const caller = { name: "ann" };
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 
 /** One job that runs, and its id. */
 async function running(): Promise<{ parcel: ClaimedParcel; id: string }> {
@@ -33,7 +33,7 @@ test("the cancel of all jobs that wait asks no job to stop that runs", async () 
   // Else a caller who clears a queue stops work that is half done.
   const { id } = await running();
   const filter = { state: "waiting" as const };
-  expect(await cancelMany(deps(), { filter, limit: 10, caller })).toEqual({ done: 0, running: 0 });
+  expect(await cancelMany(deps(), { filter, limit: 10, caller })).toEqual({ done: 0, running: 0, failed: 0 });
   expect(await readJob(world.sql, id)).toMatchObject({ state: "running", cancelling: false });
 });
 

@@ -21,7 +21,7 @@ afterEach(() => world.stop());
 const caller = { name: "ann" };
 const job = (body: object = {}) =>
   readJob({ key: "one", target: { queue: "demo" }, ...body }, { newKey: () => "made" });
-const deps = () => ({ sql: world.as.api, queue: world.queue });
+const deps = () => ({ sql: world.as.api, queue: world.queue, log: world.log });
 let besides = 0;
 
 /** The two ways to enqueue come to the same. */

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const caller = { name: "ann" };
 
 /** All that a call and those that go on with its cursor do, `limit` at a time. */
@@ -122,11 +122,11 @@ describe("the list of dead jobs", () => {
 describe("the retry of many", () => {
   test("has all dead jobs tried again that fit, and says when there are more", async () => {
     await fiveDead();
-    expect(await retryAll({ state: "dead", group: "g" })).toEqual([{ done: 2, leftOut: 0 }]);
+    expect(await retryAll({ state: "dead", group: "g" })).toEqual([{ done: 2, leftOut: 0, failed: 0 }]);
     expect(await listAll({})).toEqual(["job-4", "job-3", "job-2"]);
     expect(await retryAll({ state: "dead" }, 2)).toEqual([
-      { done: 2, leftOut: 0 },
-      { done: 1, leftOut: 0 },
+      { done: 2, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
     ]);
     await world.work();
     await world.clock.advance(2 * second);
@@ -146,10 +146,10 @@ describe("the retry of many", () => {
     await fiveDead();
     await world.remove("job-0");
     expect(await retryAll({ state: "dead" }, 1)).toEqual([
-      { done: 1, leftOut: 1 },
-      { done: 1, leftOut: 0 },
-      { done: 1, leftOut: 0 },
-      { done: 1, leftOut: 0 },
+      { done: 1, leftOut: 1, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
     ]);
   });
 
@@ -184,8 +184,8 @@ describe("the retry of many", () => {
       select occurrence, schedule_id, kind, n, finished_at from carillon.jobs where state = 'dead'`;
     await world.clock.advance(second);
     expect(await retryAll({ state: "dead" }, 1_500)).toEqual([
-      { done: 1_500, leftOut: 0 },
-      { done: 1_500, leftOut: 0 },
+      { done: 1_500, leftOut: 0, failed: 0 },
+      { done: 1_500, leftOut: 0, failed: 0 },
     ]);
     const [spread] = await world.sql`
       select count(*)::int as parcels, max(cardinality(occurrences)) as most, bool_and(owed) as owed,
@@ -205,8 +205,8 @@ describe("the retry of many", () => {
     expect(
       await retryAll({ state: "cancelled", key: "often", from: at(20 * second), to: at(50 * second) }, 2),
     ).toEqual([
-      { done: 2, leftOut: 0 },
-      { done: 1, leftOut: 0 },
+      { done: 2, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
     ]);
     expect((await world.jobs("often")).slice(0, 6).map(({ state }) => state)).toEqual([
       "cancelled",
@@ -235,9 +235,9 @@ describe("the cancel of many", () => {
     await world.work();
     expect((await world.jobs("failing"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
     expect((await world.jobs("late"))[0]).toMatchObject({ state: "waiting", attempt: 0 });
-    expect(await cancelAll({ group: "g", state: "retrying" })).toEqual([{ done: 1, running: 0 }]);
+    expect(await cancelAll({ group: "g", state: "retrying" })).toEqual([{ done: 1, running: 0, failed: 0 }]);
     expect(await cancelAll({ group: "g" }, 4)).toMatchObject([{ done: 4 }, { done: 3 }]);
-    expect(await cancelAll({ group: "g" })).toEqual([{ done: 0, running: 0 }]);
+    expect(await cancelAll({ group: "g" })).toEqual([{ done: 0, running: 0, failed: 0 }]);
     expect((await world.jobs("failing"))[0]).toMatchObject({
       state: "cancelled",
       reason: "requested",
@@ -251,9 +251,9 @@ describe("the cancel of many", () => {
   test("stops in the middle of a parcel and goes on there", async () => {
     await oneParcel(world, 8);
     expect(await cancelAll({ prefix: "job-" }, 3)).toEqual([
-      { done: 3, running: 0 },
-      { done: 3, running: 0 },
-      { done: 2, running: 0 },
+      { done: 3, running: 0, failed: 0 },
+      { done: 3, running: 0, failed: 0 },
+      { done: 2, running: 0, failed: 0 },
     ]);
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
@@ -265,10 +265,12 @@ describe("the cancel of many", () => {
     await world.put("tagged", { when: "in 1s", tags: ["red"], target: { handler: "h" } });
     await world.put("plain", { when: "in 1s" });
     await world.tick();
-    expect(await cancelAll({ tag: "red", target: "handler/h" })).toEqual([{ done: 1, running: 0 }]);
+    expect(await cancelAll({ tag: "red", target: "handler/h" })).toEqual([
+      { done: 1, running: 0, failed: 0 },
+    ]);
     expect((await world.jobs("tagged"))[0]).toMatchObject({ state: "cancelled" });
     expect((await world.jobs("plain"))[0]).toMatchObject({ state: "waiting" });
-    expect(await cancelAll({ key: "nobody" })).toEqual([{ done: 0, running: 0 }]);
+    expect(await cancelAll({ key: "nobody" })).toEqual([{ done: 0, running: 0, failed: 0 }]);
   });
 
   test("of a lane of a group lets the jobs of others pass", async () => {
@@ -282,7 +284,7 @@ describe("the cancel of many", () => {
     const [{ key: first = "" } = {}] = world.delivered;
     world.outcome = () => done;
     world.delivered = [];
-    expect(await cancelAll({ key: first })).toEqual([{ done: 1, running: 0 }]);
+    expect(await cancelAll({ key: first })).toEqual([{ done: 1, running: 0, failed: 0 }]);
     await world.work();
     expect(world.delivered.map(({ key }) => key).sort()).toEqual(
       ["a", "b", "c"].filter((key) => key !== first),
@@ -305,10 +307,10 @@ describe("two at once", () => {
       ]);
       const [job] = await world.jobs(`race-${round}`);
       if (claim.outcome === "claimed") {
-        expect(cancel).toEqual({ done: 1, running: 1 });
+        expect(cancel).toEqual({ done: 1, running: 1, failed: 0 });
         expect(job).toMatchObject({ state: "waiting" });
       } else {
-        expect(cancel).toEqual({ done: 1, running: 0 });
+        expect(cancel).toEqual({ done: 1, running: 0, failed: 0 });
         expect(job).toMatchObject({ state: "cancelled" });
       }
     }

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const caller = { name: "bob" };
 
 const sentence = async () => (await explain(world.sql, { key: "job-0", at: due })).sentence;

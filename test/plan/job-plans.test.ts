@@ -37,7 +37,7 @@ describe.each(statistics)(
       await world.stop();
     });
 
-    const deps = () => ({ sql, queue: world.queue });
+    const deps = () => ({ sql, queue: world.queue, log: world.log });
     const deadId = (n: number) =>
       jobId({
         scheduleId: String(n),

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const caller = { name: "ann" };
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const job = (key: string, payload: unknown) =>
   readJob({ key, payload, target: { handler: "h" } }, { newKey: () => "made" });
 

@@ -9,6 +9,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { eventTarget } from "../../lib/target/event-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
 import { at, second } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
@@ -33,7 +34,10 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const target = () => eventTarget({ events, clock: manualClock(at(3 * second).toISOString()) });
+function target() {
+  const deliver = eventTarget({ events, clock: manualClock(at(3 * second).toISOString()) });
+  return (jobs: Parameters<typeof deliver>[0]) => deliver(jobs, deliveryContext());
+}
 const byDefault = { bus: "default", source: "carillon", detailType: "carillon.job.due" };
 const job = (event: Partial<typeof byDefault> = {}, parts: Parameters<typeof claimedJob>[1] = {}) =>
   claimedJob({ event: { ...byDefault, ...event } }, parts);

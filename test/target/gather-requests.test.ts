@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { done, failed, type Sent } from "../../lib/target/delivery.ts";
 import { gathered } from "../../lib/target/gather-requests.ts";
+import { Sending } from "../../lib/target/sending.ts";
 
 interface Entry {
   name: string;
@@ -9,6 +10,7 @@ interface Entry {
 
 /** Requests that end when the test says so. */
 function requestsByHand() {
+  const time = { leftMs: 60_000 };
   const sent: { names: string[]; end: (outcomes?: Sent[]) => Promise<void>; fail: () => Promise<void> }[] =
     [];
   const send = gathered<Entry>((batch) => {
@@ -29,7 +31,12 @@ function requestsByHand() {
   });
   const named = (prefix: string, count: number, bytes = 100): Entry[] =>
     Array.from({ length: count }, (_, n) => ({ name: `${prefix}${n}`, bytes }));
-  return { sent, send: (prefix: string, count: number, bytes?: number) => send(named(prefix, count, bytes)) };
+  return {
+    sent,
+    time,
+    send: (prefix: string, count: number, bytes?: number) =>
+      send(named(prefix, count, bytes), new Sending(() => time.leftMs)),
+  };
 }
 
 test("what comes while a request is under way goes together in the next", async () => {
@@ -86,4 +93,20 @@ test("one that throws fails those who were in it, and no other", async () => {
   await failing;
   await sent[1]?.end();
   expect(await second).toEqual([done, done]);
+});
+
+test("what waits when time is short goes back, and what is under way is heard", async () => {
+  const { sent, send, time } = requestsByHand();
+  const first = send("a", 4);
+  const behind = [send("b", 3), send("c", 2)];
+  time.leftMs = 10_000;
+  await sent[0]?.end();
+  await sent[1]?.end();
+  expect(await first).toEqual([done, done, done, done]);
+  const back = { kind: "back" };
+  expect(await Promise.all(behind)).toEqual([
+    [back, back, back],
+    [back, back],
+  ]);
+  expect(sent).toHaveLength(1);
 });

@@ -20,6 +20,7 @@ import { done } from "../../lib/target/delivery.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
+import { deliveryContext } from "../support/delivery-context.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
@@ -51,12 +52,14 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const target = (sqs = functions) =>
-  queueTarget({
+function target(sqs = functions) {
+  const deliver = queueTarget({
     sqs,
     clock: manualClock(at(3 * second).toISOString()),
     ownUrls: [emulator.queueUrl("carillon-fast")],
   });
+  return (jobs: Parameters<typeof deliver>[0]) => deliver(jobs, deliveryContext());
+}
 
 const job = (
   queue: string,

@@ -5,6 +5,7 @@ import { done, failed, type Sent, thrown } from "../../lib/target/delivery.ts";
 import { type BusEvent, eventSender } from "../../lib/target/put-events.ts";
 import { messageSender, type QueueMessage } from "../../lib/target/send-messages.ts";
 import { pulseSender } from "../../lib/target/send-pulses.ts";
+import { timeEnough } from "../support/delivery-context.ts";
 import { at } from "../support/instants.ts";
 
 let messages: QueueMessage[];
@@ -40,6 +41,7 @@ test("each pulse is a message, in a FIFO queue with its id and in the order of i
       { target: { queue: "orders.fifo" }, envelopes: envelopes(1) },
     ],
     due,
+    timeEnough,
   );
   expect(sent).toEqual([
     { taken: 2, failed: [], refused: 0, unmade: [], failure: null },
@@ -54,7 +56,7 @@ test("each pulse is a message, in a FIFO queue with its id and in the order of i
 
 test("as many as the target asks for are one message, a CloudEvents batch that says so, and no larger than SQS takes", async () => {
   const target = { queue: "demo", batch: 4, attributes: { own: "1" } };
-  const [many] = await sender([{ target, envelopes: envelopes(10) }], due);
+  const [many] = await sender([{ target, envelopes: envelopes(10) }], due, timeEnough);
   expect(many).toMatchObject({ taken: 10 });
   expect(messages.map(({ body }) => JSON.parse(body).length)).toEqual([4, 4, 2]);
   expect(messages.flatMap(({ body }) => JSON.parse(body))).toEqual(
@@ -68,6 +70,7 @@ test("as many as the target asks for are one message, a CloudEvents batch that s
   await sender(
     [{ target: { queue: "demo", batch: 1_000 }, envelopes: envelopes(100, "ü".repeat(5_000)) }],
     due,
+    timeEnough,
   );
   expect(messages.length).toBe(5);
   expect(messages.every(({ body }) => Buffer.byteLength(body) <= 240_001)).toBe(true);
@@ -75,13 +78,17 @@ test("as many as the target asks for are one message, a CloudEvents batch that s
 
 test("ten attributes of its own leave no room for one of ours", async () => {
   const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`a${n}`, "1"]));
-  await sender([{ target: { queue: "demo", batch: 2, attributes }, envelopes: envelopes(1) }], due);
+  await sender(
+    [{ target: { queue: "demo", batch: 2, attributes }, envelopes: envelopes(1) }],
+    due,
+    timeEnough,
+  );
   expect(messages[0]?.target.attributes).toEqual(attributes);
 });
 
 test("each pulse is an event of its own, at the time at which it is due", async () => {
   const target = { event: { bus: "default", source: "carillon", detailType: "carillon.job.due" } };
-  await sender([{ target, envelopes: envelopes(2) }], due);
+  await sender([{ target, envelopes: envelopes(2) }], due, timeEnough);
   expect(events).toEqual(envelopes(2).map((detail) => ({ detail, time: due, target })));
 });
 
@@ -98,6 +105,7 @@ test("of what is not taken it is told which may be tried again, all of a batch t
       { target: { queue: "ours" }, envelopes: envelopes(3, "own") },
     ],
     due,
+    timeEnough,
   );
   expect(sent).toMatchObject([
     {
@@ -107,6 +115,19 @@ test("of what is not taken it is told which may be tried again, all of a batch t
       failure: { errorClass: "RangeError" },
     },
     { taken: 0, failed: [], refused: 3, failure: { giveUp: true } },
+  ]);
+});
+
+test("pulses that were not sent may be tried again", async () => {
+  fate = () => ({ kind: "back" });
+  const sent = await sender([{ target: { queue: "demo" }, envelopes: envelopes(2) }], due, timeEnough);
+  expect(sent).toMatchObject([
+    {
+      taken: 0,
+      failed: envelopes(2),
+      refused: 0,
+      failure: { error: expect.stringMatching(/^It was not sent:/) },
+    },
   ]);
 });
 
@@ -139,6 +160,7 @@ test("where nobody answers, all of it may be tried again", async () => {
       { target: bus, envelopes: envelopes(12) },
     ],
     due,
+    timeEnough,
   );
   expect(sent).toMatchObject([
     { taken: 0, failed: envelopes(12), refused: 0 },

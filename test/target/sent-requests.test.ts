@@ -6,6 +6,8 @@ import { done } from "../../lib/target/delivery.ts";
 import { gathered } from "../../lib/target/gather-requests.ts";
 import { eventSender } from "../../lib/target/put-events.ts";
 import { messageSender } from "../../lib/target/send-messages.ts";
+import { Sending } from "../../lib/target/sending.ts";
+import { timeEnough } from "../support/delivery-context.ts";
 import { at } from "../support/instants.ts";
 
 const config = { region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } };
@@ -40,7 +42,7 @@ const message = (queue: string, body = "{}") => ({ body, target: { queue }, id: 
 test("a queue that is named by its ARN is looked for in the account of the ARN", async () => {
   const asked: Asked[] = [];
   const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
-  expect(await send([message("arn:aws:sqs:us-east-1:123456789012:orders")])).toEqual([done]);
+  expect(await send([message("arn:aws:sqs:us-east-1:123456789012:orders")], timeEnough)).toEqual([done]);
   // In Carillon's own account there may be a queue of the same name, which would get what was meant for the other.
   expect(asked[0]).toMatchObject({ QueueName: "orders", QueueOwnerAWSAccountId: "123456789012" });
 });
@@ -49,7 +51,7 @@ test("messages of letters that take two bytes go in requests of a quarter of a m
   const asked: Asked[] = [];
   const send = messageSender({ sqs: sqsOf(asked), ownUrls: [] });
   const large = message("https://sqs.us-east-1.amazonaws.com/1/q", "ü".repeat(75_000));
-  expect(await send([large, large])).toEqual([done, done]);
+  expect(await send([large, large], timeEnough)).toEqual([done, done]);
   // SQS would refuse both in one request, each time that they are tried together.
   expect(asked.map(({ Entries }) => Entries?.length)).toEqual([1, 1]);
 });
@@ -62,12 +64,12 @@ test("an event of which the bus gives neither an id nor a fault has not arrived"
   });
   const target = { event: { bus: "default", source: "carillon", detailType: "due" } };
   // Taken for done, its job would be lost.
-  expect(await eventSender(client)([{ detail: "{}", time: at(0), target }])).toMatchObject([
+  expect(await eventSender(client)([{ detail: "{}", time: at(0), target }], timeEnough)).toMatchObject([
     { kind: "failed", giveUp: false },
   ]);
 });
 
 test("an entry of which its request says nothing is no success of its job", async () => {
   const send = gathered<{ bytes: number }>(async () => []);
-  await expect(send([{ bytes: 1 }])).rejects.toThrow("There is no outcome");
+  await expect(send([{ bytes: 1 }], new Sending(timeEnough))).rejects.toThrow("There is no outcome");
 });

@@ -8,6 +8,7 @@ import { requestsAtOnceMax, sendParcels } from "../../lib/parcel/parcel-queue.ts
 import { requestsInFlight } from "../../lib/target/delivery.ts";
 import { eventSender } from "../../lib/target/put-events.ts";
 import { messageSender } from "../../lib/target/send-messages.ts";
+import { timeEnough } from "../support/delivery-context.ts";
 import { serve } from "../support/tls-front.ts";
 
 /** SQS and EventBridge that take requests and answer none: each waits for its limit, so that what thousands of messages take must not rise with them. */
@@ -47,6 +48,7 @@ test("of many messages to a queue no more are sent after one got no answer", asy
   const send = messageSender({ sqs, ownUrls: [] });
   const sent = await send(
     many.map((n) => ({ body: String(n), target: { queue: url("demo") }, id: String(n), orderedBy: "a" })),
+    timeEnough,
   );
   expect(sent).toHaveLength(many.length);
   for (const each of sent) expect(each).toMatchObject(unanswered);
@@ -63,6 +65,7 @@ test("of many messages to a FIFO queue none is sent after one got no answer", as
       id: String(n),
       orderedBy: "a",
     })),
+    timeEnough,
   );
   expect(sent).toHaveLength(many.length);
   for (const each of sent) expect(each).toMatchObject(unanswered);
@@ -73,7 +76,10 @@ test("of many events no more are put after one request got no answer", async () 
   const { events, requests } = await silentService();
   const put = eventSender(events);
   const event = { bus: "default", source: "carillon", detailType: "due" };
-  const sent = await put(many.map((n) => ({ detail: String(n), time: new Date(0), target: { event } })));
+  const sent = await put(
+    many.map((n) => ({ detail: String(n), time: new Date(0), target: { event } })),
+    timeEnough,
+  );
   expect(sent).toHaveLength(many.length);
   for (const each of sent) expect(each).toMatchObject(unanswered);
   expect(requests()).toBe(requestsInFlight);

@@ -97,7 +97,7 @@ async function send(name: string, bytes: number, count: number): Promise<number>
   const body = `[${'{"a":"b"},'.repeat(Math.ceil(bytes / 10)).slice(0, bytes)}]`;
   const target = { queue: name };
   const messages = Array.from({ length: count }, () => ({ body, target, id: "", orderedBy: "" }));
-  const sent = await messageSender({ sqs, ownUrls: [] })(messages);
+  const sent = await messageSender({ sqs, ownUrls: [] })(messages, () => 60_000);
   if (sent.some(({ kind }) => kind !== "done")) throw new Error("Messages were not taken.");
   return count;
 }

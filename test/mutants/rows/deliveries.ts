@@ -6,6 +6,7 @@ const handlersTest = "test/target/handler-target.test.ts";
 const queueTest = "test/target/queue-target.test.ts";
 const pulsesTest = "test/target/send-pulses.test.ts";
 const webhookTest = "test/target/webhook-target.test.ts";
+const slowTest = "test/target/slow-service.test.ts";
 const gatherTest = "test/target/gather-requests.test.ts";
 
 /** What goes to queues, webhooks and functions, and what the bus is told. */
@@ -20,8 +21,8 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "Carillon's own queues are no target",
     file: messages,
-    text: ": own.has(accountAndName(url))\n",
-    replacement: ": own.has(url)\n",
+    text: "return own.has(accountAndName(url))\n",
+    replacement: "return own.has(url)\n",
     tests: [queueTest],
   },
   {
@@ -48,8 +49,8 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a FIFO queue gets its messages in order",
     file: messages,
-    text: 'const sending = url.endsWith(".fifo") ? inOrder(send) : gathered(send);',
-    replacement: "const sending = gathered(send);\n    void inOrder;",
+    text: 'const sender = url.endsWith(".fifo") ? inOrder(send) : gathered(send);',
+    replacement: "const sender = gathered(send);\n    void inOrder;",
     tests: ["test/target/fifo-order.test.ts"],
   },
   {
@@ -72,6 +73,41 @@ export const deliveryRows: readonly Mutant[] = [
     text: "      for (const { call } of batch) call.reject(error);\n",
     replacement: "      for (const { call } of [...batch, ...waiting]) call.reject(error);\n",
     tests: [gatherTest],
+  },
+  {
+    name: "no request begins when time is short",
+    file: "lib/target/sending.ts",
+    text: "return this.#timeLeftMs() < sendingMinMs ?",
+    replacement: "return this.#timeLeftMs() < 0 ?",
+    tests: [slowTest],
+  },
+  {
+    name: "no queue is asked after a silence of another",
+    file: "lib/target/sending.ts",
+    text: "this.#silence ??= sent.find(isUnanswered);",
+    replacement: "void sent.find(isUnanswered);",
+    tests: [slowTest],
+  },
+  {
+    name: "a queue that cannot be looked for is a silence too",
+    file: messages,
+    text: "    sending.heard([url]);\n",
+    replacement: "",
+    tests: [slowTest],
+  },
+  {
+    name: "what several parcels have for a queue goes back when time is short",
+    file: "lib/target/gather-requests.ts",
+    text: "      if (over !== undefined) {",
+    replacement: "      if (over !== undefined && false) {",
+    tests: [gatherTest, slowTest],
+  },
+  {
+    name: "a FIFO queue gets nothing behind a refused message of its group",
+    file: messages,
+    text: 'if (outcome.kind !== "done") refused.add(messageGroup(each));',
+    replacement: "void refused;",
+    tests: ["test/target/fifo-order.test.ts"],
   },
   {
     name: "410 Gone holds the schedule",
@@ -132,7 +168,7 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "an envelope of a batch that was refused for good is not tried again",
     file: "lib/target/send-pulses.ts",
-    text: "else if (each.giveUp) outcome.refused += envelopes.length;\n",
+    text: 'else if (each.kind === "failed" && each.giveUp) outcome.refused += envelopes.length;\n',
     replacement: "",
     tests: [pulsesTest],
   },

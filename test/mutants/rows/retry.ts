@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const jobControl = "migrations/0022-job-control.sql";
 const work = "migrations/0018-work.sql";
+const bulkTest = "test/poison/bulk.test.ts";
 const cancelMany = "lib/plan/cancel-many.ts";
 const unmade = "lib/plan/cancel-unmade.ts";
 const retryMany = "lib/plan/retry-many.ts";
@@ -66,9 +67,44 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "a cancel of many: the parcel at which it stopped is looked at again",
     file: cancelMany,
-    text: "String(BigInt(next.parcelId) - 1n)",
-    replacement: "next.parcelId",
+    text: "String(BigInt(parcel) - 1n)",
+    replacement: "parcel",
     tests: ["test/plan/job-bulk.test.ts"],
+  },
+  {
+    name: "a cancel of many: a job that failed is not tried again by the next call",
+    file: cancelMany,
+    text: "jobs.filter((each) => each.parcelId !== parcel || jobId(each) > job)",
+    replacement: "jobs",
+    tests: [bulkTest],
+  },
+  {
+    name: "a retry of many whose time is up goes on behind what it has tried",
+    file: retryMany,
+    text: "next: jobs[tried - 1]?.place ?? after }",
+    replacement: "next: after }",
+    tests: [bulkTest],
+  },
+  {
+    name: "bulk: a job that has failed alone is passed",
+    file: "lib/plan/act-apart.ts",
+    text: "isAnyPassed ||= some.length === 1;\n",
+    replacement: "",
+    tests: [bulkTest],
+  },
+  {
+    name: "bulk: each call passes a job at least",
+    file: "lib/plan/act-apart.ts",
+    text: "() => isAnyPassed && timeIsUp(),",
+    replacement: "timeIsUp,",
+    tests: [bulkTest],
+  },
+  {
+    name: "bulk: a half waits for a lock briefly",
+    file: "lib/plan/act-apart.ts",
+    text: 'if (part === "batch") return boundStatements(tx, batchMsMax);',
+    replacement: "return;",
+    tests: [bulkTest],
   },
   {
     name: "a cancel of many: only waiting ones where these are meant",

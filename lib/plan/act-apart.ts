@@ -1,0 +1,74 @@
+import { boundStatements } from "../db/bounded.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { waitBriefly } from "../db/locks.ts";
+import { type JobKey, jobId } from "../job/job-id.ts";
+import { errorText } from "../log/error-text.ts";
+import type { Log } from "../log/log.ts";
+import { inHalves } from "../quarantine/in-halves.ts";
+
+/** Within this time a call for many jobs ends by itself: the API's own is bounded. */
+const callMs = 8_000;
+
+export function timeOfCall(): () => boolean {
+  const until = performance.now() + callMs;
+  return () => performance.now() > until;
+}
+
+/** A batch as a whole, or one of its halves after it has failed. */
+export type Part = "batch" | "half";
+
+/** A batch of some hundreds takes a tenth of this. With the halves behind it a call still ends within the API's own time. */
+const batchMsMax = 5_000;
+
+export interface ActedApart {
+  failed: number;
+  /** So many of the items, the first ones, were tried; for the others there was no time. */
+  tried: number;
+}
+
+export interface Acting<Item> {
+  log: Log;
+  /** The line of an item that fails alone. */
+  event: "job.not-retried" | "job.not-cancelled";
+  keyOf: (item: Item) => JobKey;
+  act: (items: readonly Item[], part: Part) => Promise<void>;
+  timeIsUp: () => boolean;
+}
+
+/**
+ * Acts on a batch of jobs, and where that fails on its halves. A job that fails alone is logged and counted, and the jobs behind it go on. At least one job
+ * is passed before time counts as up: the next call would meet the same failure at the same place.
+ */
+export async function actApart<Item>(
+  items: readonly Item[],
+  { log, event, keyOf, act, timeIsUp }: Acting<Item>,
+): Promise<ActedApart> {
+  let isAnyPassed = false;
+  const { failed, left } = await inHalves(
+    items,
+    async (some) => {
+      isAnyPassed ||= some.length === 1;
+      await act(some, some.length < items.length ? "half" : "batch");
+      isAnyPassed = true;
+    },
+    () => isAnyPassed && timeIsUp(),
+  );
+  for (const { item, error } of failed)
+    log.error(event, { job: jobId(keyOf(item)), error: errorText(error) });
+  return { failed: failed.length, tried: items.length - left.length };
+}
+
+/** What a statement of the transaction may take, a wait for a lock included; a half waits for a lock only briefly. */
+export async function boundPart(tx: Tx, part: Part): Promise<void> {
+  if (part === "batch") return boundStatements(tx, batchMsMax);
+  await waitBriefly(tx);
+  await boundStatements(tx);
+}
+
+/** A transaction, of a part of a bulk call where it is one. */
+export function beginPart<T>(sql: Sql, part: Part | undefined, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return sql.begin(async (tx) => {
+    if (part !== undefined) await boundPart(tx, part);
+    return work(tx);
+  });
+}

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { connect } from "../../lib/db/connect.ts";
+import { type CancelledMany, cancelMany } from "../../lib/plan/cancel-many.ts";
+import { type RetriedMany, type RetryFilter, retryMany } from "../../lib/plan/retry-many.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day } from "../support/instants.ts";
+import { oneParcel } from "../support/parcels.ts";
+import { functionRoles } from "../support/role-logins.ts";
+import { mend, poison } from "./poison.ts";
+
+/** One job of eight cannot be written: a retry or a cancel of many does the others, says so, and goes past it. */
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon({ roles: functionRoles });
+});
+
+afterEach(() => world.stop());
+
+const caller = { name: "ann" };
+const count = 8;
+const bad = "job-0";
+const others = Array.from({ length: count - 1 }, (_, n) => `job-${n + 1}`);
+const deps = () => ({ sql: world.as.api, queue: world.queue, log: world.log });
+const always = () => true;
+/** How long a test takes is not what it is about. */
+const never = () => false;
+
+async function idOf(key: string): Promise<string> {
+  const [row] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`;
+  if (row === undefined) throw new Error(`There is no schedule ${key}.`);
+  return row.id;
+}
+
+const spoil = async () => poison(world.sql, "jobs", `old.schedule_id = ${await idOf(bad)}`);
+const keysOf = async (state: string) =>
+  (await world.jobs()).filter((job) => job.state === state).map(({ key }) => key);
+const lines = (event: string) => world.log.lines.filter((line) => line.event === event);
+
+type Call = { next?: string };
+interface Asked {
+  after?: string | undefined;
+  limit?: number;
+  timeIsUp?: () => boolean;
+}
+
+const dead: RetryFilter = { state: "dead" };
+const retry = (
+  { after, limit = 1_000, timeIsUp = never }: Asked = {},
+  filter: RetryFilter = dead,
+): Promise<RetriedMany> => retryMany(deps(), { filter, limit, after, caller }, timeIsUp);
+const cancel = ({ after, limit = 1_000, timeIsUp = never }: Asked = {}): Promise<CancelledMany> =>
+  cancelMany(deps(), { filter: { prefix: "job-" }, limit, after, caller }, timeIsUp);
+
+/** What the calls have done, each going on from the place of the one before. */
+async function each<Done extends Call>(call: (after: string | undefined) => Promise<Done>) {
+  const counts: Omit<Done, "next">[] = [];
+  for (let after: string | undefined; ; ) {
+    const { next, ...told } = await call(after);
+    counts.push(told);
+    if (next === undefined) return counts;
+    expect(counts.length).toBeLessThan(2 * count);
+    after = next;
+  }
+}
+
+async function allDead(): Promise<void> {
+  await oneParcel(world, count, { retry: { attempts: 1 } });
+  world.outcome = () => failed("no");
+  await world.work();
+  world.outcome = () => done;
+}
+
+describe("a retry of many", () => {
+  test("passes a job that cannot be written, and has the others tried again", async () => {
+    await allDead();
+    await spoil();
+    expect(await retry()).toEqual({ done: count - 1, leftOut: 0, failed: 1 });
+    expect(await keysOf("waiting")).toEqual(others);
+    expect(await keysOf("dead")).toEqual([bad]);
+    expect(lines("job.not-retried").map(({ fields }) => fields["job"])).toEqual([
+      expect.stringMatching(new RegExp(`^${await idOf(bad)}-`)),
+    ]);
+    expect(JSON.stringify(world.log.lines)).not.toContain("poisoned");
+
+    expect(await retry()).toEqual({ done: 0, leftOut: 0, failed: 1 });
+    await mend(world.sql, "jobs");
+    expect(await retry()).toEqual({ done: 1, leftOut: 0, failed: 0 });
+  });
+
+  test("of cancelled jobs passes one that cannot be written", async () => {
+    await oneParcel(world, count);
+    await cancel();
+    await spoil();
+    const filter = { state: "cancelled", key: bad } as const;
+    expect(await retry({}, filter)).toEqual({ done: 0, leftOut: 0, failed: 1 });
+    expect(await retry({}, { state: "cancelled", key: "job-1" })).toMatchObject({ done: 1, failed: 0 });
+  });
+
+  test("whose time is up at a job that cannot be written goes on behind it", async () => {
+    await allDead();
+    await spoil();
+    expect(await each((after) => retry({ after, timeIsUp: always }))).toEqual([
+      { done: 0, leftOut: 0, failed: 1 },
+      { done: count - 1, leftOut: 0, failed: 0 },
+    ]);
+  });
+
+  test("counts a job that cannot be written once, however many calls it takes", async () => {
+    await allDead();
+    await spoil();
+    expect(await each((after) => retry({ after, limit: 3 }))).toEqual([
+      { done: 3, leftOut: 0, failed: 1 },
+      { done: 3, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+    ]);
+  });
+});
+
+describe("a cancel of many", () => {
+  test("passes a job that cannot be written, and cancels the others", async () => {
+    await oneParcel(world, count);
+    await spoil();
+    expect(await cancel()).toEqual({ done: count - 1, running: 0, failed: 1 });
+    expect(await keysOf("cancelled")).toEqual(others);
+    expect(lines("job.not-cancelled")).toHaveLength(1);
+
+    expect(await cancel()).toEqual({ done: 0, running: 0, failed: 1 });
+    await mend(world.sql, "jobs");
+    expect(await cancel()).toEqual({ done: 1, running: 0, failed: 0 });
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("whose time is up at a job that cannot be written goes on behind it, in the same parcel", async () => {
+    await oneParcel(world, count);
+    await spoil();
+    const counts = await each((after) => cancel({ after, timeIsUp: always }));
+    expect(counts.filter((told) => told.done + told.failed > 0)).toEqual([
+      { done: 0, running: 0, failed: 1 },
+      { done: count - 1, running: 0, failed: 0 },
+    ]);
+  });
+
+  test("counts a job that cannot be written once, however many calls its parcel takes", async () => {
+    await oneParcel(world, count);
+    await spoil();
+    expect(await each((after) => cancel({ after, limit: 3 }))).toEqual([
+      { done: 3, running: 0, failed: 1 },
+      { done: 3, running: 0, failed: 0 },
+      { done: 1, running: 0, failed: 0 },
+    ]);
+  });
+
+  test("passes an enqueued job without a row whose schedule cannot be written", async () => {
+    for (let n = 0; n < count; n++) {
+      const body = { target: { queue: "demo" }, when: `at ${at(30 * day).toISOString()}`, deleteOnEnd: true };
+      await world.put(`job-${n}`, body);
+    }
+    await poison(world.sql, "schedules", `old.key = '${bad}'`);
+    expect(await cancel()).toEqual({ done: count - 1, running: 0, failed: 1 });
+    expect(lines("job.not-cancelled")).toHaveLength(1);
+    await mend(world.sql, "schedules");
+    expect(await cancel()).toEqual({ done: 1, running: 0, failed: 0 });
+  });
+});
+
+test.each([
+  ["retry", allDead, () => retry()],
+  ["cancel", () => oneParcel(world, count), () => cancel()],
+])(
+  "a job that somebody has locked is passed by a %s of many after a wait, and the others are done",
+  async (_, begin, call) => {
+    await begin();
+    const other = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+    const locked = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
+    const locking = other.begin(async (tx) => {
+      await tx`select from carillon.jobs where schedule_id = ${await idOf(bad)} for update`;
+      locked.resolve();
+      await over.promise;
+    });
+    await locked.promise;
+    expect(await call()).toMatchObject({ done: count - 1, failed: 1 });
+    over.resolve();
+    await locking;
+    await other.end();
+    expect(await call()).toMatchObject({ done: 1, failed: 0 });
+  },
+);
