@@ -73,6 +73,20 @@ export const oneJobRows: readonly Mutant[] = [
     tests: waitingTests,
   },
   {
+    name: "write_parcels: the jobs of a waiting parcel are written too",
+    file: "migrations/0056-waiting-jobs.sql",
+    text: "and j.state = 'waiting' and j.parcel_id = w.id;\nend $$;",
+    replacement: "and j.state = 'waiting' and j.parcel_id = w.id and false;\nend $$;",
+    tests: waitingTests,
+  },
+  {
+    name: "fill_parcel: a waiting parcel that is set aside is passed over",
+    file: "migrations/0056-waiting-jobs.sql",
+    text: "q.consumer = 'turn' and q.item = 'parcel ' || p.id))\n    for update",
+    replacement: "q.consumer = 'turn' and q.item = 'parcel ' || p.id and false))\n    for update",
+    tests: waitingTests,
+  },
+  {
     name: "the turn that a settle in parts cannot give is left to the sweep",
     file: "lib/parcel/leave-parcel.ts",
     text: '    log.warn("worker.turns-left", { target, error: errorText(error) });\n    return [];',
