@@ -1,3 +1,4 @@
+import type { AlarmClock } from "../clock.ts";
 import type { Sql } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { JobHandler, JobResult, RunContext } from "../job/define-job.ts";
@@ -27,6 +28,7 @@ export interface HandlerAttemptDeps {
   queue: ParcelQueue;
   notify: Notify;
   log: HandlerLog;
+  clock: AlarmClock;
 }
 
 /** One job, or all due jobs of a group, and the handler that takes them. */
@@ -56,7 +58,7 @@ export async function attemptRun(
   { parcel, stop, accept }: Around,
 ): Promise<Delivery[]> {
   const { handler, jobs, payloads } = run;
-  const transaction = handlerTransaction(deps.transactions, stop);
+  const transaction = handlerTransaction(deps.transactions, stop, deps.clock);
   const noted = new NotedEdits(accept);
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };

@@ -105,7 +105,10 @@ test("A parcel in a lane that cannot be written has no job before it delivered t
 test("A waiting job that cannot be written keeps no other job of its target from its turn, where waiting jobs are put together", async () => {
   world.window = 1;
   for (const [index, key] of keys.entries())
-    await world.put(key, { when: `at ${at(minute + index * second).toISOString()}`, target: { handler: "h" } });
+    await world.put(key, {
+      when: `at ${at(minute + index * second).toISOString()}`,
+      target: { handler: "h" },
+    });
   await world.sql`update carillon.schedules set shard = 0`;
   await world.sql`update carillon.plan set shard = 0`;
   await world.tick();
