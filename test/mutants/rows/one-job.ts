@@ -172,4 +172,18 @@ export const oneJobRows: readonly Mutant[] = [
     replacement: 'if (error !== undefined) throw error;\n  deps.log.warn("parcel.lease-left"',
     tests,
   },
+  {
+    name: "a job whose stored target cannot be read fails alone",
+    file: "lib/target/deliver.ts",
+    text: "if (known.length === jobs.length) return deliver(jobs, context);",
+    replacement: "if (known.length <= jobs.length) return deliver(jobs, context);",
+    tests: ["test/poison/odd-version.test.ts"],
+  },
+  {
+    name: "a stored retry policy is looked at by kind",
+    file: "lib/schedule/stored-body.ts",
+    text: "if (!fitsIn(given[name]))",
+    replacement: "if (!fitsIn(given[name]) && false)",
+    tests: ["test/poison/odd-version.test.ts"],
+  },
 ];
