@@ -32,8 +32,11 @@ export interface Sql extends Tx {
    * statement beside it runs by itself; what follows is not sent.
    */
   beginByReading<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** As `begin`, for a user's code. After `resetAfter` or `cut` no later transaction meets settings or locks of that code. */
-  beginLent<T>(work: (tx: Tx, lent: Lent) => Promise<T>): Promise<T>;
+  /**
+   * As `begin`, for a user's code. `lend` gets control of the connection before the transaction begins. After `resetAfter` or `cut` no later
+   * transaction meets settings or locks of that code.
+   */
+  beginLent<T>(work: (tx: Tx) => Promise<T>, lend: (lent: Lent) => void): Promise<T>;
   /**
    * Gives `work` a connection of its own, for what lasts as long as a connection: a lock of the session, a setting. It is closed afterwards,
    * and with it goes what `work` has left on it; a statement that is still under way is not waited for beyond five seconds.
@@ -53,10 +56,7 @@ export function makeSql(pool: Pool, watch?: Watch): Sql {
   handlerOf(builder`select`);
 
   const makeTx = (route: (statement: Statement) => void) => statementsOver(builder, route);
-  const begin = async <T>(
-    work: (tx: Tx, lent: Lent) => Promise<T>,
-    options: TransactionOptions,
-  ): Promise<T> => {
+  const begin = async <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const borrowed = await pool.borrow();
     return transaction(makeTx, borrowed, work, watch === undefined ? options : { ...options, watch });
   };
@@ -64,7 +64,7 @@ export function makeSql(pool: Pool, watch?: Watch): Sql {
   return Object.assign(statementsOver(builder, pool.run), {
     begin: <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => begin(work, { mode }),
     beginByReading: <T>(work: (tx: Tx) => Promise<T>) => begin(work, { readsFirst: true }),
-    beginLent: <T>(work: (tx: Tx, lent: Lent) => Promise<T>) => begin(work, {}),
+    beginLent: <T>(work: (tx: Tx) => Promise<T>, lend: (lent: Lent) => void) => begin(work, { lend }),
     alone: async <T>(work: (session: Session) => Promise<T>) => {
       const borrowed = await pool.borrow();
       try {

@@ -28,13 +28,15 @@ export interface TransactionOptions {
   mode?: TransactionMode | undefined;
   readsFirst?: boolean;
   watch?: Watch;
+  /** Gets control of the connection before anything is sent on it. */
+  lend?: ((lent: Lent) => void) | undefined;
 }
 
 export async function transaction<T>(
   makeTx: MakeTx,
   borrowed: Borrowed,
-  work: (tx: Tx, lent: Lent) => Promise<T>,
-  { mode, readsFirst = false, watch = unwatched }: TransactionOptions,
+  work: (tx: Tx) => Promise<T>,
+  { mode, readsFirst = false, watch = unwatched, lend }: TransactionOptions,
 ): Promise<T> {
   let over = false;
   let resets = false;
@@ -67,10 +69,11 @@ export async function transaction<T>(
     cut: (why) => borrowed.line.cut(why),
   };
 
+  lend?.(lent);
   try {
     const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
     if (!readsFirst) await begun;
-    const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route), lent);
+    const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route));
     // Outside a transaction "commit" is answered as within one.
     await begun;
     over = true;

@@ -20,7 +20,7 @@ export function groupResults(name: string, ids: readonly string[], returned: unk
   if (returned === undefined) return ids.map(() => done);
   const byId = new Map<string, unknown>();
   const twice = new Set<string>();
-  for (const [id, result] of pairsOf(name, returned)) {
+  for (const [id, result] of pairsOf(name, ids.length * pairsMax, returned)) {
     if (!ids.includes(id))
       throw new TypeError(`The handler ${name} gave a result for ${id}, which is none of its jobs.`);
     if (byId.has(id)) twice.add(id);
@@ -35,13 +35,21 @@ export function groupResults(name: string, ids: readonly string[], returned: unk
 
 type Pair = [id: string, result: unknown];
 
-function pairsOf(name: string, returned: unknown): Pair[] {
+/** So many pairs are read for each job. What a handler returns may have no end. */
+const pairsMax = 2;
+
+function pairsOf(name: string, most: number, returned: unknown): Pair[] {
   const odd = () =>
     new TypeError(
       `The handler ${name} returned something else than nothing or, for each job, a pair of its id and its result.`,
     );
   if (typeof returned !== "object" || returned === null || !(Symbol.iterator in returned)) throw odd();
-  const pairs: unknown[] = [...(returned as Iterable<unknown>)];
+  const pairs: unknown[] = [];
+  for (const pair of returned as Iterable<unknown>) {
+    if (pairs.length === most)
+      throw new TypeError(`The handler ${name} gave more than ${most} results for ${most / pairsMax} jobs.`);
+    pairs.push(pair);
+  }
   for (const pair of pairs) if (Array.isArray(pair) && isPromise(pair[1])) hear(pair[1]);
   return pairs.map((pair): Pair => {
     const [id, result]: unknown[] = Array.isArray(pair) ? pair : [];

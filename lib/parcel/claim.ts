@@ -104,8 +104,9 @@ interface JobDetails {
   lane: string | null;
   checks: number;
   forgiven: number;
-  retry: RetryPolicy;
-  timeout: string;
+  /** As it is stored, of whatever kind. */
+  retry: unknown;
+  timeout: unknown;
 }
 
 interface FreedDetails {
@@ -215,7 +216,7 @@ export function claimedJob(row: JobRow): ClaimedJob {
     checks: more?.checks ?? 0,
     forgiven: more?.forgiven ?? 0,
     retry: wholeRetry(more?.retry),
-    timeout: more?.timeout ?? defaults.timeout,
+    timeout: typeof more?.timeout === "string" ? more.timeout : defaults.timeout,
     ...(row.isHeavy === true ? { isHeavy: true as const } : {}),
   };
 }

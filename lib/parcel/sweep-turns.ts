@@ -19,7 +19,7 @@ const retriedMax = 1_000;
 
 /**
  * Gives the turns at targets that no worker has given. One target after the other, so that no transaction has several of them locked. A waiting
- * parcel that cannot be written is set aside, and the parcels behind it have their turns.
+ * parcel that cannot be written, or has a job that cannot, is set aside, and the parcels behind it have their turns.
  */
 export async function sweepTurns(deps: Deps, timeIsUp: () => boolean): Promise<OutgoingParcel[]> {
   const { sql, log } = deps;
@@ -87,14 +87,12 @@ async function setParcelsAside({ sql, log }: Deps, target: string, timeIsUp: () 
   return failed.length;
 }
 
-/** Changes nothing: it fails where a parcel cannot be written. One that is locked is left out, as by the turns. */
+/** Changes nothing: it fails where a parcel or one of its jobs cannot be written. A parcel that is locked is left out, as by the turns. */
 export async function writeParcels(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.begin(async (tx) => {
     await waitForRows(tx, ids.length);
     await boundStatements(tx);
-    await tx`
-      update carillon.parcels set offers = offers
-      where id in (select id from carillon.parcels where id = any(${[...ids]}::bigint[]) for update skip locked)`;
+    await tx`select carillon.write_parcels(${[...ids]}::bigint[])`;
   });
 }
 

@@ -100,9 +100,10 @@ async function lookAt(
         order by ${inOrder} limit ${limit}`;
   const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
     select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt",
-      ${isOwner(tx, filter)} ${filter.reason === undefined ? tx`` : tx`and ${hasReason(tx, filter.reason)}`} as fits
+      s.id is not null and ${isOwner(tx, filter)} ${filter.reason === undefined ? tx`` : tx`and ${hasReason(tx, filter.reason)}`} as fits
     from (${dead}) d
-    cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s
+    -- Also one without a schedule counts as looked at: a page that is short would be taken for the last.
+    left join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s on true
     order by ${inOrder}`;
   return rows.map(({ diedAt, fits, ...key }) => ({ diedAt, fits, key }));
 }

@@ -2,6 +2,7 @@ import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
 import { sameJson } from "./same-json.ts";
 import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
+import { isRecord, isStoredTarget, isText, kindOf } from "./stored-target.ts";
 import { unknownTarget } from "./target-credentials.ts";
 import type { Target } from "./target-shape.ts";
 
@@ -29,9 +30,19 @@ export function fullBody(sparse: SparseBody, target: Target, payload: Json): Sch
   return { ...defaults, ...sparse, retry: wholeRetry(sparse.retry), target, payload };
 }
 
-/** A policy as it is stored: what was stored before one could say more says less than it does now. */
-export function wholeRetry(stored: Partial<RetryPolicy> | null | undefined): RetryPolicy {
-  return stored == null ? defaults.retry : { ...defaults.retry, ...stored };
+/**
+ * A policy as it is stored: what was stored before one could say more says less than it does now. Where a member is of another kind than it should be, or
+ * of a newer release, the default counts: a wait that is no number could not be written.
+ */
+export function wholeRetry(stored: unknown): RetryPolicy {
+  if (stored == null) return defaults.retry;
+  const given = isRecord(stored) ? stored : {};
+  const policy: RetryPolicy = { ...defaults.retry, ...given };
+  for (const [name, fitsIn] of retryKinds)
+    if (!fitsIn(given[name])) Object.assign(policy, { [name]: defaults.retry[name] });
+  return policy.backoff === "list" && policy.delays === undefined
+    ? { ...policy, backoff: defaults.retry.backoff }
+    : policy;
 }
 
 export interface ReadBody {
@@ -54,13 +65,13 @@ export function readBody({
   target: unknown;
   payload: Json;
 }): ReadBody {
-  if (isSparseBody(sparse) && isTarget(target))
+  if (isSparseBody(sparse) && isStoredTarget(target))
     return { body: fullBody(sparse, target, payload), fault: null };
   const stored = isRecord(sparse) ? Object.entries(sparse) : [];
   const readable = { when: "", ...Object.fromEntries(stored.filter(([name, value]) => fits(name, value))) };
   const body = fullBody(
     isSparseBody(readable) ? readable : { when: "" },
-    isTarget(target) ? target : unknownTarget,
+    isStoredTarget(target) ? target : unknownTarget,
     payload,
   );
   const odd = stored.filter(([name, value]) => !fits(name, value));
@@ -69,14 +80,13 @@ export function readBody({
       ? odd.map(([name, value]) => `\`${name}\` is ${kindOf(value)}`)
       : ["the body is no object"]),
     ...(isRecord(sparse) && sparse["when"] === undefined ? ["`when` is missing"] : []),
-    ...(isTarget(target) ? [] : [`\`target\` is ${kindOf(target)}`]),
+    ...(isStoredTarget(target) ? [] : [`\`target\` is ${kindOf(target)}`]),
   ];
   return { body, fault: `The stored version cannot be read: ${faults.join(", ")}.` };
 }
 
 type Fits = (value: unknown) => boolean;
 
-const isText: Fits = (value) => typeof value === "string";
 const isFlag: Fits = (value) => typeof value === "boolean";
 const isTexts: Fits = (value) => Array.isArray(value) && value.every(isText);
 const isInstant: Fits = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
@@ -85,6 +95,23 @@ const orNull =
   (value) =>
     value === null || kind(value);
 const isCount: Fits = (value) => typeof value === "number";
+const isOneOf =
+  (...words: string[]): Fits =>
+  (value) =>
+    typeof value === "string" && words.includes(value);
+const orMissing =
+  (kind: Fits): Fits =>
+  (value) =>
+    value === undefined || kind(value);
+
+const retryKinds: readonly [keyof RetryPolicy, Fits][] = [
+  ["attempts", orMissing((value) => Number.isSafeInteger(value))],
+  ["backoff", orMissing(isOneOf("fixed", "linear", "exponential", "list"))],
+  ["base", orMissing(isText)],
+  ["max", orMissing(isText)],
+  ["jitter", orMissing(isOneOf("full", "none"))],
+  ["delays", orMissing(isTexts)],
+];
 
 const kinds: Record<Exclude<keyof SparseBody, "paused">, Fits> = {
   when: (value) => isText(value) || isTexts(value),
@@ -124,31 +151,4 @@ function fits(name: string, value: unknown): boolean {
 function isSparseBody(sparse: unknown): sparse is SparseBody {
   if (!isRecord(sparse) || sparse["when"] === undefined) return false;
   return Object.keys(sparse).every((name) => fits(name, sparse[name]));
-}
-
-function isTarget(target: unknown): target is Target {
-  if (!isRecord(target)) return false;
-  const { handler, queue, lambda, event, webhook } = target;
-  if (event !== undefined) return isRecord(event) && isText(event["bus"]);
-  if (webhook === undefined) return isText(handler ?? queue ?? lambda);
-  if (!isRecord(webhook) || !isRecord(webhook["headers"])) return false;
-  return typeof webhook["url"] === "string" && URL.canParse(webhook["url"]);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Its value may be a credential. */
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list that does not fit";
-  switch (typeof value) {
-    case "object":
-      return "an object that does not fit";
-    case "string":
-      return "a text that does not fit";
-    default:
-      return `a ${typeof value}`;
-  }
 }

@@ -1,4 +1,5 @@
 import type { ClaimedJob } from "../parcel/claim.ts";
+import { isStoredTarget, kindOf } from "../schedule/stored-target.ts";
 import type {
   EventTarget,
   HandlerTarget,
@@ -22,8 +23,27 @@ export interface Targets {
   lambda: To<LambdaTarget>;
 }
 
-/** Delivers the jobs of a parcel, each to its kind of target, all kinds at once. */
+/**
+ * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. One whose stored target cannot be read fails alone: no target is asked for
+ * it, and the next attempt reads it anew.
+ */
 export function deliverTo(targets: Targets): Deliver {
+  const deliver = deliverByKind(targets);
+  return async (jobs, context) => {
+    const known = jobs.filter(({ target }) => isStoredTarget(target));
+    if (known.length === jobs.length) return deliver(jobs, context);
+    const delivered = (await deliver(known, context)).values();
+    return jobs.map(({ target }) =>
+      isStoredTarget(target) ? (delivered.next().value ?? noAnswer()) : unreadable(target),
+    );
+  };
+}
+
+function unreadable(target: unknown): Failure {
+  return failed(`The stored target cannot be read: it is ${kindOf(target)}.`);
+}
+
+function deliverByKind(targets: Targets): Deliver {
   const kinds = [
     kind((target) => "queue" in target, targets.queue),
     kind((target) => "event" in target, targets.event),

@@ -1,4 +1,5 @@
-import type { Sql } from "../db/connect.ts";
+import type { AlarmClock } from "../clock.ts";
+import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { JobHandler, JobResult, RunContext } from "../job/define-job.ts";
 import type { HandlerJob, InTransaction } from "../job/handler-context.ts";
@@ -27,6 +28,7 @@ export interface HandlerAttemptDeps {
   queue: ParcelQueue;
   notify: Notify;
   log: HandlerLog;
+  clock: AlarmClock;
 }
 
 /** One job, or all due jobs of a group, and the handler that takes them. */
@@ -56,7 +58,7 @@ export async function attemptRun(
   { parcel, stop, accept }: Around,
 ): Promise<Delivery[]> {
   const { handler, jobs, payloads } = run;
-  const transaction = handlerTransaction(deps.transactions, stop);
+  const transaction = handlerTransaction(deps.transactions, stop, deps.clock);
   const noted = new NotedEdits(accept);
   try {
     const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
@@ -170,6 +172,7 @@ function commitTogether(
   const passing = ended.flatMap(({ job, outcome }) => (outcome.kind === "again" ? [job.scheduleId] : []));
   return transaction.commit(async (tx) => {
     const inside = { author, parcelId: parcel.id, schedules: passing };
+    if (edits.length > 0) await readInstantsAgain(tx);
     const outgoing = edits.length === 0 ? [] : await applyEditsInside(tx, edits, inside);
     // A recheck passes the gate of its shard, and gates are passed in order.
     for (const { job, outcome } of ended.toSorted(
@@ -182,6 +185,11 @@ function commitTogether(
     }
     return outgoing;
   });
+}
+
+/** The handler may have had dates written in another way: its edits would read the instants of their shards as others. */
+async function readInstantsAgain(tx: Tx): Promise<void> {
+  await tx`select set_config('datestyle', 'ISO, MDY', true), set_config('array_nulls', 'on', true)`;
 }
 
 function missing(job: ClaimedJob): Error {

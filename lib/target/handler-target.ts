@@ -1,4 +1,3 @@
-import type { AlarmClock } from "../clock.ts";
 import type { JobHandler } from "../job/define-job.ts";
 import { hearingAll } from "../job/hear-promises.ts";
 import { type ReadPayload, refuseUnfitPayload } from "../job/read-payload.ts";
@@ -13,7 +12,6 @@ import { sideBySide } from "./side-by-side.ts";
 
 export interface HandlerTargetDeps extends HandlerAttemptDeps {
   handlers: readonly JobHandler[];
-  clock: AlarmClock;
 }
 
 type Job = ClaimedJob & { target: HandlerTarget };

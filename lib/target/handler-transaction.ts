@@ -1,3 +1,5 @@
+import type { AlarmClock } from "../clock.ts";
+import { answerMs } from "../config/function-connections.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { ConnectionLost } from "../db/connection-lost.ts";
 import { handlerOf, type Statement } from "../db/statement.ts";
@@ -16,19 +18,16 @@ export interface HandlerTransaction {
   commit<T>(last: (tx: Tx) => Promise<T>): Promise<T>;
   /** From here on nothing more is sent. Where nothing was, this is the end. */
   close(): void;
-  /** Whatever was not committed is undone; resolves when that is proven, or the connection gone. */
+  /** Whatever was not committed is undone; resolves when that is proven, or the connection gone, which is cut where it does not answer in time. */
   rollBack(): Promise<void>;
 }
 
 type Work = (tx: Tx) => Promise<unknown>;
 
-interface Begun {
-  tx: Tx;
-  lent: Lent;
-}
-
 interface Opened {
-  begun: Promise<Begun>;
+  /** Once there is a connection: before the transaction has begun on it. */
+  readonly lent: Lent | undefined;
+  begun: Promise<Tx>;
   ended: Promise<void>;
   /** What is done last: its rejection undoes everything. */
   last: PromiseWithResolvers<Work>;
@@ -44,8 +43,12 @@ interface Refused {
 }
 
 /** A stop ends it: from then on nothing that a handler still sends can take effect. */
-export function handlerTransaction(pool: Sql, stop: Stop): HandlerTransaction {
-  return new AttemptTransaction(pool, stop);
+export function handlerTransaction(
+  pool: Sql,
+  stop: Stop,
+  clock: Pick<AlarmClock, "alarm">,
+): HandlerTransaction {
+  return new AttemptTransaction(pool, stop, clock);
 }
 
 const attemptEnded: Refused = { why: "The attempt has ended" };
@@ -56,15 +59,17 @@ class AttemptTransaction implements HandlerTransaction, Route {
   readonly sql: Tx;
   readonly #pool: Sql;
   readonly #stop: Stop;
+  readonly #clock: Pick<AlarmClock, "alarm">;
   #opened: Opened | undefined;
   #over: Refused | undefined;
   /** Why statements that wait for the beginning are not sent either. */
   #undone: Error | undefined;
   #leftOpen: LeftOpen | undefined;
 
-  constructor(pool: Sql, stop: Stop) {
+  constructor(pool: Sql, stop: Stop, clock: Pick<AlarmClock, "alarm">) {
     this.#pool = pool;
     this.#stop = stop;
+    this.#clock = clock;
     this.sql = new Proxy(pool, new Rerouted(this));
   }
 
@@ -119,7 +124,8 @@ class AttemptTransaction implements HandlerTransaction, Route {
     }
     // The simple protocol would take several statements in one text, of which only the first was read.
     if (!isStreaming(statement)) statement.options.simple = false;
-    const { begun, failures, underWay } = this.#open();
+    const opened = this.#open();
+    const { begun, failures, underWay } = opened;
     underWay.add(statement);
     this.leftOpen.sent(statement);
     statement.then(
@@ -131,9 +137,9 @@ class AttemptTransaction implements HandlerTransaction, Route {
         failures.add(error);
       },
     );
-    begun.then(({ tx, lent }) => {
+    begun.then((tx) => {
       if (this.#undone !== undefined) return statement.reject(this.#undone);
-      if (mayOutlast) lent.resetAfter();
+      if (mayOutlast) opened.lent?.resetAfter();
       handlerOf(tx`select`)(statement);
     }, statement.reject);
   }
@@ -156,10 +162,7 @@ class AttemptTransaction implements HandlerTransaction, Route {
     this.#over = this.#refused() ?? { why };
     this.#undone ??= errorOf(this.#over);
     this.#opened?.last.reject(this.#undone);
-    this.#opened?.begun.then(
-      ({ lent }) => lent.cut(why),
-      () => {},
-    );
+    this.#opened?.lent?.cut(why);
     return this.#undone;
   }
 
@@ -183,7 +186,9 @@ class AttemptTransaction implements HandlerTransaction, Route {
     this.#undone ??= errorOf(this.#over);
     this.#opened.last.reject(this.#undone);
     if (this.#leftOpen?.isAny()) this.#cut(left);
+    const disarm = this.#clock.alarm(answerMs.others, () => this.#cut("The rollback was not answered"));
     await this.#opened.ended.catch(() => {});
+    disarm();
   }
 }
 
@@ -198,15 +203,30 @@ function errorOf({ why, cause }: Refused): Error {
 function begin(pool: Sql): Opened {
   const last = Promise.withResolvers<Work>();
   last.promise.catch(() => {});
-  const begun = Promise.withResolvers<Begun>();
+  const begun = Promise.withResolvers<Tx>();
   begun.promise.catch(() => {});
-  const ended = pool.beginLent(async (tx, lent) => {
-    begun.resolve({ tx, lent });
-    const work = await last.promise;
-    await work(tx);
-  });
+  let lent: Lent | undefined;
+  const ended = pool.beginLent(
+    async (tx) => {
+      begun.resolve(tx);
+      const work = await last.promise;
+      await work(tx);
+    },
+    (control) => {
+      lent = control;
+    },
+  );
   ended.catch(begun.reject);
-  return { begun: begun.promise, ended, last, failures: new Set(), underWay: new Set() };
+  return {
+    get lent() {
+      return lent;
+    },
+    begun: begun.promise,
+    ended,
+    last,
+    failures: new Set(),
+    underWay: new Set(),
+  };
 }
 
 function swallowed(failure: unknown): Error {

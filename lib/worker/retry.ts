@@ -31,12 +31,17 @@ export function settlement(
   }
 }
 
+/** Of a maximum that cannot be read: the longest that one may be. */
+const longestMs = 30 * 86_400_000;
+/** More doublings than this pass every maximum, and many more are no number. */
+const doublingsMax = 50;
+
 /**
  * How long to wait after so many failures. With full jitter the wait is anything up to that, so that jobs which failed together do not
  * come back together.
  */
 export function backoffMs(retry: RetryPolicy, failures: number, random: () => number): number {
-  const full = Math.min(fullBackoffMs(retry, failures), durationMs(retry.max) ?? Number.POSITIVE_INFINITY);
+  const full = Math.min(fullBackoffMs(retry, failures), durationMs(retry.max) ?? longestMs);
   return retry.jitter === "none" ? full : full * random();
 }
 
@@ -48,7 +53,7 @@ function fullBackoffMs({ backoff, base, delays }: RetryPolicy, failures: number)
     case "linear":
       return baseMs * failures;
     case "exponential":
-      return baseMs * 2 ** (failures - 1);
+      return baseMs * 2 ** Math.min(failures - 1, doublingsMax);
     case "list":
       return durationMs(delays?.[failures - 1] ?? "0s") ?? 0;
   }

@@ -117,6 +117,15 @@ describe("the list of dead jobs", () => {
       (await listDead(world.sql, { filter: { group: "g" }, order: "newest", limit: 50 })).items,
     ).toHaveLength(2);
   });
+
+  test("goes on behind jobs whose schedules are gone, which are in no list", async () => {
+    await fiveDead();
+    await world.sql`
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
+      select d.occurrence, 1000000 + g, 'cadence', 0, d.died_at + g * interval '1 hour', 0
+      from (select * from carillon.dead_jobs limit 1) d, generate_series(1, 1000) g`;
+    expect(await listAll({})).toHaveLength(5);
+  });
 });
 
 describe("the retry of many", () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
@@ -99,4 +100,41 @@ test("A parcel in a lane that cannot be written has no job before it delivered t
   expect(await world.sql`select from carillon.lane_entries`).toEqual([]);
   expect(await succeeded()).toEqual([...keys]);
   expect(deliveries(keys)).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("A waiting job that cannot be written keeps no other job of its target from its turn, where waiting jobs are put together", async () => {
+  world.window = 1;
+  for (const [index, key] of keys.entries())
+    await world.put(key, {
+      when: `at ${at(minute + index * second).toISOString()}`,
+      target: { handler: "h" },
+    });
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.plan set shard = 0`;
+  await world.tick();
+  const [running, ...others] = await world.jobs();
+  await world.clock.setNow(at(minute));
+  const claimed = await claimParcel(world.as.worker, running?.parcelId ?? "0", 10 * second, 1);
+  expect(claimed.outcome).toBe("claimed");
+  await world.clock.setNow(at(minute + 5 * second));
+  for (const { parcelId } of others)
+    expect(await claimParcel(world.as.worker, parcelId ?? "0", minute, 1)).toMatchObject({ outcome: "held" });
+  await world.sql`
+    create function public.poisoned() returns trigger language plpgsql as $$ begin raise exception 'a secret'; end $$`;
+  const [bad] = await world.sql<{ id: string }[]>`select id from carillon.schedules where key = 'c'`;
+  await world.sql.unsafe(
+    `create trigger poison before update on carillon.jobs for each row when (old.schedule_id = ${bad?.id}) execute function public.poisoned()`,
+  );
+  const [job] = await world.jobs("c");
+
+  await minutes(3);
+  expect(await succeeded()).toEqual(["a", "b", "d", "e"]);
+  expect(deliveries(keys)).toEqual([1, 1, 0, 1, 1]);
+  expect(await quarantined(world)).toMatchObject([
+    { consumer: "turn", item: `parcel ${job?.parcelId}`, reason: raised },
+  ]);
+  await world.sql`drop trigger poison on carillon.jobs`;
+  await minutes(10);
+  expect(await quarantined(world)).toEqual([]);
+  expect(await succeeded()).toEqual([...keys]);
 });

@@ -64,6 +64,24 @@ describe("ctx.schedule", () => {
     ]);
   });
 
+  test.each(["datestyle = 'German'", "datestyle = 'SQL, DMY'", "array_nulls = off"])(
+    "makes the same edits where the handler has said `set local %s`",
+    async (setting) => {
+      const settings = defineJob({
+        name: "edits",
+        payload: z.unknown(),
+        run: async (_, { schedule, sql }) => {
+          await sql.unsafe(`set local ${setting}`);
+          schedule.put("next", { ...next, when: "every 10m" });
+        },
+      });
+      expect(await ranFrom({}, settings)).toMatchObject({ state: "succeeded", error: null });
+      const planned = await world.sql`
+        select p.due_at as "dueAt" from carillon.plan p join carillon.schedules s on s.id = p.schedule_id where s.key = 'next'`;
+      expect(planned).toEqual([{ dueAt: at(10 * minute + 10 * second) }]);
+    },
+  );
+
   test("hands over at once what it makes due at once", async () => {
     const soon: ScheduleInput = { ...next, when: "in 5s" };
     await ranFrom(

@@ -168,6 +168,28 @@ describe("a grouped handler", () => {
     expect(other).toMatchObject(succeeded);
   });
 
+  test("whose results have no end has failed all of its jobs, after two for each job are read", async () => {
+    let read = 0;
+    const { odd, other } = await oddBesideOther(
+      defineJob({
+        name: "together",
+        payload,
+        grouped: true,
+        run: async (jobs) =>
+          (function* (): Generator<[string, typeof done]> {
+            // More than are ever read, so that a failure of this test ends.
+            for (; read < 1_000; read++) yield [jobs[0]?.id ?? "", done];
+          })(),
+      }),
+    );
+    const error = "TypeError: The handler together gave more than 4 results for 2 jobs.";
+    expect([odd, other]).toMatchObject([
+      { ...triedAgain, error },
+      { ...triedAgain, error },
+    ]);
+    expect(read).toBeLessThan(6);
+  });
+
   test.each([
     ["false", false],
     ["done", done],

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
+import { ConnectionLost } from "../../lib/db/connection-lost.ts";
+import type { Statement } from "../../lib/db/statement.ts";
 import { handlerTransaction } from "../../lib/target/handler-transaction.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
-import { connectThrough } from "../race/lines.ts";
+import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Held, heldBefore } from "../race/stage.ts";
+import { neverRings } from "../support/aborted.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
 let database: TestDatabase;
@@ -27,7 +30,7 @@ const stopped = { message: expect.stringContaining("The attempt was stopped") };
 test("a handler is told that its statement was refused when its attempt was stopped before the transaction began", async () => {
   // Else the handler goes on as if what it wrote were there, and it is undone.
   const stop = new Stop();
-  const transaction = handlerTransaction(pool, stop);
+  const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   const answer = transaction.sql`select 'written'`.then(
     () => "the statement was sent",
     (error: unknown) => error,
@@ -42,7 +45,7 @@ test("a handler is told that its statement was refused when its attempt was stop
 test("ctx.sql begins no transaction for an attempt that was stopped already", async () => {
   // Else a handler that does not heed its stop keeps a connection and locks, and nothing is there to end them.
   const stop = new Stop();
-  const transaction = handlerTransaction(pool, stop);
+  const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   stop.come(late);
   held.go();
   await expect(transaction.sql`select 'written'`).rejects.toMatchObject(stopped);
@@ -52,8 +55,63 @@ test("ctx.sql begins no transaction for an attempt that was stopped already", as
 test("a job is not settled in its own transaction once its attempt was stopped", async () => {
   // Else the job is done and has failed as well: its worker has told of the stop, and tries it again.
   const stop = new Stop();
-  const transaction = handlerTransaction(pool, stop);
+  const transaction = handlerTransaction(pool, stop, { alarm: neverRings });
   stop.come(late);
   held.go();
   await expect(transaction.commit(async () => "settled")).rejects.toMatchObject(stopped);
 });
+
+/** From the statement with this text on the server of the first connection says nothing more. */
+function silentFrom(text: string): { wrap: WrapLine; reached: Promise<void> } {
+  const sent: Statement[] = [];
+  const reached = Promise.withResolvers<void>();
+  let isFirst = true;
+  const wrap: WrapLine = (line) => {
+    const isOwn = isFirst;
+    isFirst = false;
+    return {
+      ...line,
+      run: (statement) => {
+        if (!isOwn || (sent.length === 0 && !textOf(statement).startsWith(text))) return line.run(statement);
+        sent.push(statement);
+        reached.resolve();
+      },
+      cut: (why) => {
+        line.cut(why);
+        for (const statement of sent) statement.reject(new ConnectionLost(why));
+      },
+    };
+  };
+  return { wrap, reached: reached.promise };
+}
+
+test.each(["begin", "select 1", "rollback"])(
+  "a connection that leaves `%s` unanswered goes, once the attempt is over and the time for the rollback is up",
+  async (unanswered) => {
+    // Else a server that went away without a word keeps the connection borrowed, and two of them stop every handler that uses ctx.sql.
+    const alarms: (() => void)[] = [];
+    const alarm = (_ms: number, ring: () => void) => {
+      alarms.push(ring);
+      return () => {};
+    };
+    const silent = silentFrom(unanswered);
+    const own = connectThrough(database.url, silent.wrap);
+    const stop = new Stop();
+    const transaction = handlerTransaction(own, stop, { alarm });
+    const first = transaction.sql`select 1`.then(
+      () => "answered",
+      () => "refused",
+    );
+    await (unanswered === "rollback" ? first : silent.reached);
+    stop.come(late);
+    await silent.reached;
+    const undone = transaction.rollBack();
+    for (const ring of alarms) ring();
+    await undone;
+
+    const next = handlerTransaction(own, new Stop(), { alarm });
+    expect(await next.sql`select 'the next job'`).toHaveLength(1);
+    await next.rollBack();
+    await own.end();
+  },
+);

@@ -171,7 +171,7 @@ export const limitRows: readonly Mutant[] = [
   },
   {
     name: "fill_parcel: no wait for another's parcel",
-    file: costs,
+    file: "migrations/0055-waiting-jobs.sql",
     text: "    for update of p skip locked\n  )\n  select array_agg(f.id) into v_others",
     replacement: "    for update of p\n  )\n  select array_agg(f.id) into v_others",
     tests: [roomLocks],

@@ -70,6 +70,20 @@ export const oneJobRows: readonly Mutant[] = [
     tests: waitingTests,
   },
   {
+    name: "write_parcels: the jobs of a waiting parcel are written too",
+    file: "migrations/0055-waiting-jobs.sql",
+    text: "and j.state = 'waiting' and j.parcel_id = w.id;\nend $$;",
+    replacement: "and j.state = 'waiting' and j.parcel_id = w.id and false;\nend $$;",
+    tests: waitingTests,
+  },
+  {
+    name: "fill_parcel: a waiting parcel that is set aside is passed over",
+    file: "migrations/0055-waiting-jobs.sql",
+    text: "q.consumer = 'turn' and q.item = 'parcel ' || p.id))\n    for update",
+    replacement: "q.consumer = 'turn' and q.item = 'parcel ' || p.id and false))\n    for update",
+    tests: waitingTests,
+  },
+  {
     name: "the turn that a settle in parts cannot give is left to the sweep",
     file: "lib/parcel/leave-parcel.ts",
     text: '    log.warn("worker.turns-left", { target, error: errorText(error) });\n    return [];',
@@ -224,5 +238,19 @@ export const oneJobRows: readonly Mutant[] = [
     text: "if (tried > 0 && apart",
     replacement: "if (apart",
     tests: laneTests,
+  },
+  {
+    name: "a job whose stored target cannot be read fails alone",
+    file: "lib/target/deliver.ts",
+    text: "if (known.length === jobs.length) return deliver(jobs, context);",
+    replacement: "if (known.length <= jobs.length) return deliver(jobs, context);",
+    tests: ["test/poison/odd-version.test.ts"],
+  },
+  {
+    name: "a stored retry policy is looked at by kind",
+    file: "lib/schedule/stored-body.ts",
+    text: "if (!fitsIn(given[name]))",
+    replacement: "if (!fitsIn(given[name]) && false)",
+    tests: ["test/poison/odd-version.test.ts"],
   },
 ];

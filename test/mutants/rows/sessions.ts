@@ -156,8 +156,8 @@ export const sessionRows: readonly Mutant[] = [
   {
     name: "a cancelled statement ends its connection",
     file: attempt,
-    text: "      ({ lent }) => lent.cut(why),\n",
-    replacement: "      () => {},\n",
+    text: "    this.#opened?.lent?.cut(why);\n",
+    replacement: "",
     tests: [sessionTest],
   },
   {

@@ -151,7 +151,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a stored target is one of those that are known",
-    file: storedBody,
+    file: "lib/schedule/stored-target.ts",
     text: "if (!isRecord(target)) return false;",
     replacement: "if (!isRecord(target)) return true;",
     tests: [storedBodyTest],
