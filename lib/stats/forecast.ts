@@ -19,7 +19,7 @@ export interface Forecast {
   total: number;
   heaviest: HeavyMinute[];
   suggestion: { peak: number; average: number; withSpread: Flattened[]; text: string };
-  /** False where a part of the plan's rows was looked up, which stands for all. */
+  /** False where a part of the plan's rows was looked up, or of their times, which stands for all. */
   exact: boolean;
 }
 
@@ -43,7 +43,8 @@ export async function readForecast(sql: Sql, minutes: number): Promise<Forecast>
     return { asOf: row.now, planned, made: await readMade(tx, end) };
   }, "isolation level repeatable read");
   const from = minuteOf(asOf);
-  const line = unfoldMinutes(planned.groups, from, minutes);
+  const unfolded = unfoldMinutes(planned.groups, from, minutes);
+  const line = unfolded.minutes;
   for (const { at, fires } of made) {
     const minute = line[(at - from) / minuteMs];
     if (minute !== undefined) minute.fires += fires;
@@ -58,7 +59,7 @@ export async function readForecast(sql: Sql, minutes: number): Promise<Forecast>
     total: line.reduce((sum, { fires }) => sum + fires, 0),
     heaviest: heavy.slice(0, heaviestMax).map((minute) => heavyMinute(minute, planned.groups)),
     suggestion: suggestionOf(line),
-    exact: planned.exact,
+    exact: planned.exact && unfolded.exact,
   };
 }
 

@@ -19,26 +19,72 @@ export interface Minute {
   shares: Map<string, number>;
 }
 
-/** A rule with so many runs in the time asked for is a mistake somewhere: what comes after them is left out. */
-const runsMax = 100_000;
+/** All rules together are followed for so many runs: some seconds of computing, whatever there is. */
+const allRunsMax = 500_000;
+
+export interface Unfolded {
+  minutes: Minute[];
+  /** False where a rule was not followed to the end: from there on it counts as often as before, spread evenly. */
+  exact: boolean;
+}
 
 /** Fires per minute: each rule is unfolded once for all schedules that share it and its next occurrence. */
-export function unfoldMinutes(groups: readonly PlannedGroup[], from: number, minutes: number): Minute[] {
-  const line = Array.from({ length: minutes }, (_, index): Minute => {
+export function unfoldMinutes(
+  groups: readonly PlannedGroup[],
+  from: number,
+  count: number,
+  runsMax: number = allRunsMax,
+): Unfolded {
+  const minutes = Array.from({ length: count }, (_, index): Minute => {
     return { at: from + index * minuteMs, fires: 0, together: 0, shares: new Map() };
   });
-  const add = (due: number, group: PlannedGroup) => {
-    const minute = line[Math.floor((due - from) / minuteMs)];
-    if (minute === undefined) return;
-    minute.fires += group.schedules;
-    if (isTogether(group)) minute.together += group.schedules;
-    const rule = ruleOf(group);
-    minute.shares.set(rule, (minute.shares.get(rule) ?? 0) + group.schedules);
-  };
-  for (const group of groups) {
-    for (const due of duesOf(group, from, from + minutes * minuteMs)) add(due, group);
+  const end = from + count * minuteMs;
+  let exact = true;
+  let left = runsMax;
+  for (const [index, group] of groups.entries()) {
+    // What the groups before did not need is shared by those that are left.
+    const most = Math.max(1, Math.floor(left / (groups.length - index)));
+    const followed = follow(group, { from, end, most }, (due) =>
+      add(minutes[Math.floor((due - from) / minuteMs)], group, 1),
+    );
+    left -= followed.runs;
+    if (followed.upTo >= end) continue;
+    exact = false;
+    spreadOn(minutes, group, followed.runs / (followed.upTo - from), followed.upTo);
   }
-  return line;
+  return { minutes, exact };
+}
+
+function add(minute: Minute | undefined, group: PlannedGroup, runs: number): void {
+  if (minute === undefined) return;
+  const fires = runs * group.schedules;
+  minute.fires += fires;
+  if (isTogether(group)) minute.together += fires;
+  const rule = ruleOf(group);
+  minute.shares.set(rule, (minute.shares.get(rule) ?? 0) + fires);
+}
+
+/** Calls `found` with each time at which the group is due, up to the end or so many of them; and says how far it has come. */
+function follow(
+  group: PlannedGroup,
+  { from, end, most }: { from: number; end: number; most: number },
+  found: (due: number) => void,
+): { runs: number; upTo: number } {
+  let runs = 0;
+  for (const due of duesOf(group, from)) {
+    if (due >= end) break;
+    if (runs === most) return { runs, upTo: Math.max(due, from + 1) };
+    runs += 1;
+    found(due);
+  }
+  return { runs, upTo: end };
+}
+
+function spreadOn(minutes: readonly Minute[], group: PlannedGroup, perMs: number, upTo: number): void {
+  for (const minute of minutes) {
+    const ms = Math.min(minuteMs, minute.at + minuteMs - upTo);
+    if (ms > 0) add(minute, group, ms * perMs);
+  }
 }
 
 export function ruleOf({ cadence, everyMs }: PlannedGroup): string {
@@ -55,14 +101,10 @@ function isTogether({ cadence, due, slot }: PlannedGroup): boolean {
 }
 
 /** What is due already fires once, as soon as a tick comes. */
-function* duesOf(group: PlannedGroup, from: number, end: number): Generator<number> {
+function* duesOf(group: PlannedGroup, from: number): Generator<number> {
   const { due, cadence } = group;
   if (cadence === null || isRun(cadence.of, cadence.occurrence)) yield Math.max(due, from);
-  let run = 0;
-  for (const at of group.slot === null ? evenDues(group, from) : slotDues(group, group.slot, from)) {
-    if (at >= end || run++ >= runsMax) return;
-    yield at;
-  }
+  yield* group.slot === null ? evenDues(group, from) : slotDues(group, group.slot, from);
 }
 
 /** Each as long after its occurrence as the first. */
