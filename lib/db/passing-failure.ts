@@ -2,6 +2,7 @@ import { ConnectionLost } from "./connection-lost.ts";
 import { type SqlState, sqlState } from "./sql-state.ts";
 
 const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
+  "disk_full",
   "no_answer",
   "read_only",
   "shutdown",

@@ -9,6 +9,7 @@ const states = {
   "40P01": "deadlock",
   "42P06": "duplicate_schema",
   "42P07": "duplicate_table",
+  "53100": "disk_full",
   "53300": "too_many_connections",
   "55P03": "lock_timeout",
   "57014": "cancelled",
