@@ -43,6 +43,11 @@ const heldSchema = z.strictObject({
 const cancelledSchema = z.strictObject({
   done: z.int().describe("Schedules that this call has deleted."),
   running: z.int().describe("Of their jobs those that run: whoever works them has been told to stop."),
+  failed: z
+    .int()
+    .describe(
+      "Members that stay as they are: Carillon failed on each alone, since its row is locked or cannot be written. The log names them (`schedule.not-deleted`); the same call without a cursor tries them again.",
+    ),
   cursor: cursorSchema,
 });
 
@@ -106,7 +111,7 @@ export function labelDocs(
       tag,
       body: { schema: cancelBody, optional: true, example: { reason: "the order was cancelled" } },
       answers: {
-        200: { what: "What was done.", schema: cancelledSchema, example: { done: 2, running: 1 } },
+        200: { what: "What was done.", schema: cancelledSchema, example: { done: 2, running: 1, failed: 0 } },
       },
     },
   };

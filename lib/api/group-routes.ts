@@ -109,7 +109,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");
         const members = { ...label, prefix: token.prefix };
-        const { done, running, next } = await operations.cancelLabel({
+        const { done, running, failed, next } = await operations.cancelLabel({
           label,
           caller,
           reason: reason ?? undefined,
@@ -126,6 +126,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           body: {
             done,
             running,
+            failed,
             ...(next === undefined ? {} : { cursor: writeSearchCursor("group-cancels", members, next) }),
           },
         };

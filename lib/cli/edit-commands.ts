@@ -8,7 +8,7 @@ import {
 import { type Call, type Command, command } from "./command.ts";
 import { dryRunOption, ifMatchOption, yesOption } from "./common-options.ts";
 import { eachOf } from "./each.ts";
-import { PartlyDone, UsageFault, WouldBeRefused } from "./fault.ts";
+import { PartlyDone, ServerFailed, UsageFault, WouldBeRefused } from "./fault.ts";
 import { instantFrom } from "./input.ts";
 import { scheduleColumns, showEdit } from "./shown-schedule.ts";
 import { printable } from "./style.ts";
@@ -204,11 +204,12 @@ async function removeGroup(call: Call<"yes">, group: string): Promise<void> {
     `Delete all schedules of the group ${JSON.stringify(group)} and cancel their jobs?`,
     call.given.flag("yes"),
   );
-  const total: CancelDone = { done: 0, running: 0 };
+  const total: CancelDone = { done: 0, running: 0, failed: 0 };
   for (let cursor: string | undefined; ; ) {
     const part = await client.groups.cancel(group, {}, { cursor, signal });
     total.done += part.done;
     total.running += part.running;
+    total.failed += part.failed;
     cursor = part.cursor;
     if (cursor === undefined) break;
     out.note(`${counted(total.done, "schedule")} so far`);
@@ -217,6 +218,10 @@ async function removeGroup(call: Call<"yes">, group: string): Promise<void> {
   else
     out.line(
       `Deleted ${counted(total.done, "schedule")}; ${counted(total.running, "job")} under way asked to stop.`,
+    );
+  if (total.failed > 0)
+    throw new ServerFailed(
+      `The server failed on ${counted(total.failed, "schedule")}, which stay as they were: its log names them.`,
     );
 }
 

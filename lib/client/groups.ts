@@ -38,6 +38,8 @@ export interface CancelDone {
   done: number;
   /** Of their jobs those that run and have been asked to stop. */
   running: number;
+  /** Members that stay as they are: Carillon failed on each alone. */
+  failed: number;
   cursor?: string;
 }
 

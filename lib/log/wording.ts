@@ -106,6 +106,8 @@ export const wording = {
   "worker.failed": "message {message} stays on its queue: {error}",
   "worker.lease-lost": "parcel {parcel} was settled by somebody else: its lease had been taken over",
   "worker.pages-left": "of parcel {parcel} what has no page of large payloads yet goes back: {error}",
+  "schedule.not-deleted":
+    "schedule {key} stays as it is, since the cancel of its group cannot write it: {error}",
   "job.not-cancelled": "job {job} stays as it is, since a cancel of many cannot write it: {error}",
   "job.not-retried": "job {job} stays as it is, since a retry of many cannot write it: {error}",
   "job.unsettled":

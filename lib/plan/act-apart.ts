@@ -1,7 +1,6 @@
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { waitBriefly } from "../db/locks.ts";
-import { type JobKey, jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
@@ -28,20 +27,20 @@ export interface ActedApart {
 
 export interface Acting<Item> {
   log: Log;
-  /** The line of an item that fails alone. */
-  event: "job.not-retried" | "job.not-cancelled";
-  keyOf: (item: Item) => JobKey;
+  /** The line of an item that fails alone, and by what it is named there. */
+  event: "job.not-retried" | "job.not-cancelled" | "schedule.not-deleted";
+  named: (item: Item) => { job: string } | { key: string };
   act: (items: readonly Item[], part: Part) => Promise<void>;
   timeIsUp: () => boolean;
 }
 
 /**
- * Acts on a batch of jobs, and where that fails on its halves. A job that fails alone is logged and counted, and the jobs behind it go on. At least one job
- * is passed before time counts as up: the next call would meet the same failure at the same place.
+ * Acts on a batch of jobs or schedules, and where that fails on its halves. One that fails alone is logged and counted, and those behind it go on. At least
+ * one is passed before time counts as up: the next call would meet the same failure at the same place.
  */
 export async function actApart<Item>(
   items: readonly Item[],
-  { log, event, keyOf, act, timeIsUp }: Acting<Item>,
+  { log, event, named, act, timeIsUp }: Acting<Item>,
 ): Promise<ActedApart> {
   let isAnyPassed = false;
   const { failed, left } = await inHalves(
@@ -53,8 +52,7 @@ export async function actApart<Item>(
     },
     () => isAnyPassed && timeIsUp(),
   );
-  for (const { item, error } of failed)
-    log.error(event, { job: jobId(keyOf(item)), error: errorText(error) });
+  for (const { item, error } of failed) log.error(event, { ...named(item), error: errorText(error) });
   return { failed: failed.length, tried: items.length - left.length };
 }
 

@@ -1,14 +1,17 @@
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
+import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Caller, originText } from "../schedule/caller.ts";
 import { highestCharacter } from "../schedule/search-schedules.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { actApart, beginPart, type Part } from "./act-apart.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
 import { readShard } from "./shard.ts";
+import { unfoldingInTime } from "./too-long.ts";
 
 export interface CancelLabelWish {
   label: Label;
@@ -25,6 +28,8 @@ export interface LabelCancelled {
   done: number;
   /** Of their jobs those that run: whoever works them has been told to stop. */
   running: number;
+  /** Members that stay as they are: the database failed on each alone. */
+  failed: number;
   /** Members are left: from where to go on. */
   next?: string;
 }
@@ -42,30 +47,59 @@ const batchMax = 25;
 
 /**
  * Deletes the schedules of a group or a tag, one shard's after the other's; what waits of them or is to be tried again is cancelled by
- * that, and what runs is asked to stop. It may be killed anywhere: who asks again finds what is left. Holds of the label stay.
+ * that, and what runs is asked to stop. It may be killed anywhere: a caller that asks again finds what is left. Holds of the label stay. A schedule that
+ * cannot be deleted keeps no other.
  */
 export async function cancelLabel(
-  deps: EditDeps,
+  deps: EditDeps & { log: Log },
   wish: CancelLabelWish,
   bounds: CancelBounds = boundsOfCall(),
 ): Promise<LabelCancelled> {
   if (wish.after === undefined) await deps.sql.begin((tx) => noteCancel(tx, wish));
-  const counts = { done: 0, running: 0 };
+  const counts = { done: 0, running: 0, failed: 0 };
   let after = wish.after ?? "";
   for (;;) {
     const page = await membersBehind(deps.sql, wish, after, Math.min(pageMax, bounds.most - counts.done));
-    for (const batch of batches(page)) {
-      // Nobody of the page is passed over: what is deleted already is a member no more.
-      if (bounds.timeIsUp()) return { ...counts, next: after };
-      const { deleted, running } = await deleteBatch(deps, wish, batch);
-      counts.done += deleted;
-      counts.running += running;
-    }
+    const { tried, ...done } = await deletePage(deps, wish, page, bounds.timeIsUp);
+    counts.done += done.deleted;
+    counts.running += done.running;
+    counts.failed += done.failed;
+    // The first of the page is always tried: a call that is made again comes past a member that cannot be deleted.
+    const firstLeft = page.findIndex(({ id }) => !tried.has(id));
+    if (firstLeft >= 0) return { ...counts, next: page[firstLeft - 1]?.key ?? after };
     const last = page.at(-1);
     if (last === undefined) return counts;
     after = last.key;
     if (counts.done >= bounds.most) return { ...counts, next: after };
   }
+}
+
+async function deletePage(
+  deps: EditDeps & { log: Log },
+  wish: CancelLabelWish,
+  page: readonly Member[],
+  timeIsUp: () => boolean,
+): Promise<{ deleted: number; running: number; failed: number; tried: ReadonlySet<string> }> {
+  const counts = { deleted: 0, running: 0, failed: 0 };
+  const tried = new Set<string>();
+  const act = async (some: readonly Member[], part: Part) => {
+    const { deleted, running } = await deleteBatch(deps, wish, some, part);
+    counts.deleted += deleted;
+    counts.running += running;
+  };
+  for (const batch of batches(page)) {
+    if (tried.size > 0 && timeIsUp()) break;
+    const acted = await actApart(batch, {
+      log: deps.log,
+      event: "schedule.not-deleted",
+      named: ({ key }) => ({ key }),
+      act,
+      timeIsUp,
+    });
+    counts.failed += acted.failed;
+    for (const { id } of batch.slice(0, acted.tried)) tried.add(id);
+  }
+  return { ...counts, tried };
 }
 
 function boundsOfCall(): CancelBounds {
@@ -108,10 +142,13 @@ async function deleteBatch(
   { sql, queue }: EditDeps,
   wish: CancelLabelWish,
   members: readonly Member[],
+  part: Part,
 ): Promise<{ deleted: number; running: number }> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { parcels, ...done } = await sql.begin((tx) => deleteTogether(tx, wish, members));
+      const { parcels, ...done } = await unfoldingInTime(queue.timing, members.length, () =>
+        beginPart(sql, part, (tx) => deleteTogether(tx, wish, members)),
+      );
       await handOver(sql, queue, parcels);
       return done;
     } catch (error) {
@@ -120,7 +157,7 @@ async function deleteBatch(
   }
 }
 
-/** An edit of each, under locks that they share; who has left the label meanwhile is left alone. */
+/** An edit of each, under locks that they share; a schedule that has left the label meanwhile is left alone. */
 async function deleteTogether(
   tx: Tx,
   { label, caller, reason }: CancelLabelWish,

@@ -96,7 +96,13 @@ async function cancelMade(deps: CancelDeps, wish: MadeWish): Promise<CancelledMa
     counts.running += running;
     counts.done += running + outcomes.filter((outcome) => outcome === "cancelled").length;
   };
-  const acting = { log: deps.log, event: "job.not-cancelled", keyOf: itself, act: cancel, timeIsUp } as const;
+  const acting = {
+    log: deps.log,
+    event: "job.not-cancelled",
+    named: jobNamed,
+    act: cancel,
+    timeIsUp,
+  } as const;
   let after = wish.after;
   for (let looked = 0; looked < parcelsMax; looked += parcelsAtOnce) {
     const { jobs, last } = await openJobs(deps.sql, filter, owners, after);
@@ -117,7 +123,7 @@ async function cancelMade(deps: CancelDeps, wish: MadeWish): Promise<CancelledMa
   return { ...counts, next: after };
 }
 
-const itself = (key: JobKey): JobKey => key;
+const jobNamed = (key: JobKey) => ({ job: jobId(key) });
 
 /** The open jobs behind a place, by parcels and in each by the text of their ids; `last` is where the parcels ended, null where there are no more. */
 async function openJobs(

@@ -1,3 +1,4 @@
+import { jobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
@@ -54,7 +55,9 @@ export async function cancelUnmade(
       const acted = await actApart(batch, {
         log: deps.log,
         event: "job.not-cancelled",
-        keyOf: ({ id, occurrence }) => ({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+        named: ({ id, occurrence }) => ({
+          job: jobId({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+        }),
         act: cancel,
         timeIsUp,
       });

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import type { JobKey } from "../job/job-id.ts";
+import { type JobKey, jobId } from "../job/job-id.ts";
 import { placeBehind, placeText, readPlace } from "../job/job-place.ts";
 import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/caller.ts";
@@ -64,7 +64,7 @@ export async function retryMany(
     const { failed, tried } = await actApart(jobs, {
       log: deps.log,
       event: "job.not-retried",
-      keyOf: ({ key }) => key,
+      named: ({ key }) => ({ job: jobId(key) }),
       act: async (some, part) => {
         const outcomes = [...(await retryJobs(deps, some, by, part)).values()];
         const retried = outcomes.filter((outcome) => outcome === "retried").length;

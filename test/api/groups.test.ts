@@ -96,9 +96,9 @@ describe.each([
     });
     const body = { reason: "sold" };
     const cancelled = await api.send("POST", `${path}/done/cancel`, { body, as: "write" });
-    expect([cancelled.status, cancelled.json]).toEqual([200, { done: 2, running: 0 }]);
+    expect([cancelled.status, cancelled.json]).toEqual([200, { done: 2, running: 0, failed: 0 }]);
     expect(await api.send("GET", `${path}/done`)).toMatchObject({ status: 404 });
-    expect((await api.send("POST", `${path}/done/cancel`)).json).toEqual({ done: 0, running: 0 });
+    expect((await api.send("POST", `${path}/done/cancel`)).json).toEqual({ done: 0, running: 0, failed: 0 });
   });
 
   test("is missing where there is neither a schedule nor a hold", async () => {

@@ -26,7 +26,7 @@ const wish = { label, caller: { name: "ann" } };
 const unbounded = { most: 10_000, timeIsUp: () => false };
 
 const cancel = (more: object = {}, bounds = unbounded) =>
-  cancelLabel({ sql: world.sql, queue: world.queue }, { ...wish, ...more }, bounds);
+  cancelLabel({ sql: world.sql, queue: world.queue, log: world.log }, { ...wish, ...more }, bounds);
 
 async function dueJobs(bodies: Readonly<Record<string, object>>): Promise<void> {
   for (const [key, body] of Object.entries(bodies)) await world.put(key, { ...due, ...body });
@@ -98,7 +98,7 @@ test("cancelling stops at its bounds and goes on from there, and once more chang
   expect(second.done).toBeLessThan(40);
   const third = await cancel({ after: second.next });
   expect(first.done + second.done + third.done).toBe(60);
-  expect(await cancel()).toEqual({ done: 0, running: 0 });
+  expect(await cancel()).toEqual({ done: 0, running: 0, failed: 0 });
   expect(await standing()).toEqual([]);
 });
 
@@ -111,7 +111,11 @@ test("cancelling at the same time from two sides deletes each schedule once", as
 
 test("cancelling a tag cancels its schedules in the same way", async () => {
   await dueJobs({ tagged: { tags: ["flash", "sale"] }, untagged: { tags: ["sale"] } });
-  expect(await cancel({ label: { scope: "tag", name: "flash" } })).toEqual({ done: 1, running: 0 });
+  expect(await cancel({ label: { scope: "tag", name: "flash" } })).toEqual({
+    done: 1,
+    running: 0,
+    failed: 0,
+  });
   expect(await standing()).toEqual(["untagged"]);
 });
 
@@ -164,8 +168,8 @@ test("with the rights of the API, and no more, a group is cancelled and read", a
   await claim("b");
   const { api } = await functionRoles(world.sql, world.databaseUrl);
   expect((await readLabel(api, label, { limit: 10 }))?.jobs.items).toHaveLength(2);
-  const done = await cancelLabel({ sql: api, queue: world.queue }, wish, unbounded);
-  expect(done).toEqual({ done: 2, running: 1 });
+  const done = await cancelLabel({ sql: api, queue: world.queue, log: world.log }, wish, unbounded);
+  expect(done).toEqual({ done: 2, running: 1, failed: 0 });
   await handOver(api, world.queue, []);
   await api.end();
 });
@@ -193,7 +197,7 @@ test("a group's lanes are locked in one order, whatever that of its schedules", 
     });
   const both = await world.sql.begin(async (tx) => {
     await tx`select from carillon.failure_runs for update`;
-    const cancelled = cancelLabel({ sql: own, queue: world.queue }, wish, unbounded);
+    const cancelled = cancelLabel({ sql: own, queue: world.queue, log: world.log }, wish, unbounded);
     await waiting(1);
     // As the sweep does.
     const locked = own`select carillon.lock_lanes(${ids}::bigint[])`.execute();

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const caller = { name: "ann" };
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const group = { scope: "group", name: "g" } as const;
 const tag = { scope: "tag", name: "t" } as const;
 
@@ -72,7 +72,7 @@ test("the cancel of a group asks no job to stop that only travels in one parcel 
   const [job] = await world.jobs("own");
   expect((await world.jobs("beside"))[0]?.parcelId).toBe(job?.parcelId);
   await claimParcel(world.sql, job?.parcelId ?? "0", minute);
-  expect(await cancelLabel(deps(), { label: group, caller })).toEqual({ done: 1, running: 1 });
+  expect(await cancelLabel(deps(), { label: group, caller })).toEqual({ done: 1, running: 1, failed: 0 });
   const asked = await world.sql`
     select s.key from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where j.cancel_asked`;
   expect(asked).toEqual([{ key: "own" }]);
@@ -91,5 +91,5 @@ test("the cancel of a group asks a job to stop that a grouped handler works alon
   expect(claim.outcome === "claimed" && claim.jobs.map(({ key }) => key).sort()).toEqual(["a", "b"]);
   const shards = await world.sql`select distinct shard from carillon.schedules`;
   expect(shards).toHaveLength(2);
-  expect(await cancelLabel(deps(), { label: group, caller })).toEqual({ done: 2, running: 2 });
+  expect(await cancelLabel(deps(), { label: group, caller })).toEqual({ done: 2, running: 2, failed: 0 });
 });

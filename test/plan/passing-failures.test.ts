@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const caller = { name: "ann" };
-const deps = () => ({ sql: world.sql, queue: world.queue });
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
 const job = async () => {
   const [row] = await world.sql<{ id: string }[]>`
     select schedule_id || '-' || (extract(epoch from occurrence) * 1000)::bigint || '-c0' as id from carillon.jobs`;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
+import { cancelLabel } from "../../lib/plan/cancel-label.ts";
 import { type CancelledMany, cancelMany } from "../../lib/plan/cancel-many.ts";
 import { type RetriedMany, type RetryFilter, retryMany } from "../../lib/plan/retry-many.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
@@ -189,3 +190,45 @@ test.each([
     expect(await call()).toMatchObject({ done: 1, failed: 0 });
   },
 );
+
+describe("a cancel of a group", () => {
+  const label = { scope: "group", name: "shop" } as const;
+  const cancelGroup = (timeIsUp = never, after?: string) =>
+    cancelLabel(deps(), { label, caller, after }, { most: 100, timeIsUp });
+  const members = async () => {
+    const rows = await world.sql<{ key: string }[]>`
+      select key from carillon.schedules where deleted_at is null order by key`;
+    return rows.map(({ key }) => key);
+  };
+
+  beforeEach(async () => {
+    for (const key of [bad, ...others]) await world.put(key, { when: "every 1h", group: label.name });
+    await world.sql`update carillon.schedules set shard = 2`;
+    await world.sql`update carillon.plan set shard = 2`;
+    await world.sql`update carillon.plan_far set shard = 2`;
+  });
+
+  test("passes a schedule that cannot be deleted, and deletes the others", async () => {
+    await poison(world.sql, "schedules", `old.key = '${bad}'`);
+    expect(await cancelGroup()).toEqual({ done: count - 1, running: 0, failed: 1 });
+    expect(await members()).toEqual([bad]);
+    expect(lines("schedule.not-deleted").map(({ fields }) => fields["key"])).toEqual([bad]);
+    await mend(world.sql, "schedules");
+    expect(await cancelGroup()).toEqual({ done: 1, running: 0, failed: 0 });
+  });
+
+  test("passes a schedule that another transaction has locked", async () => {
+    await world.sql.begin(async (tx) => {
+      await tx`select from carillon.schedules where key = ${bad} for update`;
+      expect(await cancelGroup()).toEqual({ done: count - 1, running: 0, failed: 1 });
+    });
+    expect(await cancelGroup()).toEqual({ done: 1, running: 0, failed: 0 });
+  });
+
+  test("whose time is up at a schedule that cannot be deleted goes on behind it", async () => {
+    await poison(world.sql, "schedules", `old.key = '${bad}'`);
+    const first = await cancelGroup(always);
+    expect(first).toEqual({ done: 0, running: 0, failed: 1, next: bad });
+    expect(await cancelGroup(never, first.next)).toEqual({ done: count - 1, running: 0, failed: 0 });
+  });
+});
