@@ -55,10 +55,14 @@ async function countPending(tx: Tx, calendarId: number): Promise<number> {
   return row?.pending ?? 0;
 }
 
-/** Calendars of which something is left, those first that were edited longest ago. One that is locked is left for another time. */
-export async function calendarsToReplan(tx: Tx, limit: number): Promise<number[]> {
+/** Calendars of which something is left, those first that were edited longest ago, but for these. One that is locked is left for another time. */
+export async function calendarsToReplan(
+  tx: Tx,
+  { limit, without }: { limit: number; without: readonly number[] },
+): Promise<number[]> {
   const rows = await tx<{ id: number }[]>`
-    select id from carillon.calendars where replan_after is not null order by updated_at, id limit ${limit} for update skip locked`;
+    select id from carillon.calendars
+    where replan_after is not null and id <> all (${[...without]}::int[]) order by updated_at, id limit ${limit} for update skip locked`;
   return rows.map(({ id }) => id);
 }
 

@@ -20,14 +20,15 @@ export async function replanCalendars(
   const { sql, log } = deps;
   const failed = asideOrNoted({ sql, log, consumer: "calendar-replan" }, note);
   const bounds = { most: perTurn, timeIsUp, failed, left: new Set<number>() };
-  let calendars = await calendarsToReplan(deps.sql, calendarsMax);
-  while (calendars.length > 0 && !timeIsUp()) {
-    const unfinished: number[] = [];
+  /** Nothing of these is left but what has failed: it stays on the list, and keeps no other calendar from its turn. */
+  const through: number[] = [];
+  while (!timeIsUp()) {
+    const calendars = await calendarsToReplan(sql, { limit: calendarsMax, without: through });
+    if (calendars.length === 0) return;
     for (const calendarId of calendars) {
       if (timeIsUp()) return;
       const { done } = await replanCalendar(deps, calendarId, bounds);
-      if (!done) unfinished.push(calendarId);
+      if (done) through.push(calendarId);
     }
-    calendars = unfinished;
   }
 }
