@@ -217,3 +217,56 @@ begin
   end if;
   return query select v_parcel.target_id, coalesce(v_parcel.laned, false);
 end $$;
+
+-- Values that no part of Carillon writes, and that a part which reads them fails on or waits for, for ever. Each is refused where it is written. Not valid: rows that are
+-- there are mended below, under the same locks.
+
+-- A lease without an end keeps its jobs for ever: no sweep takes them from their worker.
+alter table carillon.parcels add constraint parcels_lease_ends check (isfinite(lease_until)) not valid;
+-- safe: those rows alone with such a lease; the next sweep ends it.
+update carillon.parcels set lease_until = carillon.clock(), offer_at = carillon.clock() where not isfinite(lease_until);
+
+-- The next start at a rate counts from these; nothing would start any more.
+alter table carillon.targets
+  add constraint targets_starts_are_instants check (isfinite(busy_until) and isfinite(next_at) and isfinite(spread_to) and slipped_ms >= 0) not valid,
+  add constraint targets_cost_is_a_time check (cost_ms >= 0 and cost_ms < 'infinity') not valid;
+-- safe: few rows, and of them those alone with such a value. Its rate begins anew, and its cost is learnt again.
+update carillon.targets set busy_until = null, next_at = null, spread_to = null, slipped_ms = 0,
+  cost_ms = case when cost_ms >= 0 and cost_ms < 'infinity' then cost_ms end
+where not isfinite(busy_until) or not isfinite(next_at) or not isfinite(spread_to) or slipped_ms < 0 or cost_ms < 0 or cost_ms >= 'infinity';
+
+-- The tick counts days and seconds from these: it fails for the shard, or never fires it again.
+alter table carillon.shards
+  add constraint shards_lines_are_instants check (isfinite(watermark_at) and isfinite(reached_at) and isfinite(near_until) and isfinite(pulsed_to)) not valid;
+-- safe: there are 64 rows. From which second on pulses are missing is not known: they go on from here.
+update carillon.shards set pulsed_to = date_trunc('second', carillon.clock())
+where not isfinite(pulsed_to) and isfinite(watermark_at) and isfinite(reached_at) and isfinite(near_until);
+
+-- Counts that are only ever added to. Of these minutes what is fired and skipped may be below zero: a job may be withdrawn in a later minute than it was counted in.
+alter table carillon.minutes add constraint minutes_count_up
+  check (least(succeeded, failed, dead, cancelled, missed, pulses, pulses_lost) >= 0) not valid;
+-- safe: few rows, and of them those alone with such a count.
+update carillon.minutes set succeeded = greatest(succeeded, 0), failed = greatest(failed, 0), dead = greatest(dead, 0), cancelled = greatest(cancelled, 0),
+  missed = greatest(missed, 0), pulses = greatest(pulses, 0), pulses_lost = greatest(pulses_lost, 0)
+where least(succeeded, failed, dead, cancelled, missed, pulses, pulses_lost) < 0;
+alter table carillon.minute_lateness add constraint minute_lateness_counts_up check (jobs >= 0) not valid;
+-- safe: those rows alone with such a count.
+update carillon.minute_lateness set jobs = 0 where jobs < 0;
+alter table carillon.minute_pulse_lateness add constraint minute_pulse_lateness_counts_up check (pulses >= 0) not valid;
+-- safe: those rows alone with such a count.
+update carillon.minute_pulse_lateness set pulses = 0 where pulses < 0;
+alter table carillon.failure_runs add constraint failure_runs_count_up check (failures >= 0) not valid;
+-- safe: those rows alone with such a count.
+update carillon.failure_runs set failures = 0 where failures < 0;
+alter table carillon.shared_holds add constraint shared_holds_members_count_up check (members >= 0) not valid;
+-- safe: those rows alone with such a count.
+update carillon.shared_holds set members = 0 where members < 0;
+alter table carillon.pulses_passed add constraint pulses_passed_count check (count >= 0) not valid;
+alter table carillon.archived_days add constraint archived_days_count_up check (least(fence, parts, jobs, attempts, parts_max) >= 0) not valid;
+-- safe: those rows alone with such a count.
+update carillon.archived_days set fence = greatest(fence, 0), parts = greatest(parts, 0), jobs = greatest(jobs, 0), attempts = greatest(attempts, 0),
+  parts_max = greatest(parts_max, 0)
+where least(fence, parts, jobs, attempts, parts_max) < 0;
+alter table carillon.token_allowances add constraint token_allowances_count check (used >= 0 and used < 'infinity' and given >= 0) not valid;
+-- safe: those rows alone with such a count. The next request of the token makes it anew.
+delete from carillon.token_allowances where used < 0 or used >= 'infinity' or given < 0;

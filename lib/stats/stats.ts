@@ -49,15 +49,18 @@ function minutesBefore(now: Date, minutes: number): Date {
   return new Date((Math.floor(now.getTime() / minuteMs) - minutes) * minuteMs);
 }
 
-/** One statement: a row is seen among those that wait to be rolled up or in the sum, never in both and never in neither. */
+/**
+ * One statement: a row is seen among those that wait to be rolled up or in the sum, never in both and never in neither. A difference that was
+ * written by hand may bring the sum below zero, and no constraint refuses it: a schedule's end may be rolled up before its beginning.
+ */
 async function readSchedules(sql: Tx): Promise<Stats["schedules"]> {
   const [row] = await sql<{ total: number; paused: number }[]>`
-    select (c.schedules + t.schedules)::float8 as total, (c.held + t.held)::float8 as paused
+    select greatest(c.schedules + t.schedules, 0)::float8 as total, greatest(c.held + t.held, 0)::float8 as paused
     from carillon.schedule_counts c
     cross join (select coalesce(sum(schedules), 0) as schedules, coalesce(sum(held), 0) as held from carillon.schedule_tallies) t`;
   if (row === undefined) throw new Error("carillon.schedule_counts has no row.");
   const { total, paused } = row;
-  return { total, active: total - paused, paused };
+  return { total, active: Math.max(0, total - paused), paused };
 }
 
 interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<Pulses, "taken" | "lost"> {
@@ -65,7 +68,10 @@ interface CountsRow extends Omit<Counts, "from" | "lateness" | "pulses">, Pick<P
   pulseBuckets: LatenessBucket[];
 }
 
-/** A job may have been counted before this time and withdrawn in it: there is no less than nothing. */
+/**
+ * A job may have been counted before this time and withdrawn in it, and a row that waits to be rolled up may have any number: there is no less
+ * than nothing.
+ */
 async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const [row] = await sql<CountsRow[]>`
     with fresh as materialized (select * from carillon.tallies where at >= ${from}),
@@ -84,11 +90,8 @@ async function readCounts(sql: Tx, from: Date): Promise<Counts> {
         union all
         select l.bucket, l.pulses from fresh f cross join lateral unnest(f.pulse_buckets, f.pulse_counts) l (bucket, pulses)) l group by bucket
     )
-    select greatest(coalesce(sum(fired), 0), 0)::float8 as fired, coalesce(sum(succeeded), 0)::float8 as succeeded,
-      coalesce(sum(failed), 0)::float8 as failed, coalesce(sum(dead), 0)::float8 as dead,
-      coalesce(sum(cancelled), 0)::float8 as cancelled, greatest(coalesce(sum(skipped), 0), 0)::float8 as skipped,
-      coalesce(sum(missed), 0)::float8 as missed,
-      coalesce(sum(pulses), 0)::float8 as taken, coalesce(sum(pulses_lost), 0)::float8 as lost,
+    select ${total(sql, "fired")}, ${total(sql, "succeeded")}, ${total(sql, "failed")}, ${total(sql, "dead")}, ${total(sql, "cancelled")},
+      ${total(sql, "skipped")}, ${total(sql, "missed")}, ${total(sql, "pulses", "taken")}, ${total(sql, "pulses_lost", "lost")},
       (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from late) as buckets,
       (select coalesce(jsonb_agg(jsonb_build_object('bucket', bucket, 'jobs', jobs)), '[]') from pulses_late) as "pulseBuckets"
     from happened`;
@@ -97,3 +100,6 @@ async function readCounts(sql: Tx, from: Date): Promise<Counts> {
   const { jobs: _, ...late } = summarize(pulseBuckets);
   return { from, ...counts, lateness: summarize(buckets), pulses: { taken, lost, ...late } };
 }
+
+const total = (sql: Tx, column: string, name = column) =>
+  sql`greatest(coalesce(sum(${sql(column)}), 0), 0)::float8 as ${sql(name)}`;

@@ -319,7 +319,7 @@ describe("a crash in a lane", () => {
     await dueJobs(2, { overlap: "queue" });
     const first = await claimed(1);
     await claim(2);
-    await world.sql`update carillon.parcels set offer_at = 'infinity', lease_until = 'infinity' where id = ${first.id}`;
+    await world.sql`update carillon.parcels set offer_at = 'infinity', lease_until = '2099-01-01' where id = ${first.id}`;
     const looked: number[] = [];
     for (let passed = 0; passed <= 40; passed++) {
       await world.clock.setNow(at(2 * step + passed * minute));

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readStats } from "../../lib/stats/stats.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { impatientTick, quarantined, told } from "./poison.ts";
@@ -85,4 +86,31 @@ test("No row of counts is blamed for the lock of a minute, and the tick fails", 
   });
   await world.tick();
   expect(await left("tallies")).toBe(0);
+});
+
+test("Counts below zero are told as none, before they are rolled up and after, and keep no others from being added", async () => {
+  await world.sql`insert into carillon.tallies (at, succeeded) select carillon.clock(), 1 from generate_series(1, 5)`;
+  await world.sql`
+    insert into carillon.tallies (at, succeeded, failed, dead, cancelled, missed, pulses, pulses_lost, late_buckets, late_jobs)
+    values (carillon.clock(), -100, -1, -1, -1, -1, -1, -1, '{1}', '{-1}')`;
+  await world.sql`insert into carillon.schedule_tallies (schedules, held) values (-100, 200)`;
+  const told = async () => {
+    const { schedules, lastHour } = await readStats(world.as.api);
+    const { from: _, lateness, pulses, fired: __, ...counts } = lastHour;
+    return { schedules, counts, lateness: lateness.jobs, taken: pulses.taken, lost: pulses.lost };
+  };
+  const none = {
+    schedules: { total: 0, active: 0, paused: 200 },
+    counts: { succeeded: 0, failed: 0, dead: 0, cancelled: 0, skipped: 0, missed: 0 },
+    lateness: 0,
+    taken: 0,
+    lost: 0,
+  };
+  expect(await told()).toEqual(none);
+  await world.tick();
+  expect(await told()).toEqual(none);
+  expect(await quarantined(world)).toMatchObject([{ consumer: "tally" }]);
+  expect(await world.sql`select succeeded::int from carillon.minutes where succeeded <> 0`).toEqual([
+    { succeeded: 5 },
+  ]);
 });

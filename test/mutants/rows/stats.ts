@@ -74,8 +74,8 @@ export const statsRows: readonly Mutant[] = [
   {
     name: "stats: schedules are counted before a tick has rolled them up",
     file: "lib/stats/stats.ts",
-    text: "(c.schedules + t.schedules)::float8 as total",
-    replacement: "c.schedules::float8 as total",
+    text: "greatest(c.schedules + t.schedules, 0)::float8 as total",
+    replacement: "greatest(c.schedules, 0)::float8 as total",
     tests: ["test/stats/schedule-counts.test.ts"],
   },
   {
@@ -84,5 +84,19 @@ export const statsRows: readonly Mutant[] = [
     text: "lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),",
     replacement: "lagMs: now.getTime() - standing.plannedTo.getTime(),",
     tests: ["test/api/stats.test.ts"],
+  },
+  {
+    name: "stats: sums below zero are told as none",
+    file: "lib/stats/stats.ts",
+    text: "greatest(coalesce(sum(${sql(column)}), 0), 0)::float8",
+    replacement: "coalesce(sum(${sql(column)}), 0)::float8",
+    tests: ["test/poison/tally.test.ts"],
+  },
+  {
+    name: "stats: no more schedules are held than there are",
+    file: "lib/stats/stats.ts",
+    text: "active: Math.max(0, total - paused), paused",
+    replacement: "active: total - paused, paused",
+    tests: ["test/poison/tally.test.ts"],
   },
 ];
