@@ -159,6 +159,10 @@ function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
 }
 
 function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
+  if (travel === null) {
+    const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, since its parcel is gone. Have it tried again, or cancel it.`;
+    return { outcome: "waiting", reason: "worker", sentence };
+  }
   // The first time is no repetition.
   const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
   const times = repeated === 1 ? "once" : `${repeated} times`;

@@ -4,7 +4,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
 import { readPage } from "../parcel/heavy-payloads.ts";
-import type { Deliver, Delivery, DeliveryContext } from "../target/delivery.ts";
+import { type Deliver, type Delivery, type DeliveryContext, failed } from "../target/delivery.ts";
 import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 
@@ -70,6 +70,9 @@ export async function deliverInPages(
 
 const isOfGroup = ({ lane }: ClaimedJob): boolean => lane?.startsWith("grouped/") === true;
 
+/** Others may have settled it and purged it: then this is not written. Handed back it would be claimed again at once, and so on. */
+const missing = "Its payload is not there.";
+
 async function deliverPage(
   deliver: Deliver,
   page: readonly ClaimedJob[],
@@ -77,5 +80,5 @@ async function deliverPage(
 ): Promise<(Delivery | undefined)[]> {
   const there = page.filter(({ isHeavy }) => !isHeavy);
   const delivered = (await deliver(there, context)).values();
-  return page.map(({ isHeavy }) => (isHeavy ? back : delivered.next().value));
+  return page.map(({ isHeavy }) => (isHeavy ? failed(missing) : delivered.next().value));
 }

@@ -1,6 +1,6 @@
 import type { Mutant } from "../mutant.ts";
 
-const jobControl = "migrations/0022-job-control.sql";
+const jobControl = "migrations/0056-waiting-jobs.sql";
 const work = "migrations/0018-work.sql";
 const bulkTest = "test/poison/bulk.test.ts";
 const cancelMany = "lib/plan/cancel-many.ts";
@@ -14,9 +14,9 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "cancel_jobs: not of a deleted schedule",
     file: jobControl,
-    text: "s.id = j.schedule_id and s.deleted_at is null\n    join carillon.parcels p on p.id = j.parcel_id and p.id = any(v_locked)",
+    text: "s.id = j.schedule_id and s.deleted_at is null\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
     replacement:
-      "s.id = j.schedule_id\n    join carillon.parcels p on p.id = j.parcel_id and p.id = any(v_locked)",
+      "s.id = j.schedule_id\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
     tests: ["test/plan/job-cancel.test.ts"],
   },
   {
@@ -29,10 +29,23 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "retry_jobs: the jobs are locked",
     file: jobControl,
-    text: "order by 1, 2, 3, 4 for update of j) l;\n  v_now := carillon.clock();\n\n  return query\n    select case when r.n is not null then 'retried'",
-    replacement:
-      "order by 1, 2, 3, 4) l;\n  v_now := carillon.clock();\n\n  return query\n    select case when r.n is not null then 'retried'",
+    text: "order by 1, 2, 3, 4 for update of j) l;\n  -- Of two who",
+    replacement: "order by 1, 2, 3, 4) l;\n  -- Of two who",
     tests: ["test/plan/job-retry.test.ts"],
+  },
+  {
+    name: "retry_jobs: a job whose parcel is gone is looked at again once it is locked",
+    file: jobControl,
+    text: "where j.state <> 'waiting' or not exists (select",
+    replacement: "where true or not exists (select",
+    tests: ["test/plan/job-retry.test.ts"],
+  },
+  {
+    name: "cancel_jobs: a job whose parcel is gone is cancelled",
+    file: jobControl,
+    text: "where p.id is null or p.id = any(v_locked)\n  ), cancelled",
+    replacement: "where p.id = any(v_locked)\n  ), cancelled",
+    tests: ["test/plan/lost-parcels.test.ts"],
   },
   {
     name: "retry_jobs: nothing before it is due",

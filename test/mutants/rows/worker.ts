@@ -234,4 +234,11 @@ export const worker: readonly Mutant[] = [
     replacement: 'if (each.kind === "succeeded") return',
     tests: ["test/worker/refused-results.test.ts"],
   },
+  {
+    name: "a job whose payload is not there has failed an attempt",
+    file: "lib/worker/deliver-in-pages.ts",
+    text: "(isHeavy ? failed(missing) : delivered.next().value)",
+    replacement: "(isHeavy ? back : delivered.next().value)",
+    tests: ["test/worker/deliver-in-pages.test.ts"],
+  },
 ];
