@@ -49,7 +49,7 @@ async function applyBy(
           deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
         );
       const { applied, parcels } = await checkingOutside(
-        () => searchingOutside(once, () => foreseeEdits(deps.sql, operations)),
+        () => searchingOutside(once, { foresee: () => foreseeEdits(deps.sql, operations) }),
         (asked) => checkAhead(asked, operations),
       );
       await handOver(deps.sql, deps.queue, parcels);

@@ -15,6 +15,8 @@ import {
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import type { EditSteps } from "./edit-transaction.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
+import { afterFolded, isFoldable, mayFollow } from "./fold-edits.ts";
+import { inTurns } from "./in-turns.ts";
 import { askedTogether, askedWhenNeeded, type Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { isMadeAlone, makeSchedules } from "./make-schedules.ts";
@@ -56,7 +58,10 @@ type Unlocked = { operation: Operation; unlocked: readonly Label[] };
 /** Payloads that the app's code still has to check, before the transaction. */
 type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
 
-type Decided = MissingDecided | Unlocked | NotChecked | { operation: Operation; change: DecidedEdit };
+/** `folded`: it is written by the change that comes after it on its key. */
+type ToChange = { operation: Operation; change: DecidedEdit; isFolded?: true };
+
+type Decided = MissingDecided | Unlocked | NotChecked | ToChange;
 
 /**
  * The next operation of each key that does something: all are decided, and then done, those that are plain in a few statements together,
@@ -71,11 +76,18 @@ export async function applyWave(
   const { standing, states, labels } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
   const known = await askedTogether(tx, { ids, labels }, cutOf(states));
-  const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, { known, maker, budget });
+  const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
+    known,
+    maker,
+    budget,
+    turn: inTurns(),
+  });
   let { oneByOne } = first;
   const results = new Map(decided.map((each) => [each.operation, appliedOf(each)]));
   const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
-  const changes = decided.flatMap((each) => ("change" in each ? [each.change] : []));
+  const changes = decided.flatMap((each) =>
+    "change" in each && each.isFolded !== true ? [each.change] : [],
+  );
   if (changes.length > 0 || left.length > 0) {
     const specs = [...made, ...changes.map(({ edit }) => edit)].flatMap(({ spec }) => spec ?? []);
     const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
@@ -124,7 +136,7 @@ async function decideAll(
   return { decided, left, oneByOne };
 }
 
-/** Where one did nothing, the one after it in its key is decided with it. */
+/** Where one did nothing, the one after it in its key is decided with it; so it is where both can be written together. */
 async function decideNext(
   tx: Tx,
   own: readonly Operation[],
@@ -132,15 +144,37 @@ async function decideNext(
   means: DecideMeans,
 ): Promise<Decided[]> {
   const decided: Decided[] = [];
-  for (const operation of own) {
+  let chain = 0;
+  for (const [index, operation] of own.entries()) {
+    await means.turn();
     const each = await decide(tx, operation, locked, means);
+    const isLink = "change" in each && means.maker.together !== null && isFoldable(each.change);
+    // Decided by what is not written yet: it is decided anew behind that.
+    if (chain > 0 && !isLink && "change" in each) break;
     decided.push(each);
-    if (!("applied" in each)) break;
+    if ("applied" in each) continue;
+    if (!isLink || !mayFollow(own[index + 1])) break;
+    chain += 1;
+    locked.standing.set(operation.key, afterFolded(each.change));
   }
-  return decided;
+  return folded(decided);
+}
+
+/** The last change writes those before it. */
+function folded(decided: readonly Decided[]): Decided[] {
+  const changes = decided.flatMap((each) => ("change" in each ? [each] : []));
+  const last = changes.pop();
+  if (last === undefined || changes.length === 0) return [...decided];
+  const before = changes.map(({ change }) => change);
+  return decided.map((each) => {
+    if (each === last) return { ...last, change: { ...last.change, folded: before } };
+    return "change" in each ? { ...each, isFolded: true } : each;
+  });
 }
 
 interface DecideMeans {
+  /** Called before each decision. */
+  turn: () => Promise<void>;
   known: Known;
   maker: Maker;
 }

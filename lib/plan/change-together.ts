@@ -2,7 +2,8 @@ import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { writeHoldsOfEach } from "../schedule/holds.ts";
 import type { Maker } from "./maker.ts";
-import { applyPlainEdits, type DecidedEdit, plainAmong } from "./plain-edits.ts";
+import { plainAmong } from "./plain-among.ts";
+import { applyPlainEdits, type DecidedEdit } from "./plain-edits.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 
 interface PlainHold {

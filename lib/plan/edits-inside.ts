@@ -11,12 +11,15 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 import { searchingOutside } from "./search-outside.ts";
+import { boundedSearches } from "./search-pace.ts";
 
 /** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
 
 export interface Inside extends AlsoPassing {
   author: string;
+  /** For how long the edits have searched: a clock of milliseconds that only rises. */
+  now?: () => number;
 }
 
 /** So often edits begin anew before they fail: each time somebody else has got on with his own. */
@@ -26,23 +29,27 @@ const beginningsMax = 50;
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
  * The edits begin anew from a savepoint in two cases: another caller makes or deletes a schedule at the same moment, or a search takes
- * long: the search then runs without their locks.
+ * long: the search then runs without their locks. All searches together have a bound, for the handler's transaction stays open meanwhile.
  */
 export async function applyEditsInside(
   tx: Tx,
   edits: readonly EditInside[],
-  { author, ...also }: Inside,
+  { author, now = () => performance.now(), ...also }: Inside,
 ): Promise<OutgoingParcel[]> {
   const caller: Caller = { name: author, origin: { via: "handler" } };
   const operations = edits.map(
     (edit): Operation =>
       edit.kind === "put" ? { ...edit, caller } : { kind: "delete", key: edit.key, caller },
   );
-  await foreseeRuns(tx, operations);
+  const bounded = boundedSearches(now);
+  await foreseeRuns(tx, operations, bounded);
   const once = () => fromSavepoint(tx, () => applyOnce(tx, operations, also));
   for (let beginning = 1; ; beginning++) {
     try {
-      return await searchingOutside(once, () => foreseeEdits(tx, operations));
+      return await searchingOutside(once, {
+        foresee: () => foreseeEdits(tx, operations, bounded),
+        bounded,
+      });
     } catch (error) {
       if (!mayPass(error)) throw error;
       if (beginning === beginningsMax)

@@ -175,10 +175,10 @@ export async function withMissedUnread(
   if (asideOf(current) !== null || plannedUpTo(state, id) >= state.now) return current;
   const now = state.now.getTime();
   const { missedUpTo } = momentOf(timetableOf(current), { now, bound: now, missedAfterMs });
-  const [row] = await pendingRows(tx, state, { id, version, passed: [] });
-  if (row === undefined) return current;
-  const occurrence = readOccurrence(current, row);
-  if (occurrence.getTime() > missedUpTo) return current;
-  const aside = asideOfRow({ scheduleId: id, version, ...row, heldSince: null }, occurrence);
+  const [first] = await pendingRows(tx, state, { id, version, passed: [] });
+  if (first === undefined) return current;
+  const from = readOccurrence(current, first);
+  if (from.getTime() > missedUpTo) return current;
+  const aside = asideOfRow({ scheduleId: id, version, ...first, heldSince: null }, from);
   return { ...current, aside };
 }

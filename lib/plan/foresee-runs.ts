@@ -8,6 +8,7 @@ import { findSchedules } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, lagMsOf, timetableOf } from "../schedule/timetable.ts";
 import type { Operation } from "./operation.ts";
 import { patchedBody } from "./schedule-edits.ts";
+import { type Searching, unboundedSearches } from "./search-pace.ts";
 
 interface Foreseen {
   key: string;
@@ -18,24 +19,32 @@ interface Foreseen {
  * Searches for what comes of the puts that name a calendar, before a transaction has locks for which others wait. What takes long is
  * remembered by that; nothing is decided: the transaction asks again, by the calendar that stands then.
  */
-export async function foreseeRuns(tx: Tx, operations: readonly Operation[]): Promise<void> {
+export async function foreseeRuns(
+  tx: Tx,
+  operations: readonly Operation[],
+  searching: Searching = unboundedSearches(),
+): Promise<void> {
   const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
   // A key's place within its spread is a hash, which is remembered too.
   for (const { key, body } of puts) lagMsOf(key, body);
   const named = differing(puts.filter(({ body }) => body.calendar !== null));
-  if (named.length >= 2) await foreseeBodies(tx, named);
+  if (named.length >= 2) await foreseeBodies(tx, named, searching);
 }
 
 /**
  * The same for edits of schedules that there are: what they come to is known only by reading them. Asked for where a transaction has
  * met a long search, since reading them costs as much as the batch has schedules.
  */
-export async function foreseeEdits(tx: Tx, operations: readonly Operation[]): Promise<void> {
+export async function foreseeEdits(
+  tx: Tx,
+  operations: readonly Operation[],
+  searching: Searching = unboundedSearches(),
+): Promise<void> {
   const bodies = new Map<string, ScheduleBody>();
   const now = await databaseClock(tx);
   for (const schedule of await findSchedules(tx, [...new Set(operations.map(({ key }) => key))])) {
     bodies.set(schedule.key, schedule.body);
-    firstDueAfter(timetableOf(schedule), now.getTime());
+    await searching(() => firstDueAfter(timetableOf(schedule), now.getTime()));
   }
   const changed: Foreseen[] = [];
   for (const operation of operations) {
@@ -47,7 +56,7 @@ export async function foreseeEdits(tx: Tx, operations: readonly Operation[]): Pr
     if (body.calendar !== null && (before === undefined || !hasSameCadence(before, body)))
       changed.push({ key, body });
   }
-  await foreseeBodies(tx, differing(changed));
+  await foreseeBodies(tx, differing(changed), searching);
 }
 
 function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
@@ -56,13 +65,14 @@ function bodyAfter(before: ScheduleBody | undefined, operation: Operation): Sche
   return unlessRefused(() => patchedBody(before, operation.patch));
 }
 
-async function foreseeBodies(tx: Tx, foreseen: readonly Foreseen[]): Promise<void> {
+async function foreseeBodies(tx: Tx, foreseen: readonly Foreseen[], searching: Searching): Promise<void> {
   const names = [...new Set(foreseen.flatMap(({ body }) => body.calendar?.name ?? []))];
   if (names.length === 0) return;
   const calendars = new Map((await calendarsNamed(tx, names)).map((each) => [each.name, each]));
   for (const { key, body } of foreseen) {
     const calendar = calendars.get(body.calendar?.name ?? "");
-    if (calendar !== undefined) unlessRefused(() => resolveCadence(key, body, calendar.now, calendar));
+    if (calendar === undefined) continue;
+    await searching(() => unlessRefused(() => resolveCadence(key, body, calendar.now, calendar)));
   }
 }
 

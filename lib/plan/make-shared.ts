@@ -5,6 +5,7 @@ import { type CalendarRef, cadenceIds } from "../schedule/cadence-columns.ts";
 import { resolveCadence } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { targetName } from "../schedule/target-name.ts";
+import { inTurns } from "./in-turns.ts";
 import type { Known } from "./known.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
@@ -35,7 +36,9 @@ export async function sharedToCome(
   known: Known,
 ): Promise<Shared[]> {
   const shared: Shared[] = [];
+  const turn = inTurns();
   for (const operation of operations) {
+    await turn();
     const body = bodies.get(operation);
     if (body === undefined) continue;
     const calendar = body.calendar === null ? null : await known.calendar(body.calendar.name);

@@ -1,7 +1,14 @@
 import { FarSearch, withoutFarSearches } from "../cadence/far-searches.ts";
+import { type Searching, unboundedSearches } from "./search-pace.ts";
 
 /** After so many the transaction makes those that are left itself: it ends, whatever is searched for. */
 const searchesMax = 10;
+
+interface Outside {
+  foresee?: () => Promise<void>;
+  /** Of searches that have a bound of their own: then there may be any number of them, and none is made under the locks. */
+  bounded?: Searching;
+}
 
 /**
  * Runs a transaction that holds locks for which others wait. A search through a calendar that leaves out years is made before it and is only
@@ -9,15 +16,16 @@ const searchesMax = 10;
  */
 export async function searchingOutside<Result>(
   transaction: () => Promise<Result>,
-  foresee: () => Promise<void> = async () => {},
+  { foresee = async () => {}, bounded }: Outside = {},
 ): Promise<Result> {
-  for (let searches = 0; searches < searchesMax; searches += 1) {
+  const searching = bounded ?? unboundedSearches();
+  for (let searches = 0; bounded !== undefined || searches < searchesMax; searches += 1) {
     try {
       return await withoutFarSearches(transaction);
     } catch (error) {
       if (!(error instanceof FarSearch)) throw error;
       if (searches === 0) await foresee();
-      error.search();
+      await searching(error.search);
     }
   }
   return transaction();

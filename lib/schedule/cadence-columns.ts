@@ -70,6 +70,22 @@ export function cadenceOf(row: CadenceColumns): Cadence {
   return { kind: "window", of, startsAt: startsAt?.getTime() ?? null, endsAt: endsAt?.getTime() ?? null };
 }
 
+/** A cadence without a calendar as it is read back once it is written. */
+export function asStored(cadence: Cadence): Cadence {
+  const { shared, everyMs, ...columns } = plannedColumns(cadence);
+  const { expression, timezone, dst } =
+    shared === null ? { expression: null, timezone: null, dst: null } : storedForm(shared);
+  const none = { cadenceId: null, calendarOn: null, calendarVersion: null, calendarId: null, rules: null };
+  return cadenceOf({
+    ...none,
+    ...columns,
+    everyMs: everyMs?.toString() ?? null,
+    expression,
+    zone: timezone,
+    dst,
+  });
+}
+
 /** Why its own columns tell no cadence: no caller can have asked for such an instant. */
 export function columnsFault({ onceAt, firstAt }: Pick<CadenceColumns, "onceAt" | "firstAt">): string | null {
   const odd =

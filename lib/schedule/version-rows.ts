@@ -18,7 +18,10 @@ export interface VersionWritten extends RaisedVersion {
   specVersion: number;
   /** Of its spec, also where that is the one before. */
   body: ScheduleBody;
-  fresh?: boolean;
+  /** Of the last version that asks for something else than the one before it, where that is new. */
+  freshVersion?: number | undefined;
+  /** A version between two edits of one batch: the head is written by the last of them. */
+  isBetween?: boolean;
 }
 
 /** The columns are those of `wantedRows`; what is left out is null there, and need not be written and read a thousand times. */
@@ -49,6 +52,8 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       group_key: body.group ?? undefined,
       tags: body.tags.length === 0 ? undefined : body.tags,
       detail: written.detail ?? undefined,
+      fresh_version: written.freshVersion,
+      between: written.isBetween === true ? true : undefined,
     },
     common: {
       change: written.change,
@@ -59,7 +64,6 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       ends_at: cadence?.endsAt ?? undefined,
       target: spec?.body.target,
       calendar_id: spec?.calendar?.id,
-      fresh: written.fresh,
       end_look_at: body.deleteOnEnd && written.deleted !== true ? author.at : undefined,
       deleted_at: written.deleted === true ? author.at : undefined,
       at: author.at,
@@ -100,11 +104,11 @@ export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
     wanted as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
         kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
-        every_ms bigint, cadence_id int, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb)
+        every_ms bigint, cadence_id int, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean)
       join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
         kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
         ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int,
-        max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint, fresh boolean,
+        max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint,
         end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb) using (kind)
     ),
     named as materialized (
@@ -143,4 +147,4 @@ export const versionsWritten = (tx: Tx) => tx`
 
 export const auditWritten = (tx: Tx) => tx`
   insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key`;
+  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key, version`;

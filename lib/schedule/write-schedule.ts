@@ -106,19 +106,29 @@ export async function raiseVersion(
   return done;
 }
 
+/** One of several that follow each other on a schedule: but for the last of them, which alone writes the head, each is between two others. */
+export interface Raising {
+  current: StoredSchedule;
+  raised: RaisedVersion;
+  author: Author;
+  isBetween?: boolean;
+}
+
 /** Raises the schedules' versions: plan rows and not yet due jobs of the old ones are no longer their own. By id. */
-export async function raiseVersions(
-  tx: Tx,
-  edits: readonly { current: StoredSchedule; raised: RaisedVersion; author: Author }[],
-): Promise<Map<string, Raised>> {
+export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<Map<string, Raised>> {
   if (edits.length === 0) return new Map();
-  const rows = edits.map(({ current, raised, author }) => {
+  const fresh = new Map<string, number>();
+  const rows = edits.map(({ current, raised, author, isBetween = false }) => {
     const { id, key, shard } = current;
     const version = current.lastVersion + 1;
     const specVersion = raised.spec === undefined ? current.specVersion : version;
     const body = raised.spec?.body ?? current.body;
-    const fresh = asksForElse(current, raised);
-    return wantedRow({ ...raised, id, key, shard, version, specVersion, body, fresh }, author);
+    if (asksForElse(current, raised)) fresh.set(id, version);
+    const freshVersion = fresh.get(id);
+    return wantedRow(
+      { ...raised, id, key, shard, version, specVersion, body, freshVersion, isBetween },
+      author,
+    );
   });
   const done = await keptPlan(tx<(Raised & { id: string })[]>`
     with ${wantedRows(tx, rows)},
@@ -128,10 +138,10 @@ export async function raiseVersions(
         calendar_id = case when w.spec then w.calendar_id else s.calendar_id end,
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
         overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
-        end_look_at = w.end_look_at, fresh_version = case when w.fresh then w.version else s.fresh_version end, deleted_at = w.deleted_at,
+        end_look_at = w.end_look_at, fresh_version = coalesce(w.fresh_version, s.fresh_version), deleted_at = w.deleted_at,
         group_key = w.group_key, tags = coalesce(w.tags, '{}'), target_kind = w.target_kind, target_id = t.id, updated_at = w.at, updated_by = w.actor
       from wanted w join named t on t.name = w.target_name
-      where s.id = w.id
+      where s.id = w.id and w.between is null
       returning s.id, s.version, s.fires, s.lane
     ),
     ${versionsWritten(tx)},

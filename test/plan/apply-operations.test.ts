@@ -4,6 +4,7 @@ import { TooMuchAtOnce } from "../../lib/plan/apply-wave.ts";
 import type { Applied, ApplyOptions, Operation } from "../../lib/plan/operation.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { countStatements } from "./counted-statements.ts";
 
 let world: Carillon;
 
@@ -114,6 +115,32 @@ describe("many operations at once", () => {
   });
 });
 
+test("Edits that follow each other on one key cost no statements of their own, and each has its version", async () => {
+  await world.put("k", { when: "every 1h" });
+  await world.tick();
+  const counted = countStatements(world.databaseUrl);
+  const deps = { sql: counted.sql, queue: world.queue };
+  const costOf = async (count: number) => {
+    counted.taken();
+    const applied = await applyOperations(
+      deps,
+      Array.from({ length: count }, (_, n) => put("k", { when: `every ${2 + n}m`, payload: n })),
+    );
+    expect(applied.map((each) => ("version" in each ? each.version : null))).toEqual(
+      Array.from({ length: count }, (_, n) => versions + n + 1),
+    );
+    versions += count;
+    return counted.taken().length;
+  };
+  let versions = 1;
+  const [few, many] = [await costOf(3), await costOf(400)];
+  await counted.sql.end();
+  expect(many).toBe(few);
+  expect(await world.sql`select from carillon.schedule_versions`).toHaveLength(404);
+  const [head] = await world.sql`select version, fresh_version from carillon.schedules`;
+  expect(head).toEqual({ version: 404, fresh_version: 404 });
+});
+
 describe("operations that cannot be done together", () => {
   const laned = (n: number) => put(`laned:${n}`, { overlap: "queue" });
   const unlaned = (n: number) => put(`laned:${n}`, { overlap: "allow" });
@@ -128,8 +155,10 @@ describe("operations that cannot be done together", () => {
   });
 
   test("are as many where one key is named again and again", async () => {
-    await expect(apply(each(150, (n) => put("again", { payload: n })))).rejects.toThrow(TooMuchAtOnce);
-    expect(await changes(each(90, (n) => put("again", { payload: n })))).toHaveLength(90);
+    await expect(apply(each(150, (n) => put("again", { payload: n, overlap: "queue" })))).rejects.toThrow(
+      TooMuchAtOnce,
+    );
+    expect(await changes(each(90, (n) => put("again", { payload: n, overlap: "queue" })))).toHaveLength(90);
   });
 
   test("are not those that only have lanes, limits, spreads or a pause", async () => {

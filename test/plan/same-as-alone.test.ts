@@ -138,12 +138,45 @@ async function dump({ sql }: Carillon) {
 
 const lives = Number(process.env["CARILLON_LIVES"] ?? 10);
 
+/** Edits of one schedule that follow each other, nearly all of which are written together. */
+const followers = [
+  ...bodies.slice(0, 5),
+  ...[
+    { when: "*/2 * * * *", tags: ["a"] },
+    { when: "in 0s" },
+    { when: ["0 9 * * *", "every 7m"] },
+    { when: "every 1m", target: { handler: "greet" }, payload: { n: 1 } },
+    { when: "every 1m", startsAt: "2026-03-02T10:01:00Z", retry: { attempts: 9 } },
+    { when: "every 90s", deleteOnEnd: true, endsAt: "2026-03-02T10:04:00Z" },
+  ].map((body) => parseScheduleBody({ target: { queue: "demo" }, ...body })),
+];
+const following = fc
+  .oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ kind: fc.constant("put" as const), body: fc.constantFrom(...followers) }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.record({ kind: fc.constant("patch" as const), patch: fc.constantFrom(...patches) }),
+    },
+    { weight: 1, arbitrary: operation },
+  )
+  .map((rest): Operation => ({ key: "k", caller, ...rest }));
+const lifeOfOne = fc.array(
+  fc.tuple(fc.array(following, { minLength: 3, maxLength: 10 }), fc.constantFrom(0, 20, 75, 75, 200, -300)),
+  { minLength: 1, maxLength: 4 },
+);
+
 describe("many operations at once", () => {
-  test(
-    "come to what each comes to alone",
-    async () => {
+  test.each([
+    ["come to what each comes to alone", life],
+    ["of one key come to what each comes to alone", lifeOfOne],
+  ])(
+    "%s",
+    async (_, lived) => {
       await fc.assert(
-        fc.asyncProperty(life, async (steps) => {
+        fc.asyncProperty(lived, async (steps) => {
           const [one, many] = await Promise.all([carillon(), carillon()]);
           try {
             for (const [operations, seconds] of steps) {
@@ -165,6 +198,6 @@ describe("many operations at once", () => {
         { numRuns: lives },
       );
     },
-    lives * 5_000,
+    lives * 10_000,
   );
 });

@@ -5,7 +5,7 @@ import { applyEditsInside, type EditInside } from "../../lib/plan/edits-inside.t
 import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { handlersTransaction, type Watched, watchSearches } from "./searches-under-locks.ts";
+import { countLooks, handlersTransaction, type Watched, watchSearches } from "./searches-under-locks.ts";
 
 let world: Carillon;
 let watched: Watched;
@@ -85,4 +85,33 @@ test("A handler's put onto days that its calendar leaves out for ever is searche
   await expect(inHandler([put("a", "0 9 28 2 *")])).rejects.toThrow(Refusal);
   expect(watched.looksInside()).toBeLessThan(few);
   expect(await world.sql`select id from public.written`).toEqual([]);
+});
+
+test("The searches of one handler's transaction are bounded together, and a retry goes on with what was found until the edits succeed", async () => {
+  const edits = Array.from({ length: 6 }, (_, n) => put(`a:${n}`, `cron(${n} 9 1 6 ? 2060)`));
+  // Each look counts as ten milliseconds, so that one search takes longer than a transaction has.
+  const looks = countLooks();
+  let passed = 0;
+  const now = () => {
+    passed += looks.since();
+    return passed * 10;
+  };
+  const attempt = () =>
+    world.sql.begin(async (tx) => {
+      await tx`insert into public.written values (1)`;
+      await applyEditsInside(tx, edits, { author: "handler:a", parcelId: "0", schedules: [], now });
+    });
+  const refused: string[] = [];
+  const isDone = () =>
+    attempt().then(
+      () => true,
+      (error: Error) => refused.push(error.message) === 0,
+    );
+  while (!(await isDone()) && refused.length < 20);
+  looks.stop();
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(20);
+  for (const message of refused) expect(message).toContain("A retry goes on with what was found");
+  expect(await world.sql`select from carillon.plan_far`).toHaveLength(6);
+  expect(await world.sql`select id from public.written`).toEqual([{ id: 1 }]);
 });

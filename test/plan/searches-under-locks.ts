@@ -56,7 +56,7 @@ export function watchSearches(databaseUrl: string, held: Held = ownTransaction):
 }
 
 /** V8 counts the calls of each function; what is asked for are those of the two loops of a calendar's search. */
-function countLooks(): { since: () => number; stop: () => void } {
+export function countLooks(): { since: () => number; stop: () => void } {
   const session = new Session();
   session.connect();
   session.post("Profiler.enable");

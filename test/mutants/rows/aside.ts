@@ -34,7 +34,7 @@ export const asideRows: readonly Mutant[] = [
   {
     name: "a schedule that is deleted in quarantine leaves a range in the ledger",
     file: "lib/plan/edit.ts",
-    text: "    await noteOwedUnread(tx, found, cut);\n",
+    text: "  await noteOwedUnread(tx, found, { goesOnAs: edit.delete === true ? null : cadence, cut });\n",
     replacement: "",
     tests: ["test/poison/unread-ledger.test.ts"],
   },

@@ -19,15 +19,15 @@ export const batchRows: readonly Mutant[] = [
   {
     name: "a handler's puts are searched for before their locks",
     file: inside,
-    text: "  await foreseeRuns(tx, operations);\n",
+    text: "  await foreseeRuns(tx, operations, bounded);\n",
     replacement: "",
     tests: [insideTest],
   },
   {
     name: "all that a handler's edits come to is searched for at once",
     file: inside,
-    text: "() => foreseeEdits(tx, operations)",
-    replacement: "async () => {}",
+    text: "foresee: () => foreseeEdits(tx, operations, bounded),",
+    replacement: "",
     tests: [insideTest],
   },
   {

@@ -5,6 +5,7 @@ const begin = "lib/plan/begin-version.ts";
 const transaction = "lib/plan/edit-transaction.ts";
 const planning = "lib/plan/plan-schedule.ts";
 const plainEdits = "lib/plan/plain-edits.ts";
+const plainAmong = "lib/plan/plain-among.ts";
 const plainHolds = "lib/plan/plain-holds.ts";
 const release = "lib/plan/release.ts";
 const fireNow = "lib/plan/fire-now.ts";
@@ -165,28 +166,28 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "plain edits: not what the ticks owe",
-    file: plainEdits,
-    text: "    !isSetAside(current) &&\n    !pending.has(id)",
-    replacement: "    !isSetAside(current)",
+    file: plainAmong,
+    text: "    current.versionsFault === null &&\n    !pending.has(id)",
+    replacement: "    current.versionsFault === null",
     tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],
   },
   {
     name: "plain edits: not where days are left out",
-    file: plainEdits,
+    file: plainAmong,
     text: "!leavesOut(cadence) &&\n",
     replacement: "",
     tests: ["test/plan/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another cadence while something waits to be due",
-    file: plainEdits,
+    file: plainAmong,
     text: "keepsDue &&\n",
     replacement: "",
     tests: ["test/plan/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another overlap",
-    file: plainEdits,
+    file: plainAmong,
     text: "if (body.overlap !== after.overlap) return false;",
     replacement: "",
     tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],

@@ -192,8 +192,8 @@ export const retentionRows: readonly Mutant[] = [
   {
     name: "purge: a schedule is over only when its cadence has no next time",
     file: "lib/retention/purge.ts",
-    text: "nextRunAfter(timetableOf(schedule).cadence, now) === null",
-    replacement: "nextRunAfter(timetableOf(schedule).cadence, now) !== undefined",
+    text: "nextRunAfter(timetableOf(schedule).cadence, now.getTime()) === null",
+    replacement: "nextRunAfter(timetableOf(schedule).cadence, now.getTime()) !== undefined",
     tests: [overTest],
   },
   {
