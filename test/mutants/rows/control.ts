@@ -2,7 +2,7 @@ import type { Mutant } from "../mutant.ts";
 import { holdRows } from "./holds.ts";
 import { retryRows } from "./retry.ts";
 
-const jobControl = "migrations/0056-waiting-jobs.sql";
+const jobControl = "migrations/0055-waiting-jobs.sql";
 const label = "lib/plan/cancel-label.ts";
 const cancelJobs = "lib/plan/cancel-jobs.ts";
 const enqueue = "lib/plan/enqueue-job.ts";

@@ -1,6 +1,6 @@
 import type { Mutant } from "../mutant.ts";
 
-const jobControl = "migrations/0056-waiting-jobs.sql";
+const jobControl = "migrations/0055-waiting-jobs.sql";
 const work = "migrations/0018-work.sql";
 const bulkTest = "test/poison/bulk.test.ts";
 const cancelMany = "lib/plan/cancel-many.ts";
