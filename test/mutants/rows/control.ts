@@ -92,9 +92,16 @@ export const control: readonly Mutant[] = [
   {
     name: "a group's cancel: where time is up the page is gone through again",
     file: label,
-    text: "return { ...counts, next: after };\n      const",
-    replacement: "return { ...counts, next: page.at(-1)?.key ?? after };\n      const",
+    text: "next: page[firstLeft - 1]?.key ?? after };",
+    replacement: "next: page.at(-1)?.key ?? after };",
     tests: ["test/plan/group-cancel.test.ts"],
+  },
+  {
+    name: "a group's cancel: the next call comes past a member that cannot be deleted",
+    file: label,
+    text: "next: page[firstLeft - 1]?.key ?? after };",
+    replacement: "next: after };",
+    tests: ["test/poison/bulk.test.ts"],
   },
   {
     name: "an enqueue: a key of a schedule is refused",
