@@ -66,7 +66,7 @@ test("cancelling a group deletes its schedules, cancels what waits and stops wha
   const [asked] = await world.sql<
     { count: number }[]
   >`select count(*)::int from carillon.parcels where lease_until is not null`;
-  expect(await cancel({ reason: "refunded" })).toEqual({ done: 5, running: asked?.count });
+  expect(await cancel({ reason: "refunded" })).toEqual({ done: 5, running: asked?.count, failed: 0 });
   expect(await standing()).toEqual(["none", "other"]);
   expect(await world.jobs("behind")).toMatchObject([{ state: "cancelled", reason: "deleted" }]);
   const stopped = await world.sql`
