@@ -44,7 +44,7 @@ export class PartlyDone extends Error {
   override readonly name = "PartlyDone";
 }
 
-/** Of many the server has failed on some, which may be tried later. */
+/** The server failed on some items of a call for many. They may be tried later. */
 export class ServerFailed extends Error {
   override readonly name = "ServerFailed";
 }

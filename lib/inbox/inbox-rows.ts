@@ -67,7 +67,7 @@ const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint 
 const setAsideIds = (sql: Sql) =>
   sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
-/** Nearly always there is no entry, and no command is asked for its key. */
+/** Nearly always there is no entry, and then the inbox reads no key of any command. */
 async function hasAside(sql: Sql): Promise<boolean> {
   const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
   return some !== undefined;

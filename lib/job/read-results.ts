@@ -35,7 +35,7 @@ export function groupResults(name: string, ids: readonly string[], returned: unk
 
 type Pair = [id: string, result: unknown];
 
-/** So many pairs are read for each job. What a handler returns may have no end. */
+/** Pairs read for each job: the results of a handler may have no end. */
 const pairsMax = 2;
 
 function pairsOf(name: string, most: number, returned: unknown): Pair[] {

@@ -21,7 +21,7 @@ const batchMsMax = 5_000;
 
 export interface ActedApart {
   failed: number;
-  /** So many of the items, the first ones, were tried; for the others there was no time. */
+  /** How many items were tried, from the first one on. For the others there was no time. */
   tried: number;
 }
 
@@ -56,7 +56,7 @@ export async function actApart<Item>(
   return { failed: failed.length, tried: items.length - left.length };
 }
 
-/** What a statement of the transaction may take, a wait for a lock included; a half waits for a lock only briefly. */
+/** Bounds each statement of the transaction, its wait for a lock included. A half waits for a lock only briefly. */
 export async function boundPart(tx: Tx, part: Part): Promise<void> {
   if (part === "batch") return boundStatements(tx, batchMsMax);
   await waitBriefly(tx);

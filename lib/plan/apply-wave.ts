@@ -149,7 +149,7 @@ async function decideNext(
     await means.turn();
     const each = await decide(tx, operation, locked, means);
     const isLink = "change" in each && means.maker.together !== null && isFoldable(each.change);
-    // Decided by what is not written yet: it is decided anew behind that.
+    // This edit was decided by versions that are not written yet. It is decided again once they are.
     if (chain > 0 && !isLink && "change" in each) break;
     decided.push(each);
     if ("applied" in each) continue;

@@ -47,7 +47,7 @@ const batchMax = 25;
 
 /**
  * Deletes the schedules of a group or a tag, one shard's after the other's; what waits of them or is to be tried again is cancelled by
- * that, and what runs is asked to stop. It may be killed anywhere: a caller that asks again finds what is left. Holds of the label stay. A schedule that
+ * that, and what runs is asked to stop. The call may be killed anywhere: the next one finds the members that are left. Holds of the label stay. A schedule that
  * cannot be deleted keeps no other.
  */
 export async function cancelLabel(

@@ -58,7 +58,7 @@ export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   maker?: Maker;
-  /** Of house keeping. Called when the locks are held that all schedules of the shard need; from then on a locked row is waited for briefly. */
+  /** House keeping gives this. It is called once the locks of the shard are held; from then on the edit waits only briefly for a locked row. */
   noteLocked?: (() => void) | undefined;
 }
 

@@ -148,7 +148,7 @@ export async function noteOwedUnread(
   ended: StoredSchedule,
   { goesOnAs, cut }: { goesOnAs: Cadence | null; cut: Date },
 ): Promise<void> {
-  // What waits for a cadence to be read again goes on in quarantine.
+  // The new cadence cannot be read either: the entry in quarantine goes on.
   if (goesOnAs !== null && unreadableReason(goesOnAs) !== null) return;
   const aside = asideOf(ended);
   if (aside === null || isPulse(ended) || unreadableReason(ended.cadence) === null) return;

@@ -6,7 +6,7 @@ const searchesMax = 10;
 
 interface Outside {
   foresee?: () => Promise<void>;
-  /** Of searches that have a bound of their own: then there may be any number of them, and none is made under the locks. */
+  /** A budget for all searches of one job. With it the number of searches has no limit, and no search runs under the locks. */
   bounded?: Searching;
 }
 

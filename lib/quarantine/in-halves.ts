@@ -80,7 +80,7 @@ export async function inHalves<Item>(
   return halved;
 }
 
-/** Halves; or where it is told how many fit, parts of so many: to come to them by halves may take all of the time, each time. */
+/** Cuts a failed batch into halves, or into parts of the size that the failure names: halving down to that size could use up the time of each try. */
 function inParts<Item>(items: readonly Item[], error: unknown): (readonly Item[])[] {
   const half = Math.ceil(items.length / 2);
   const size = error instanceof FewerFit ? Math.max(1, Math.min(half, error.fit)) : half;

@@ -18,7 +18,7 @@ export interface VersionWritten extends RaisedVersion {
   specVersion: number;
   /** Of its spec, also where that is the one before. */
   body: ScheduleBody;
-  /** Of the last version that asks for something else than the one before it, where that is new. */
+  /** The number of the newest version whose spec differs from the one before it, where this batch writes that version. */
   freshVersion?: number | undefined;
   /** A version between two edits of one batch: the head is written by the last of them. */
   isBetween?: boolean;

@@ -36,7 +36,7 @@ export async function versionsFaultOf(tx: Tx, id: string): Promise<string | null
   return row === undefined ? null : versionsFault(row);
 }
 
-/** What a caller is told to do about a schedule that cannot be read. */
+/** The sentence for a caller whose schedule cannot be read. */
 export const unreadAdvice = (unread: string) => `${unread} Put the schedule anew, or delete it.`;
 
 export const unreadConflict = (unread: string) => new Refusal("conflict", unreadAdvice(unread));

@@ -42,7 +42,7 @@ export function unfoldMinutes(
   let exact = true;
   let left = runsMax;
   for (const [index, group] of groups.entries()) {
-    // What the groups before did not need is shared by those that are left.
+    // The remaining groups share the steps that earlier groups did not need.
     const most = Math.max(1, Math.floor(left / (groups.length - index)));
     const followed = follow(group, { from, end, most }, (due) =>
       add(minutes[Math.floor((due - from) / minuteMs)], group, 1),

@@ -36,12 +36,12 @@ export interface Done {
   kind: "done";
 }
 
-/** It did not start; somebody else shall try, and no attempt is counted. */
+/** The job did not start. Another worker tries it, and no attempt is counted. */
 export interface Back {
   kind: "back";
 }
 
-/** What became of a message that was to go to a queue or a bus. */
+/** The outcome of a message for a queue or a bus. */
 export type Sent = Done | Failure | Back;
 
 /** How one delivery ended. */

@@ -17,7 +17,7 @@ export class Sending {
     this.#timeLeftMs = timeLeftMs;
   }
 
-  /** What becomes of messages that are not sent yet; undefined while their requests may begin. */
+  /** The outcome of messages that are not sent yet. Undefined while their requests may begin. */
   get over(): Failure | Back | undefined {
     if (this.#silence !== undefined) return this.#silence;
     return this.#timeLeftMs() < sendingMinMs ? { kind: "back" } : undefined;

@@ -118,7 +118,7 @@ const now = (tx: Tx) => tx`(select now from clock)`;
 const comes = (tx: Tx, earliest: postgres.PendingQuery<postgres.Row[]>) =>
   tx`coalesce((${earliest}) <= ${now(tx)}, false)`;
 
-/** Those that travel: due to be offered, or under a lease that is watched; those that wait in lanes; those that wait at targets; those that could not be claimed. */
+/** Parcels to offer, parcels under a watched lease, parcels that wait in lanes or at targets, and parcels that no worker could claim. */
 const parcels = (tx: Tx) => tx`
   ${comes(tx, tx`select min(offer_at) from carillon.parcels where lane is null`)}
     or exists (select from carillon.parcels where lane is null and lease_until is not null

@@ -31,7 +31,7 @@ export function settlement(
   }
 }
 
-/** Of a maximum that cannot be read: the longest that one may be. */
+/** The longest wait that a policy may name. It stands in for a maximum that cannot be read. */
 const longestMs = 30 * 86_400_000;
 /** More doublings than this pass every maximum, and many more are no number. */
 const doublingsMax = 50;
