@@ -1,6 +1,6 @@
 /** How many bytes each function's bundle may have, by its construct: a little above what it has. What breaks one has brought something along. */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 950_000,
+  Api: 955_000,
   Archive: 540_000,
   FastWorker: 785_000,
   Ingest: 640_000,
