@@ -13,7 +13,7 @@ export async function boundStatements(tx: Tx, most: number = statementMsMax): Pr
 }
 
 /** Postgres ends a transaction that waits ten seconds for what is computed here. */
-const endedMs = 8_000;
+export const endedMs = 8_000;
 
 /** The connection was lost, and it may be what was asked for that is at fault. */
 export class TookTooLong extends Error {

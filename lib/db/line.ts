@@ -56,6 +56,9 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     return socket;
   };
 
+  // The server tells it at the connect. Later changes are a handler's own, and end with its transaction or the reset behind it.
+  let isStyleTold = false;
+
   const cut = (why: string) => {
     lost ??= new ConnectionLost(why);
     onLost();
@@ -79,7 +82,9 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     types: valueTypes,
     onnotice: () => {},
     onparameter: (name: string, value: string) => {
-      if (name === "DateStyle" && !value.startsWith("ISO")) cut(foreignDates(value));
+      if (name !== "DateStyle" || isStyleTold) return;
+      isStyleTold = true;
+      if (!value.startsWith("ISO")) cut(foreignDates(value));
     },
     onclose: () => {
       lost ??= new ConnectionLost("it has ended");

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Timing } from "../clock.ts";
-import { inItsTime } from "../db/bounded.ts";
+import { endedMs, TookTooLong } from "../db/bounded.ts";
+import { ConnectionLost } from "../db/connection-lost.ts";
 import { FewerFit } from "../quarantine/in-halves.ts";
 
 /**
@@ -19,6 +20,7 @@ export interface TooLong {
   begin(): void;
   /** Throws once the time is over, but for a batch of one row. */
   check(): void;
+  spentMs(): number;
 }
 
 export function tooLongFor(rowsMax: number, now: () => number): TooLong {
@@ -40,6 +42,7 @@ export function tooLongFor(rowsMax: number, now: () => number): TooLong {
         );
       fit += 1;
     },
+    spentMs: () => spent,
   };
 }
 
@@ -47,10 +50,20 @@ const underWay = new AsyncLocalStorage<TooLong>();
 
 /**
  * Runs one transaction that edits `rows` schedules under the locks of their shard. Where their occurrences take too long to be computed it fails,
- * and fewer of them may fit; with one schedule it goes on.
+ * and fewer of them may fit; with one schedule it goes on. Where the connection is lost after computing for so long that Postgres may have ended the
+ * transaction, the schedule is at fault, and not the database.
  */
-export function unfoldingInTime<Done>(timing: Timing, rows: number, act: () => Promise<Done>): Promise<Done> {
-  return inItsTime(timing, () => underWay.run(tooLongFor(rows, timing.now), act));
+export async function unfoldingInTime<Done>(
+  timing: Timing,
+  rows: number,
+  act: () => Promise<Done>,
+): Promise<Done> {
+  const tooLong = tooLongFor(rows, timing.now);
+  try {
+    return await underWay.run(tooLong, act);
+  } catch (error) {
+    throw error instanceof ConnectionLost && tooLong.spentMs() > endedMs ? new TookTooLong() : error;
+  }
 }
 
 /** Computes what has come due, and counts the time for the transaction under way. */

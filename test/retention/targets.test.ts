@@ -5,6 +5,7 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { until } from "../support/until.ts";
+import { waitingLocks } from "../support/waiting-locks.ts";
 
 /** A target has one row for all schedules that go there; a row to which nothing goes any more is deleted. */
 
@@ -171,11 +172,7 @@ test("a put that comes while its target is being deleted waits for that, and mak
   await deleting.begin(async (tx) => {
     expect(await tx`select carillon.reclaim_targets(array[1]) as gone`).toEqual([{ gone: 1 }]);
     puts.push(put("again", "x"));
-    await until("the put waits", async () => {
-      const [waits] = await world.sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%target_named%'`;
-      return waits !== undefined;
-    });
+    await until("the put waits", async () => (await waitingLocks(world.sql)) > 0);
   });
   await Promise.all(puts);
   await deleting.end();
