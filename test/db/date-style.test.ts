@@ -45,15 +45,13 @@ test("A connection on which ISO dates may be given with the day first reads them
   await sql.end();
 });
 
-test("A transaction that sets another style of dates is rolled back, and the connections after it read as before", async () => {
+test("A transaction that sets another style of dates keeps its connection, and what reads behind it is told dates as before", async () => {
   const sql = open();
-  await sql`create table kept (at timestamptz)`;
-  const setting = sql.begin(async (tx) => {
-    await tx`insert into kept values (${new Date(second)})`;
+  await sql.begin(async (tx) => {
     await tx`set local datestyle = 'German'`;
-    return tx`select at from kept`;
+    await tx`select 1`;
   });
-  await expect(setting).rejects.toMatchObject({ name: "ConnectionLost" });
-  expect(await sql`select at from kept`).toEqual([]);
+  const [row] = await sql<{ at: Date }[]>`select ${new Date(second)}::timestamptz as at`;
+  expect(row?.at.toISOString()).toBe(second);
   await sql.end();
 });
