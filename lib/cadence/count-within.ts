@@ -65,7 +65,7 @@ function merged(members: readonly Cadence[], after: number, upTo: number, max: n
   const coming = members.map((member) => ({ member, at: beyond(nextAfter(member, after)) }));
   for (let count = 0; ; count += 1) {
     const first = Math.min(...coming.map(({ at }) => at));
-    if (first > upTo) return { count, more: false };
+    if (first > upTo || first === Number.POSITIVE_INFINITY) return { count, more: false };
     if (count === max) return { count, more: true };
     for (const each of coming) if (each.at === first) each.at = beyond(nextAfter(each.member, first));
   }

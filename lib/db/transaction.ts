@@ -131,7 +131,7 @@ async function rollBack(borrowed: Borrowed, tx: Tx, resets: boolean): Promise<vo
   }
 }
 
-/** Resets the session except for its plans. `discard all` would also drop the plans of Carillon's functions, and Postgres would make them anew. */
+/** Resets the session and keeps its plans. `discard all` would drop the plans of Carillon's functions too, and Postgres would have to make them again. */
 function clear(tx: Tx): Promise<unknown> {
   const cleared = tx
     .unsafe(

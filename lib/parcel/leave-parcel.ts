@@ -59,8 +59,8 @@ interface Lists {
 }
 
 /**
- * In halves: the place of one job in its lane may be bad, or the next parcel there, and the jobs behind the others go on. What is left here the
- * sweep gives, and the claim that it leads to says what cannot be written.
+ * Leaves the lanes in halves: the row of one place or of the next parcel may be unwritable, and the other lanes go on. The sweep gives the turns
+ * that fail here, and the claim of such a parcel reports the unwritable row.
  */
 async function leaveLanes(
   { sql, log }: Deps,

@@ -11,7 +11,7 @@ import type { DecidedEdit } from "./plain-edits.ts";
 import { withPendingRows } from "./plan-schedule.ts";
 import { plannedUpTo } from "./shard.ts";
 
-/** What only the database knows of the schedules of a wave. */
+/** Facts about the schedules of a wave that only the database has. */
 interface Circumstances {
   /** Targets that are handlers which take a group together. */
   grouped: ReadonlySet<string>;
@@ -58,7 +58,7 @@ async function pendingAmong(tx: Tx, edits: readonly DecidedEdit[]): Promise<Read
 }
 
 /**
- * True where an edit comes to this: what is not due yet is withdrawn, the version is raised, and it is planned anew. False where
+ * True for an edit that only withdraws jobs that are not due yet, raises the version and plans it. False where
  * `applyEdit` has more to do: a hold, other lanes than before, another cadence while something waits to be due, days left out, or what
  * the ticks owe.
  */

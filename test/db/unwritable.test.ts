@@ -107,7 +107,7 @@ describe.each([
   );
 });
 
-test("a value that cannot be sent fails the transaction also where its error was caught, as any failed statement does", async () => {
+test("A transaction with a value that cannot be sent fails even where its work has caught the error", async () => {
   const sql = open();
   await sql`create table caught (v text)`;
   const outcome = sql.begin(async (tx) => {
