@@ -89,7 +89,9 @@ export async function applyWave(
     "change" in each && each.isFolded !== true ? [each.change] : [],
   );
   if (changes.length > 0 || left.length > 0) {
-    const specs = [...made, ...changes.map(({ edit }) => edit)].flatMap(({ spec }) => spec ?? []);
+    // Those of folded edits too: a cadence that is made later can close a deadlock with another batch.
+    const edits = decided.flatMap((each) => ("change" in each ? [each.change.edit] : []));
+    const specs = [...made, ...edits].flatMap(({ spec }) => spec ?? []);
     const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
     await makeShared(tx, [...specs, ...later]);
   }

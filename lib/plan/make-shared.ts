@@ -19,8 +19,8 @@ export interface Shared {
 }
 
 /**
- * What schedules share: cadences and targets. Who makes one that is new has others wait for it, so that everybody makes all cadences that
- * he will need first, then targets, then keys.
+ * Makes the cadences and targets that are new. Another transaction waits for each new row until this one commits, so every batch makes
+ * all cadences first, in one statement, then all targets, then the schedules. A cadence that a batch makes later can close a deadlock.
  */
 export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void> {
   if (specs.length < 2) return;

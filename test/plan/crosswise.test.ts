@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { applyOperations } from "../../lib/plan/apply-operations.ts";
 import type { Operation } from "../../lib/plan/operation.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
-import { connectThrough, notingFailures } from "../race/lines.ts";
+import { connectThrough, notingFailures, textOf } from "../race/lines.ts";
 import { carillon } from "../support/carillon.ts";
 
 const caller = { name: "ann" };
@@ -52,3 +52,26 @@ test("many batches at once, on the same keys in every order, close no circle", a
   expect(rows?.["schedules"]).toBe(keys.length + 10 * keys.length);
   await world.stop();
 }, 60_000);
+
+test("a batch makes all cadences that it needs in one statement, those of folded edits too", async () => {
+  const world = await carillon();
+  const target = { queue: "reports" };
+  for (const key of keys) await world.put(key, { when: "every 1h", target });
+  const texts: string[] = [];
+  const sql = connectThrough(world.databaseUrl, (line) => ({
+    ...line,
+    run: (statement) => {
+      texts.push(textOf(statement));
+      line.run(statement);
+    },
+  }));
+  const operations = keys.flatMap((key, n): Operation[] => [
+    { kind: "put", key, caller, body: parseScheduleBody({ when: `${9 - n} 1 * * *`, target }) },
+    { kind: "patch", key, caller, patch: { when: `${n} 2 * * *` } },
+  ]);
+  const applied = await applyOperations({ sql, queue: world.queue }, operations);
+  await sql.end();
+  expect(applied.map(({ change }) => change)).toEqual(operations.map(() => "changed"));
+  expect(texts.filter((text) => text.includes("insert into carillon.cadences"))).toHaveLength(1);
+  await world.stop();
+});

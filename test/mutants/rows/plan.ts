@@ -354,6 +354,13 @@ export const plan: readonly Mutant[] = [
     tests: ["test/plan/apply-operations.test.ts"],
   },
   {
+    name: "a wave: the cadences of folded edits are made in the order that all follow",
+    file: wave,
+    text: "const specs = [...made, ...edits].flatMap",
+    replacement: "const specs = [...made, ...changes.map((each) => each.edit)].flatMap",
+    tests: ["test/plan/crosswise.test.ts"],
+  },
+  {
     name: "a wave: only of the version that was meant",
     file: wave,
     text: '&& ifMatch !== "*" && !ifMatch.includes(current.version)',
