@@ -24,8 +24,8 @@ create or replace function carillon.share_now(p_target carillon.targets, p_now t
         limit 2 * p_target.share) others)) / 2))::int end
   $$;
 
--- For a parcel that finds room and nobody before it: so many of its jobs may be under way at once, and its start counts at the target's
--- rate. Null where it must wait.
+-- For a parcel that finds room and no parcel before it: returns how many of its jobs may be under way at once, and counts its start at the
+-- target's rate. Null where the parcel must wait.
 create or replace function carillon.direct_slots(p_target int, p_jobs int, p_now timestamptz) returns int
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -86,11 +86,11 @@ begin
 
   return query
     with first as materialized (
-      -- Without those that somebody just takes along.
+      -- Without parcels that a claim is taking along at this moment.
       select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
       where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by p.turn_at, p.id limit v_parcels for update skip locked
     ), placed as materialized (
-      -- Of a slow one a few are under way at once, of a fast one all.
+      -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
       select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
       from first f join carillon.parcels p on p.id = f.id
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
@@ -113,9 +113,9 @@ begin
 end $$;
 
 -- Whether there is room for one more at a target that only its share bounds. A quarter of the share may look side by side, each with a seat of its own
--- (class 9), and counts on all of them: so never more go on than may. Nobody is let through here where somebody waits, or where it is nearly full. Waited
--- for are a seat and whoever decides about the others (class 6, shared here); and what was locked in vain is let go of: two that held that lock shared
--- and wanted it alone would wait for each other.
+-- (class 9), and counts on all of them: so never more go on than may. A claim gets no room here where a parcel waits, or where the target is nearly full.
+-- It waits for a seat, and for the claim that decides about waiting parcels (class 6, shared here). Without room it releases both locks: two claims that
+-- keep that lock shared and then want it alone would wait for each other.
 create or replace function carillon.find_room(p_target carillon.targets, p_now timestamptz) returns boolean
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -127,12 +127,12 @@ declare
   v_first int := p_target.id % 1000000 * 1000;
   v_seat int;
 begin
-  -- Without a lock at first: where somebody waits, there is nothing to look for.
+  -- Without a lock at first: where a parcel waits, there is no room to look for.
   perform from carillon.due_turns(p_target.id, p_now, 1);
   if found then return false; end if;
   perform pg_advisory_xact_lock_shared(6, p_target.id);
   select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(9, s) limit 1;
-  -- Each is had for a claim's time only.
+  -- A claim keeps its seat until its transaction ends.
   if v_seat is null then perform pg_advisory_xact_lock(9, v_first + floor(random() * v_seats)::int); end if;
   perform from carillon.due_turns(p_target.id, p_now, 1);
   if not found and v_seats + (select count(*) from carillon.taken_places p where p.target_id = p_target.id)
@@ -218,19 +218,19 @@ begin
   return query select v_parcel.target_id, coalesce(v_parcel.laned, false);
 end $$;
 
--- Values that no part of Carillon writes, and that a part which reads them fails on or waits for, for ever. Each is refused where it is written. Not valid: rows that are
--- there are mended below, under the same locks.
+-- Values that no part of Carillon writes, and that make a part which reads them fail or wait for ever. The constraints refuse such a write. They are not valid for
+-- existing rows: those are mended below, under the same locks.
 
 -- A lease without an end keeps its jobs for ever: no sweep takes them from their worker.
 alter table carillon.parcels add constraint parcels_lease_ends check (isfinite(lease_until)) not valid;
--- safe: those rows alone with such a lease; the next sweep ends it.
+-- safe: it writes only the rows with such a lease; the next sweep ends it.
 update carillon.parcels set lease_until = carillon.clock(), offer_at = carillon.clock() where not isfinite(lease_until);
 
 -- The next start at a rate counts from these; nothing would start any more.
 alter table carillon.targets
   add constraint targets_starts_are_instants check (isfinite(busy_until) and isfinite(next_at) and isfinite(spread_to) and slipped_ms >= 0) not valid,
   add constraint targets_cost_is_a_time check (cost_ms >= 0 and cost_ms < 'infinity') not valid;
--- safe: few rows, and of them those alone with such a value. Its rate begins anew, and its cost is learnt again.
+-- safe: the table is small, and only rows with such a value are written. The target's rate starts from now, and its cost is measured again.
 update carillon.targets set busy_until = null, next_at = null, spread_to = null, slipped_ms = 0,
   cost_ms = case when cost_ms >= 0 and cost_ms < 'infinity' then cost_ms end
 where not isfinite(busy_until) or not isfinite(next_at) or not isfinite(spread_to) or slipped_ms < 0 or cost_ms < 0 or cost_ms >= 'infinity';
@@ -238,35 +238,35 @@ where not isfinite(busy_until) or not isfinite(next_at) or not isfinite(spread_t
 -- The tick counts days and seconds from these: it fails for the shard, or never fires it again.
 alter table carillon.shards
   add constraint shards_lines_are_instants check (isfinite(watermark_at) and isfinite(reached_at) and isfinite(near_until) and isfinite(pulsed_to)) not valid;
--- safe: there are 64 rows. From which second on pulses are missing is not known: they go on from here.
+-- safe: there are 64 rows. It is not known which second was the last to be pulsed, so the shard goes on from now.
 update carillon.shards set pulsed_to = date_trunc('second', carillon.clock())
 where not isfinite(pulsed_to) and isfinite(watermark_at) and isfinite(reached_at) and isfinite(near_until);
 
--- Counts that are only ever added to. Of these minutes what is fired and skipped may be below zero: a job may be withdrawn in a later minute than it was counted in.
+-- Counts that are only ever added to. `fired` and `skipped` may be below zero: a job may be withdrawn in a later minute than the one that counted it.
 alter table carillon.minutes add constraint minutes_count_up
   check (least(succeeded, failed, dead, cancelled, missed, pulses, pulses_lost) >= 0) not valid;
--- safe: few rows, and of them those alone with such a count.
+-- safe: the table is small, and only rows with such a count are written.
 update carillon.minutes set succeeded = greatest(succeeded, 0), failed = greatest(failed, 0), dead = greatest(dead, 0), cancelled = greatest(cancelled, 0),
   missed = greatest(missed, 0), pulses = greatest(pulses, 0), pulses_lost = greatest(pulses_lost, 0)
 where least(succeeded, failed, dead, cancelled, missed, pulses, pulses_lost) < 0;
 alter table carillon.minute_lateness add constraint minute_lateness_counts_up check (jobs >= 0) not valid;
--- safe: those rows alone with such a count.
+-- safe: it writes only rows with such a count.
 update carillon.minute_lateness set jobs = 0 where jobs < 0;
 alter table carillon.minute_pulse_lateness add constraint minute_pulse_lateness_counts_up check (pulses >= 0) not valid;
--- safe: those rows alone with such a count.
+-- safe: it writes only rows with such a count.
 update carillon.minute_pulse_lateness set pulses = 0 where pulses < 0;
 alter table carillon.failure_runs add constraint failure_runs_count_up check (failures >= 0) not valid;
--- safe: those rows alone with such a count.
+-- safe: it writes only rows with such a count.
 update carillon.failure_runs set failures = 0 where failures < 0;
 alter table carillon.shared_holds add constraint shared_holds_members_count_up check (members >= 0) not valid;
--- safe: those rows alone with such a count.
+-- safe: it writes only rows with such a count.
 update carillon.shared_holds set members = 0 where members < 0;
 alter table carillon.pulses_passed add constraint pulses_passed_count check (count >= 0) not valid;
 alter table carillon.archived_days add constraint archived_days_count_up check (least(fence, parts, jobs, attempts, parts_max) >= 0) not valid;
--- safe: those rows alone with such a count.
+-- safe: it writes only rows with such a count.
 update carillon.archived_days set fence = greatest(fence, 0), parts = greatest(parts, 0), jobs = greatest(jobs, 0), attempts = greatest(attempts, 0),
   parts_max = greatest(parts_max, 0)
 where least(fence, parts, jobs, attempts, parts_max) < 0;
 alter table carillon.token_allowances add constraint token_allowances_count check (used >= 0 and used < 'infinity' and given >= 0) not valid;
--- safe: those rows alone with such a count. The next request of the token makes it anew.
+-- safe: it deletes only rows with such a count. The next request of the token writes a new one.
 delete from carillon.token_allowances where used < 0 or used >= 'infinity' or given < 0;

@@ -25,10 +25,10 @@ revoke execute on function carillon.write_parcels(bigint[]) from public;
 -- safe: the function is new.
 grant execute on function carillon.write_parcels(bigint[]) to carillon_tick;
 
--- Packs a slow parcel full with others of its shard and target that could start as well: those that wait there for their turn, and those that nobody
--- has come for yet. A parcel costs the same whether it holds two jobs or two hundred, and where thousands stand there of two each, that is what they
--- wait for. The caller holds the target's lock, shared where nobody waits there, and the shard's gate. Returns how many jobs it has now; what it took is
--- gone, and so its messages find nothing. One that is set aside is passed over, as by carillon.due_turns: its jobs may not take another parcel's number.
+-- Fills a slow parcel with the jobs of other parcels of its shard and target that could start as well: parcels that wait there for their turn, and parcels
+-- that no claim has come for yet. A parcel costs the same with two jobs as with two hundred, and thousands of parcels with two jobs each would wait for that
+-- cost. The caller holds the target's lock, shared where no parcel waits there, and the shard's gate. Returns how many jobs the parcel has now. The emptied
+-- parcels are deleted, and their messages find nothing. A parcel in quarantine is left out, as by carillon.due_turns: its jobs cannot be moved.
 create or replace function carillon.fill_parcel(p_head carillon.parcels, p_size int, p_now timestamptz) returns int
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -39,10 +39,10 @@ declare
   v_others bigint[];
   v_jobs int := cardinality(p_head.occurrences);
 begin
-  -- One that is half full is full enough, and these have no others with them.
+  -- A parcel that is more than half full stays as it is, and so does one whose jobs may not share a parcel.
   if p_head.lane is not null or p_head.owed is true or p_head.alone is true or v_jobs * 2 > p_size then return v_jobs; end if;
   with near as materialized (
-    -- So many in their order are looked at, whichever shards they are of.
+    -- The first 250 in their order, of all shards: the index has no shard in it.
     (select p.id, p.shard from carillon.parcels p
       where p.target_id = p_head.target_id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
         and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
@@ -66,7 +66,7 @@ begin
   from (select f.id, sum(f.jobs) over (order by f.place, f.id) as jobs from free f) f
   where f.jobs <= p_size - v_jobs;
   if v_others is null then return v_jobs; end if;
-  -- What an edit has taken out of one of them and put into another is listed by both.
+  -- A job that an edit has moved from one of these parcels to another is in the lists of both.
   with listed as materialized (
     select distinct k.occurrence, k.schedule_id, coalesce(k.kind, 'cadence') as kind, coalesce(k.n, 0) as n
     from carillon.parcels p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
@@ -91,9 +91,9 @@ begin
   return v_jobs;
 end $$;
 
--- Cancels what waits of these jobs, and asks for what is under way to be stopped. One row per job says what became of it: `cancelled`,
--- `asked`, `settled` (it was already), `missing`, or `moved` (somebody put it into another parcel at this moment: ask again, in a
--- transaction of its own). A job whose parcel is gone, deleted by hand or lost with a table that was restored, waits for nothing and is cancelled. The other rows are parcels to be sent: those in the same lanes whose turn has come.
+-- Cancels those of the jobs that wait, and asks those under way to stop. One row per job has its outcome: `cancelled`, `asked`, `settled` (it was
+-- already), `missing`, or `moved` (another transaction has put it into another parcel: the caller asks again, in a new transaction). A waiting job whose
+-- parcel is gone, deleted by hand or lost in a restore, is cancelled as well. The other rows are parcels to send: those in the same lanes whose turn has come.
 create or replace function carillon.cancel_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[])
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint, queue carillon.queue_class)
   language plpgsql security definer
@@ -117,7 +117,7 @@ declare
   v_ns int[];
   v_became text[];
 begin
-  -- No edit comes between: it would hold jobs and want parcels.
+  -- Keeps edits out: an edit locks jobs before parcels, and this locks parcels before jobs.
   perform carillon.share_gates(p_schedule_ids);
   select array_agg(distinct j.parcel_id), array_agg(distinct s.id) filter (where s.overlap is not null or p.lane like 'schedule/%'),
     array_agg(distinct s.lane) filter (where s.lane is not null) || array_agg(distinct p.lane) filter (where p.lane not like 'schedule/%'),
@@ -127,13 +127,14 @@ begin
   join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.state = 'waiting'
   join carillon.schedules s on s.id = j.schedule_id
   left join carillon.parcels p on p.id = j.parcel_id;
-  -- Targets and lanes are locked after parcels, and before those parcels that wait there. (Not `is null`: for a small table that nobody
-  -- has analyzed, the planner would rather walk the index of what is to be offered.)
+  -- Targets and lanes are locked after parcels, and before those parcels that wait there. (Not `is null`: for a small table that was never
+  -- analyzed, the planner would rather walk the index of what is to be offered.)
   select array_agg(l.id) into v_locked
   from (
     select p.id from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
     where coalesce(p.lane, '') = '' and p.turn is distinct from 'waits' order by p.id for update of p) l;
-  -- One that a claim has just had wait at its target is locked by that too, out of order: nothing more may be waited for.
+  -- The statement above has also locked a parcel that a claim has made wait at its target meanwhile, without the target's lock. That is out of order: wait
+  -- for no more locks.
   if exists (
     select from unnest(v_parcels) v (id) join carillon.parcels p on p.id = v.id
     where coalesce(p.turn, 'granted') = 'waits' and p.id <> all(coalesce(v_turns, '{}'))) then
@@ -197,7 +198,7 @@ begin
     left join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n
     left join carillon.schedules s on s.id = k.schedule_id;
 
-  -- One that has its turn at a target stays: its claim finds nothing in it and hands the turn on.
+  -- A parcel that has its turn at a target stays: its claim finds no job in it and gives the turn to the next.
   delete from carillon.parcels p
   where p.id = any(v_locked) and p.lease_until is null and p.turn is distinct from 'granted' and not exists (
     select from unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
@@ -210,9 +211,9 @@ begin
   end if;
 end $$;
 
--- Has these jobs tried again that are dead or cancelled, or wait in a parcel that is gone, which nothing else would start: what their schedules say now, with all the attempts that it allows, after
--- p_after_ms or (null) at once. One row per job says what became of it: `retried`, `unsettled` (it waits, runs or succeeded: there is
--- nothing to try again), `deleted` (its schedule is), `missing`. The other rows are parcels to be sent. p_owed: they are let in slowly, as the backlog is.
+-- Retries those of the jobs that are dead, cancelled, or waiting in a parcel that is gone (nothing else would start these). A retry does what the schedule
+-- says now, with all the attempts that it allows, after p_after_ms or (null) at once. One row per job has its outcome: `retried`, `unsettled` (it waits, runs
+-- or succeeded), `deleted` (its schedule is deleted), `missing`. The other rows are parcels to send. p_owed: the jobs are let in slowly, as the backlog is.
 create or replace function carillon.retry_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[],
     p_after_ms bigint[], p_owed boolean, p_fast_max int, p_slow_max int)
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint,
@@ -229,7 +230,7 @@ declare
   v_kinds carillon.job_kind[];
   v_ns int[];
 begin
-  -- Whoever deletes one of the schedules either has, and it is seen, or comes after this.
+  -- Keeps deletes out until this commits; a schedule that was deleted before is seen as deleted.
   perform carillon.share_gates(p_schedule_ids);
   select array_agg(l.occurrence), array_agg(l.schedule_id), array_agg(l.kind), array_agg(l.n)
   into v_occurrences, v_schedule_ids, v_kinds, v_ns
@@ -240,7 +241,7 @@ begin
       and (j.state in ('dead', 'cancelled') or (j.state = 'waiting' and not exists (select from carillon.parcels p where p.id = j.parcel_id)))
     where (select s.deleted_at from carillon.schedules s where s.id = k.schedule_id) is null
     order by 1, 2, 3, 4 for update of j) l;
-  -- Of two who have found its parcel gone the second waits for the row, and sees the first one's parcel only from here on.
+  -- Two retries may both have found the parcel of a job gone. The second one has waited for the job's row, and sees the new parcel from here on.
   select array_agg(j.occurrence), array_agg(j.schedule_id), array_agg(j.kind), array_agg(j.n)
   into v_occurrences, v_schedule_ids, v_kinds, v_ns
   from unnest(v_occurrences, v_schedule_ids, v_kinds, v_ns) k (occurrence, schedule_id, kind, n)
@@ -279,7 +280,7 @@ begin
       from seated d group by d.shard, d.queue, d.target_id, d.priority, d.step, d.seat
     ), retried as (
       update carillon.jobs j set state = 'waiting', parcel_id = p.id, ready_at = p.ready_at, finished_at = null, reason = null, forgiven = j.attempt,
-        -- A recheck of an older version is none any more: it goes on as one of this version's.
+        -- A recheck of an older version would not be started any more: it goes on as one of the current version.
         version = greatest(j.version, p.versions[k.place]), cancel_asked = null
       from packed p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) with ordinality k (occurrence, schedule_id, kind, n, place)
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n

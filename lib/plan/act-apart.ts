@@ -5,7 +5,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves } from "../quarantine/in-halves.ts";
 
-/** Within this time a call for many jobs ends by itself: the API's own is bounded. */
+/** Within this time a call for many jobs or schedules ends by itself: the API's own is bounded. */
 const callMs = 8_000;
 
 export function timeOfCall(): () => boolean {

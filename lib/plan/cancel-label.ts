@@ -7,7 +7,7 @@ import { type Caller, originText } from "../schedule/caller.ts";
 import { highestCharacter } from "../schedule/search-schedules.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
-import { actApart, beginPart, type Part } from "./act-apart.ts";
+import { actApart, beginPart, type Part, timeOfCall } from "./act-apart.ts";
 import { afterEndedHold, applyEdit } from "./edit.ts";
 import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
 import { readShard } from "./shard.ts";
@@ -39,8 +39,8 @@ export interface CancelBounds {
   timeIsUp: () => boolean;
 }
 
-/** What one call does before it answers. */
-const atOnce = { most: 10_000, ms: 8_000 };
+/** The most schedules that one call deletes before it answers. */
+const mostAtOnce = 10_000;
 const pageMax = 1_000;
 /** Claims of a shard wait while schedules of it are deleted. */
 const batchMax = 25;
@@ -103,8 +103,7 @@ async function deletePage(
 }
 
 function boundsOfCall(): CancelBounds {
-  const until = performance.now() + atOnce.ms;
-  return { most: atOnce.most, timeIsUp: () => performance.now() > until };
+  return { most: mostAtOnce, timeIsUp: timeOfCall() };
 }
 
 interface Member {

@@ -28,8 +28,8 @@ const beginningsMax = 50;
 /**
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
- * The edits begin anew from a savepoint when another caller makes or deletes a schedule at the same moment. They also do so when a search takes long,
- * and the search then runs without their locks. All searches together have a limit, since the handler's transaction stays open meanwhile.
+ * The edits go back to a savepoint and start again when another caller makes or deletes a schedule at the same moment, and when a search takes long:
+ * that search then runs without their locks. All searches together have a time limit, since the handler's transaction stays open meanwhile.
  */
 export async function applyEditsInside(
   tx: Tx,

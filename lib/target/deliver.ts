@@ -24,8 +24,8 @@ export interface Targets {
 }
 
 /**
- * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. One whose stored target cannot be read fails alone: no target is asked for
- * it, and the next attempt reads it anew.
+ * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. A job whose stored target cannot be read fails alone and is sent nowhere.
+ * Its next attempt reads the stored target again.
  */
 export function deliverTo(targets: Targets): Deliver {
   const deliver = deliverByKind(targets);

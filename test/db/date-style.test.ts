@@ -45,7 +45,7 @@ test("A connection on which ISO dates may be given with the day first reads them
   await sql.end();
 });
 
-test("A transaction that sets another style of dates keeps its connection, and what reads behind it is told dates as before", async () => {
+test("A transaction that sets another style of dates keeps its connection, and later reads get dates as before", async () => {
   const sql = open();
   await sql.begin(async (tx) => {
     await tx`set local datestyle = 'German'`;

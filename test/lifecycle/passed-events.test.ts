@@ -216,7 +216,7 @@ describe("jobs that are skipped when they were to start", () => {
   });
 });
 
-test("Occurrences of a cadence that could not be read are told without a count", async () => {
+test("The event about occurrences of an unreadable cadence has no count", async () => {
   await world.put("bad", { when: "*/5 * * * *", timezone: "Asia/Tokyo" });
   await world.tick({ notify: ["skipped"] });
   await world.sql`update carillon.cadences set timezone = 'Mars/Olympus'`;

@@ -55,7 +55,7 @@ const retry = (
 const cancel = ({ after, limit = 1_000, timeIsUp = never }: Asked = {}): Promise<CancelledMany> =>
   cancelMany(deps(), { filter: { prefix: "job-" }, limit, after, caller }, timeIsUp);
 
-/** What the calls have done, each going on from the place of the one before. */
+/** Repeats the call from the cursor of the one before until there is none, and returns the counts of all calls. */
 async function each<Done extends Call>(call: (after: string | undefined) => Promise<Done>) {
   const counts: Omit<Done, "next">[] = [];
   for (let after: string | undefined; ; ) {

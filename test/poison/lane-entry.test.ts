@@ -8,7 +8,7 @@ import { functionRoles } from "../support/role-logins.ts";
 import { mend, poison, quarantined, raised, told } from "./poison.ts";
 import { idOf, together } from "./row-scenario.ts";
 
-/** Of three groups of two jobs each, which travel in one parcel, the place of the first job in the lane of its group cannot be written. */
+/** Three groups of two jobs each share one parcel. The place of the first job in the lane of its group cannot be written. */
 
 let world: Carillon;
 

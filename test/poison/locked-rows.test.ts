@@ -15,7 +15,7 @@ let world: Carillon;
 
 afterEach(() => world.stop());
 
-/** Of firing, which has the whole tick, and of workers. */
+/** Firing has the whole tick, and workers have no slice: a locked row may cost them more. */
 const notOfTheHouse = ["plan", "release", "catch-up", "claim", "settle"];
 
 const ofTheHouse = rowCases.filter(([row, name]) => name === "locked" && !notOfTheHouse.includes(row));

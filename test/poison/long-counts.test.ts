@@ -46,7 +46,7 @@ async function passTo(moment: Date): Promise<void> {
   await world.sql`update carillon.shards set watermark_at = ${moment}, reached_at = ${moment}, pulsed_to = ${moment}`;
 }
 
-/** Of each transaction, how many of these rows it has written. */
+/** How many of these rows each transaction has written. */
 async function together(rows: string): Promise<number[]> {
   const found = await world.sql.unsafe<{ n: number }[]>(
     `select count(*)::int as n from ${rows} group by r.xmin order by 1 desc`,

@@ -88,7 +88,7 @@ test("No row of counts is blamed for the lock of a minute, and the tick fails", 
   expect(await left("tallies")).toBe(0);
 });
 
-test("Counts below zero are told as none, before they are rolled up and after, and keep no others from being added", async () => {
+test("Counts below zero read as zero, before and after they are rolled up, and other counts are still added", async () => {
   await world.sql`insert into carillon.tallies (at, succeeded) select carillon.clock(), 1 from generate_series(1, 5)`;
   await world.sql`
     insert into carillon.tallies (at, succeeded, failed, dead, cancelled, missed, pulses, pulses_lost, late_buckets, late_jobs)

@@ -155,7 +155,7 @@ test("A schedule that is deleted in quarantine before an occurrence is owed leav
   expect(await unreadRanges()).toEqual([]);
 });
 
-/** No tick has come to it yet: it is in no quarantine. */
+/** No tick has met it yet, so it is not in quarantine. */
 async function missedByLateTicks(): Promise<void> {
   await lost();
   await world.clock.advance(20 * minute);

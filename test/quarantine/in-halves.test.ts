@@ -65,7 +65,7 @@ test("Items whose time does not come are handed back untried", async () => {
   expect(left.toSorted((a, b) => a - b)).toEqual(numbers(8));
 });
 
-test("Items of which it is told how many fit are acted on in parts of so many", async () => {
+test("A failed batch whose error says how many items fit is cut into parts of that size", async () => {
   const done: number[] = [];
   const asked: number[] = [];
   const act = async (part: readonly number[]) => {
@@ -78,7 +78,7 @@ test("Items of which it is told how many fit are acted on in parts of so many", 
   expect(done).toEqual(numbers(20));
 });
 
-test("Of items of which none is told to fit each is acted on", async () => {
+test("A failed batch of which no item fits is still done one item at a time", async () => {
   const { act, done } = acting([1], new FewerFit("too many", 0));
   const { failed } = await inHalves(numbers(3), act, always);
   expect(failed.map(({ item }) => item)).toEqual([1]);

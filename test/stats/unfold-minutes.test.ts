@@ -27,7 +27,7 @@ const firesOf = (groups: readonly PlannedGroup[], minutes: number, runsMax?: num
   return { fires: unfolded.minutes.map(({ fires }) => fires), exact: unfolded.exact };
 };
 
-test("Rules whose runs are fewer than are followed are told exactly", () => {
+test("The forecast is exact while the rules have fewer runs than it follows", () => {
   const groups = [group(1, "*/2 * * * *"), group(2, "* * * * *")];
   expect(firesOf(groups, 6, 9)).toEqual({ fires: [2, 1, 2, 1, 2, 1], exact: true });
 });

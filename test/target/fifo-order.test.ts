@@ -69,7 +69,7 @@ const batchShape = z.object({
 });
 const envelopeShape = z.object({ data: z.string() });
 
-/** Of the message groups `a` and `b`, in this order. */
+/** Jobs of the message groups `a` and `b`, in this order. */
 const jobsOf = (groups: string) =>
   [...groups].map((groupId, n) =>
     claimedJob(

@@ -95,7 +95,7 @@ test("one that throws fails those who were in it, and no other", async () => {
   expect(await second).toEqual([done, done]);
 });
 
-test("what waits when time is short goes back, and what is under way is heard", async () => {
+test("when time is short, waiting messages go back and requests under way are awaited", async () => {
   const { sent, send, time } = requestsByHand();
   const first = send("a", 4);
   const behind = [send("b", 3), send("c", 2)];

@@ -16,7 +16,7 @@ import { type ManualClock, manualClock } from "../support/manual-clock.ts";
 /** SQS and EventBridge that take seconds for each request, on a clock of the test. Lambda ends the fast worker after a minute, and what it sent is sent again. */
 
 const invocationMs = functionTimeoutSeconds.fastWorker * second;
-/** What the SDK takes for three attempts of four seconds, and the pauses between them. */
+/** The time that the SDK needs for three attempts of four seconds and the pauses between them. */
 const silenceMs = 12_600;
 
 let clock: ManualClock;

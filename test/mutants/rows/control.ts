@@ -15,7 +15,7 @@ export const control: readonly Mutant[] = [
   {
     name: "cancel_jobs: the gates",
     file: jobControl,
-    text: "-- No edit comes between: it would hold jobs and want parcels.\n  perform carillon.share_gates(p_schedule_ids);",
+    text: "-- Keeps edits out: an edit locks jobs before parcels, and this locks parcels before jobs.\n  perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
     tests: ["test/plan/job-cancel.test.ts"],
   },

@@ -22,15 +22,15 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "retry_jobs: the gates",
     file: jobControl,
-    text: "-- Whoever deletes one of the schedules either has, and it is seen, or comes after this.\n  perform carillon.share_gates(p_schedule_ids);",
+    text: "-- Keeps deletes out until this commits; a schedule that was deleted before is seen as deleted.\n  perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: the jobs are locked",
     file: jobControl,
-    text: "order by 1, 2, 3, 4 for update of j) l;\n  -- Of two who",
-    replacement: "order by 1, 2, 3, 4) l;\n  -- Of two who",
+    text: "order by 1, 2, 3, 4 for update of j) l;\n  -- Two retries",
+    replacement: "order by 1, 2, 3, 4) l;\n  -- Two retries",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
