@@ -2,6 +2,7 @@ import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
 import { FailedBefore, isRepeating, leaveOpen, noteFailure } from "../idempotency/remembered-sql.ts";
+import { eachWithinLimit } from "../job/schema-time.ts";
 import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { oneByOneMax, TooMuchAtOnce } from "../plan/apply-wave.ts";
@@ -37,6 +38,9 @@ export type BatchResult = CommandResult | { change: "not-done"; key: string | nu
 
 /** How long one statement may take in each part of a batch after the first: the gates are closed meanwhile. */
 const partStatementMs = 1_000;
+
+/** Then no more operations are read: payloads that their schemas take long over must not take the time of the others. */
+const readMs = 8_000;
 
 /** Then no more parts are begun: the function lives for 29 s, and a statement of the first transaction may take ten of them. */
 const beginMs = 23_000;
@@ -88,10 +92,11 @@ export async function applyBatch(
   if (allOrNothing) return applyAtomic(deps, commands);
   const { timing } = deps.queue;
   const until = timing.now() + beginMs;
-  let open: readonly Item[] = commands.map((command, index) => itemOf(deps, command, index));
+  const items = commands.map((command, index) => itemOf(deps, command, index));
+  let open = readInTime(deps, items);
   const batch: Batch = {
     ...deps,
-    results: open.map(untried),
+    results: items.map(untried),
     timeIsUp: () => timing.now() > until,
     request: commands[0]?.caller.origin?.request,
   };
@@ -126,6 +131,21 @@ function itemOf({ acceptance }: BatchDeps, command: Command, index: number): Ite
     return known;
   };
   return { index, key: keyIn(command.input), read };
+}
+
+/** The operations that could be read in time; the others are reported as untried. */
+function readInTime({ queue: { timing } }: BatchDeps, items: readonly Item[]): readonly Item[] {
+  const until = timing.now() + readMs;
+  const isRead = eachWithinLimit(items, ({ read }) => {
+    if (timing.now() > until) return false;
+    try {
+      read();
+    } catch {
+      // Its part reads it again, and reports the failure.
+    }
+    return true;
+  });
+  return items.filter((_, index) => isRead[index] === true);
 }
 
 async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {

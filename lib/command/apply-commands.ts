@@ -1,3 +1,4 @@
+import { eachWithinLimit } from "../job/schema-time.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operation.ts";
@@ -24,7 +25,7 @@ export interface Command {
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
 export function readCommands(commands: readonly Command[], acceptance: Acceptance): ReadCommand[] {
-  return commands.map((command) => readOrRefuse(command, acceptance));
+  return eachWithinLimit(commands, (command) => readOrRefuse(command, acceptance));
 }
 
 export function readOrRefuse(command: Command, acceptance: Acceptance): ReadCommand {

@@ -1,5 +1,6 @@
 import type { Acceptance } from "../command/acceptance.ts";
 import { inItsTime } from "../db/bounded.ts";
+import { eachWithinLimit } from "../job/schema-time.ts";
 import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import { type Halved, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
@@ -106,17 +107,14 @@ export function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
 }
 
 async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): Promise<void> {
+  const reads = eachWithinLimit(rows, (row) => readRow(run, row));
   const understood: UnderstoodRow[] = [];
   const refused: RefusedRow[] = [];
   for (const [index, row] of rows.entries()) {
-    // A handler's schema may take long over each payload. What is read by then is applied, and the rest is the next run's.
-    if (run.bounds.timeIsUp()) {
-      run.left += rows.length - index;
-      break;
-    }
-    const read = await readOrSetAside(run, row);
-    if (read === null) continue;
-    if ("operation" in read) understood.push(read);
+    const read = reads[index];
+    if (read === undefined) run.left += 1;
+    else if ("error" in read) await putAside(run, { row, key: keyIn(JSON.parse(row.command)) }, read.error);
+    else if ("operation" in read) understood.push(read);
     else refused.push(read);
   }
   await tryAll(run, refused, async (some) => {
@@ -131,13 +129,16 @@ async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): P
   });
 }
 
-/** Null where reading it fails for a reason that is none of the caller's. */
-async function readOrSetAside(run: Run, row: InboxRow): Promise<ReadRow | null> {
+/**
+ * `error`: Carillon itself failed on the command. Undefined where the time is up, since a handler's schema may take long over each payload: commands that
+ * were read by then are applied, and the others are left to the next run.
+ */
+function readRow(run: Run, row: InboxRow): ReadRow | { error: unknown } | undefined {
+  if (run.bounds.timeIsUp()) return undefined;
   try {
     return readInboxRow(row, run.acceptance);
   } catch (error) {
-    await putAside(run, { row, key: keyIn(JSON.parse(row.command)) }, error);
-    return null;
+    return { error };
   }
 }
 

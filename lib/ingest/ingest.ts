@@ -2,6 +2,7 @@ import { ChangeMessageVisibilityBatchCommand } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { gotNoAnswer } from "../config/aws.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { eachWithinLimit } from "../job/schema-time.ts";
 import { errorText } from "../log/error-text.ts";
 import { applyChunk, deadOf } from "./apply-chunk.ts";
 import { type DeadCommand, markTold, untold } from "./dead-commands.ts";
@@ -95,14 +96,13 @@ function entriesOf(run: Run, records: readonly SQSRecord[]): Entry[] {
     ...more,
   });
   const read = records.flatMap((record) => orStay(run, record.messageId, () => readMessage(record), []));
-  const each = read
-    .filter((one): one is Received => !("refusal" in one))
-    .map((one) => {
-      if (!run.timeIsUp()) return orStay(run, one.messageId, () => understand(deps, [one], now), nothing);
-      // A handler's schema may take long over each payload: the message comes again.
-      stay.add(one.messageId);
-      return nothing;
-    });
+  const received = read.filter((one): one is Received => !("refusal" in one));
+  const each = eachWithinLimit(received, (one) => {
+    if (!run.timeIsUp()) return orStay(run, one.messageId, () => understand(deps, [one], now), nothing);
+    // A handler's schema may take long over each payload: the message comes again.
+    stay.add(one.messageId);
+    return nothing;
+  });
   return [
     ...read
       .filter((one): one is NotUnderstood => "refusal" in one)

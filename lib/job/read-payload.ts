@@ -5,6 +5,7 @@ import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import { storablePart } from "../schedule/text.ts";
 import { hearing } from "./hear-promises.ts";
+import { SchemaTooSlow, withinLimit } from "./schema-time.ts";
 
 /** A payload as its handler's schema makes it, or what in it the schema does not take, each with its path below `payload`. */
 export type ReadPayload<Payload> = { payload: Payload; faults: null } | { faults: Fault[] };
@@ -19,13 +20,13 @@ class AsyncSchema extends TypeError {
 }
 
 /**
- * Throws what the schema throws: a conversion of its own may. Of promises that a schema makes none is waited for, and what one rejects with harms
- * no caller.
+ * Throws what the schema throws: a conversion of its own may. A schema has a second. Its promises are not awaited, and a promise that rejects
+ * harms no caller.
  */
 export function readPayload<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
-  const read = hearing(() => readAtOnce(schema, payload));
+  const read = hearing(() => withinLimit(schema, () => readAtOnce(schema, payload)));
   if ("answer" in read) return read.answer;
-  throw read.promises > 0 ? new AsyncSchema() : read.error;
+  throw read.promises > 0 && !(read.error instanceof SchemaTooSlow) ? new AsyncSchema() : read.error;
 }
 
 function readAtOnce<Payload>(schema: z.ZodType<Payload>, payload: unknown): ReadPayload<Payload> {
@@ -77,7 +78,12 @@ function faultsOf(handler: PayloadTaker, payload: unknown): Fault[] | null {
     return handler.readPayload(structuredClone(payload)).faults;
   } catch (error) {
     // No more of it than that: its message may hold what the caller is not to see.
-    const why = error instanceof AsyncSchema ? isAsync : `its schema threw ${errorClass(error)}`;
-    return [{ path: "payload", message: `cannot be read: ${why}` }];
+    return [{ path: "payload", message: `cannot be read: ${whyUnread(error)}` }];
   }
+}
+
+function whyUnread(error: unknown): string {
+  if (error instanceof AsyncSchema) return isAsync;
+  if (error instanceof SchemaTooSlow) return "its schema takes too long";
+  return `its schema threw ${errorClass(error)}`;
 }

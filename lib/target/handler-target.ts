@@ -1,6 +1,6 @@
 import type { JobHandler } from "../job/define-job.ts";
-import { hearingAll } from "../job/hear-promises.ts";
 import { type ReadPayload, refuseUnfitPayload } from "../job/read-payload.ts";
+import { eachWithinLimit } from "../job/schema-time.ts";
 import type { ClaimedJob } from "../parcel/claim.ts";
 import { Refusal } from "../refusal.ts";
 import type { HandlerTarget } from "../schedule/target-shape.ts";
@@ -38,7 +38,7 @@ export function handlerTarget(
   };
 
   return async (jobs, context) => {
-    const { runs, deliveries } = hearingAll(() => planned(jobs, byName));
+    const { runs, deliveries } = planned(jobs, byName);
     await sideBySide(runs, context.places, deps.clock, async (run) => {
       const ended = await boundedRun(deps, run, context, accept);
       for (const [position, index] of run.indexes.entries())
@@ -56,14 +56,19 @@ interface Planned {
   deliveries: (Delivery | undefined)[];
 }
 
+interface Read {
+  handler: JobHandler;
+  payload: unknown;
+}
+
 function planned(jobs: readonly Job[], byName: ReadonlyMap<string, JobHandler>): Planned {
   const runs: PlacedRun[] = [];
   const together = new Map<string, PlacedRun>();
+  const reads = eachWithinLimit(jobs, (job) => readFor(byName.get(job.target.handler), job));
   const deliveries = jobs.map((job, index) => {
-    const handler = byName.get(job.target.handler);
-    if (handler === undefined) return failed(`There is no handler ${job.target.handler} in this deployment.`);
-    const read = readFor(handler, job);
-    if ("kind" in read) return read;
+    const read = reads[index];
+    if (read === undefined || "kind" in read) return read;
+    const { handler } = read;
     const name = handler.grouped && job.group !== null ? `${handler.name} ${job.group}` : null;
     const known = name === null ? undefined : together.get(name);
     if (known !== undefined) {
@@ -80,9 +85,11 @@ function planned(jobs: readonly Job[], byName: ReadonlyMap<string, JobHandler>):
   return { runs, deliveries };
 }
 
-function readFor(handler: JobHandler, job: Job): { payload: unknown } | Failure {
+function readFor(handler: JobHandler | undefined, job: Job): Read | Failure {
+  if (handler === undefined) return failed(`There is no handler ${job.target.handler} in this deployment.`);
   const read = readOrThrown(handler, job);
-  if ("kind" in read || read.faults === null) return read;
+  if ("kind" in read) return read;
+  if (read.faults === null) return { handler, payload: read.payload };
   const named = read.faults.map(({ path, message }) => `${path}: ${message}`).join("; ");
   return {
     ...failed(`The payload is not what the handler ${handler.name} takes: ${named}`, true),

@@ -35,6 +35,11 @@ export const oddHandlers = [
       });
     }),
   ),
+  // The expression backtracks for as long as the universe has existed.
+  handler(
+    "endless",
+    z.unknown().refine(() => /^(a+)+$/.test(`${"a".repeat(80)}!`)),
+  ),
 ];
 
-export const oddNames = ["throws", "rejects", "says-odd", "unreadable"];
+export const oddNames = ["throws", "rejects", "says-odd", "unreadable", "endless"];

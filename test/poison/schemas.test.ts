@@ -47,21 +47,24 @@ const slowAndPlain = Array.from({ length: 8 }, (_, n) => put(`${n}`, n % 2 === 0
 const isPut = async ({ sql }: { sql: Awaited<ReturnType<typeof carillon>>["sql"] }) =>
   (await sql<{ key: string }[]>`select key from carillon.schedules order by key`).map(({ key }) => key);
 
-test("A schema that never answers has its command of the inbox refused at once, and the others are applied", async () => {
-  const world = await inboxWorld();
-  stop = world.stop;
-  world.more.tick = { acceptance };
-  for (const [key, handler] of [
-    ["a", "plain"],
-    ["b", "silent"],
-    ["c", "plain"],
-  ] as const)
-    await world.caller
-      .sql`select carillon.put_schedule(${JSON.stringify(put(key, handler).put)}::text::jsonb)`;
-  await world.tick();
-  expect(await isPut(world)).toEqual(["a", "c"]);
-  expect(await world.refused()).toMatchObject([{ key: "b" }]);
-});
+test.each(["silent", "endless"])(
+  "A schema that never answers (%s) has its command of the inbox refused, and the others are applied in the same tick",
+  async (name) => {
+    const world = await inboxWorld();
+    stop = world.stop;
+    world.more.tick = { acceptance };
+    for (const [key, handler] of [
+      ["a", "plain"],
+      ["b", name],
+      ["c", "plain"],
+    ] as const)
+      await world.caller
+        .sql`select carillon.put_schedule(${JSON.stringify(put(key, handler).put)}::text::jsonb)`;
+    await world.tick();
+    expect(await isPut(world)).toEqual(["a", "c"]);
+    expect(await world.refused()).toMatchObject([{ key: "b" }]);
+  },
+);
 
 test("Commands of the inbox whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
   const world = await inboxWorld();
@@ -81,15 +84,18 @@ test("Commands of the inbox whose schema takes ten seconds are read while there 
   expect(await isPut(world)).toEqual(slowAndPlain.map(({ put: { key } }) => key));
 });
 
-test("A schema that never answers has its command of a queue refused at once, and the others are applied", async () => {
-  const world = await ingestWorld();
-  stop = world.stop;
-  world.deps.acceptance = acceptance;
-  const messages = [put("a", "plain"), put("b", "silent"), put("c", "plain")];
-  expect(await world.ingest(messages.map((body) => ({ body })))).toEqual([]);
-  expect(await isPut(world.carillon)).toEqual(["a", "c"]);
-  expect(await world.carillon.sql`select key from carillon.dead_commands`).toEqual([{ key: "b" }]);
-});
+test.each(["silent", "endless"])(
+  "A schema that never answers (%s) has its command of a queue refused, and the others are applied",
+  async (name) => {
+    const world = await ingestWorld();
+    stop = world.stop;
+    world.deps.acceptance = acceptance;
+    const messages = [put("a", "plain"), put("b", name), put("c", "plain")];
+    expect(await world.ingest(messages.map((body) => ({ body })))).toEqual([]);
+    expect(await isPut(world.carillon)).toEqual(["a", "c"]);
+    expect(await world.carillon.sql`select key from carillon.dead_commands`).toEqual([{ key: "b" }]);
+  },
+);
 
 test("Messages whose schema takes ten seconds are read while there is time, and what was read is applied", async () => {
   const world = await ingestWorld();
@@ -156,4 +162,13 @@ test("A schema that takes ten seconds keeps its job and its neighbour only for s
   const { odd, other } = await bothJobs(world);
   expect([odd, other]).toMatchObject([succeeded, succeeded]);
   expect(takenMs).toBe(20 * second);
+});
+
+test("A schema that never ends fails its job, and its neighbour succeeds", async () => {
+  const schema = z.unknown().refine((payload) => payload !== "odd" || /^(a+)+$/.test(`${"a".repeat(80)}!`));
+  const world = await ranOddBesideOther(job("odd", schema));
+  stop = world.stop;
+  const { odd, other } = await bothJobs(world);
+  expect(odd).toMatchObject({ ...triedAgain, error: expect.stringContaining("its schema takes longer") });
+  expect(other).toMatchObject(succeeded);
 });

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { eachWithinLimit, SchemaTooSlow, withinLimit } from "../../lib/job/schema-time.ts";
+
+/** A time limit alone ends it. */
+function endless(): never {
+  for (;;);
+}
+
+test("Code of a user's that never ends is ended, and its caller is told", () => {
+  expect(() => withinLimit({}, endless)).toThrow(SchemaTooSlow);
+});
+
+test("Code within its limit answers or throws as it does without one", () => {
+  expect(withinLimit({}, () => 7)).toBe(7);
+  const error = new Error("of its own");
+  expect(() =>
+    withinLimit({}, () => {
+      throw error;
+    }),
+  ).toThrow(error);
+});
+
+test("A schema that was too slow has half the time the next time, and another schema has all of it", () => {
+  const slow = {};
+  expect(() => withinLimit(slow, endless)).toThrow("longer than 1000 ms");
+  expect(() => withinLimit(slow, endless)).toThrow("longer than 500 ms");
+  expect(() => withinLimit({}, endless)).toThrow("longer than 1000 ms");
+});
+
+test("Of many steps each answers in its place, and those that never end are told apart", () => {
+  const schemas = [{}, {}, {}];
+  const steps = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((n) => ({ n, schema: schemas[n % 3] ?? {} }));
+  const answers = eachWithinLimit(steps, ({ n, schema }, index) => {
+    try {
+      return [index, withinLimit(schema, () => (n % 3 === 1 ? endless() : n))];
+    } catch (error) {
+      return [index, error instanceof SchemaTooSlow];
+    }
+  });
+  expect(answers).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map((n) => [n, n % 3 === 1 ? true : n]));
+});
+
+test("Steps inside of steps share the limit of the outer ones", () => {
+  const schema = {};
+  const inner = () =>
+    eachWithinLimit([{}, {}], () => {
+      try {
+        return withinLimit(schema, endless);
+      } catch (error) {
+        return error instanceof SchemaTooSlow;
+      }
+    });
+  expect(eachWithinLimit([{}, {}], inner)).toEqual([
+    [true, true],
+    [true, true],
+  ]);
+});
+
+test("What a step throws is thrown", () => {
+  const error = new Error("of its own");
+  expect(() =>
+    eachWithinLimit([{}], () => {
+      throw error;
+    }),
+  ).toThrow(error);
+});
