@@ -5,6 +5,7 @@ import { handlers as ownHandlers } from "#handlers";
 import { canaryHandler } from "../lib/canary/canary-handler.ts";
 import { systemClock } from "../lib/clock.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
+import { endedWhenBlocked } from "../lib/config/blocked-process.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
@@ -105,4 +106,6 @@ function targetWindowFrom(env: Environment): number | null {
   return env["TARGET_WINDOW"] === undefined ? null : integer(env, "TARGET_WINDOW", bounds.max, bounds);
 }
 
-export const handler = onDemand(assemble);
+/** Only the worker of the slow queue runs handlers, and only it is told of a window. */
+export const handler =
+  targetWindowFrom(process.env) === null ? onDemand(assemble) : endedWhenBlocked(onDemand(assemble));

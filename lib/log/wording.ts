@@ -101,6 +101,8 @@ export const wording = {
   "webhook.failed": "job {job} got no answer from {host} in {ms} ms: {error}",
   "webhook.refused": "job {job} was not sent: {error}",
   "worker.beat-failed": "a sign of life for parcel {parcel} did not arrive; the next one may: {error}",
+  "worker.blocked":
+    "a handler has blocked the process for {seconds} s: it is ended, and its jobs come back when their leases end",
   "worker.claim-apart": "{parcels} are claimed one by one, since no claim took them together: {error}",
   "worker.company-left": "no others are worked along with parcel {parcel}: {error}",
   "worker.failed": "message {message} stays on its queue: {error}",
