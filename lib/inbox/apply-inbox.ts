@@ -3,7 +3,7 @@ import { inItsTime } from "../db/bounded.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
-import { type Halved, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
+import { type Halved, inHalves, mayBeOfARow, OfNoRow } from "../quarantine/in-halves.ts";
 import { logSetAside, setAside } from "../quarantine/quarantine.ts";
 import { applyTogether, type RefusedRow, refuseTogether, type UnderstoodRow } from "./apply-rows.ts";
 import { forgetGone, type InboxRow, readCommandRows, waitingCommands } from "./inbox-rows.ts";
@@ -159,8 +159,10 @@ async function tryAll<Row extends ReadRow>(
     }
   };
   const stop = () => run.bounds.mustEnd() || run.failed >= failuresMax;
-  const { left } =
-    run.failed < failuresMax ? await inHalves(rows, attempt, stop) : await onlyTogether(rows, attempt);
+  const trying = run.failed < failuresMax ? inHalves(rows, attempt, stop) : onlyTogether(rows, attempt);
+  const { left } = await trying.catch((error: unknown) => {
+    throw error instanceof OfNoRow ? error.cause : error;
+  });
   for (const { row, key } of left) leave(run, row, key);
   run.left += left.length;
 }

@@ -3,9 +3,11 @@ import { withoutCredentials } from "../command/without-credentials.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockInbox } from "../db/locks.ts";
+import { isOfTheDatabase } from "../db/passing-failure.ts";
 import { applyOperations } from "../plan/apply-operations.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, Operation, Refused } from "../plan/operation.ts";
+import { OfNoRow } from "../quarantine/in-halves.ts";
 import { letGo } from "../quarantine/quarantine.ts";
 import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";
 import { overtakenByQueue, tellQueue } from "./queue-order.ts";
@@ -26,7 +28,7 @@ export async function applyTogether(
     commands.map(({ operation }) => operation),
     {
       before: async (tx) => {
-        await lockInbox(tx);
+        await lockForAll(tx);
         await boundStatements(tx);
         const there = await stillThere(tx, ids);
         const late = await overtakenByQueue(tx, commands);
@@ -51,6 +53,15 @@ export async function applyTogether(
   const refused = refusalsAmong(commands, results).length;
   const passedOver = results.filter(({ change }) => change === "passed-over").length;
   return { refused, applied: commands.length - refused - passedOver };
+}
+
+/** A lock that all commands need: where it is not granted, none of them is at fault. */
+async function lockForAll(tx: Tx): Promise<void> {
+  try {
+    await lockInbox(tx);
+  } catch (error) {
+    throw isOfTheDatabase(error) ? error : new OfNoRow(error);
+  }
 }
 
 /** Returns how many of them there still were. */

@@ -32,15 +32,17 @@ export interface Chunk {
   after?: (tx: Tx, outcomes: ReadonlyMap<Understood, Outcome>) => Promise<void>;
 }
 
-const beginningsMax = 20;
+/** How often a transaction begins. Where several commands meet edits of others that often, they are applied in halves. */
+const beginningsMax = { alone: 20, together: 4 };
 
 /** Commands and what is known of their keys, in one transaction; begun anew where somebody else has edited the same keys since they were read. */
 export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
+  const most = chunk.commands.length > 1 ? beginningsMax.together : beginningsMax.alone;
   for (let beginning = 1; ; beginning++) {
     try {
       return await inItsTime(deps.queue.timing, () => applyOnce(deps, chunk));
     } catch (error) {
-      if (!(error instanceof MarksMoved) || beginning === beginningsMax) throw error;
+      if (!(error instanceof MarksMoved) || beginning === most) throw error;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { sqlState } from "../db/sql-state.ts";
 import { spreadParcels } from "../limit/target-limits.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { logSetAside } from "../quarantine/quarantine.ts";
@@ -20,10 +21,14 @@ export async function fireShards(run: Run, own: readonly number[], ready?: MakeR
   const idle = ready === undefined ? await passIdle(run, own) : new Set();
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
   const lanes: Promise<void>[] = [];
+  const locked: { shard: number; error: unknown }[] = [];
   const lane = async () => {
     for (const shard of shards) {
       await ready?.(shard);
-      await fireShard(run, shard, sending, press).catch(run.note);
+      await fireShard(run, shard, sending, press).catch((error: unknown) => {
+        if (sqlState(error) === "lock_timeout") locked.push({ shard, error });
+        else run.note(error);
+      });
     }
   };
   const press = () => {
@@ -32,6 +37,11 @@ export async function fireShards(run: Run, own: readonly number[], ready?: MakeR
   lanes.push(lane());
   // More may come while the first are awaited.
   for (const each of lanes) await each;
+  // An edit had the plan lock of the shard for longer than the tick waits. By now it may have ended, and the next tick is a minute away.
+  for (const { shard, error } of locked) {
+    if (run.timeIsUp()) run.note(error);
+    else await fireShard(run, shard, sending, press).catch(run.note);
+  }
   await sending.finish();
 }
 

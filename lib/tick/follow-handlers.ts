@@ -67,7 +67,7 @@ const behind = (tx: Tx, { id, name }: Regrouped) => tx`
   from carillon.schedules s
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
   where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null
-    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce((v.body ->> 'serial')::boolean, false))`;
+    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce(v.body -> 'serial' = 'true', false))`;
 
 function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<TriedInShard[]> {
   const id = sql`s.id`;

@@ -42,3 +42,16 @@ test("A schedule that cannot follow its handler keeps no other from it, is in qu
   expect(await quarantined(world)).toEqual([]);
   expect(await regrouped()).toBe(0);
 });
+
+test("A stored version with an odd member keeps no schedule from following its handler, and counts as one without it", async () => {
+  for (const key of ["a", "b", "c"])
+    await world.put(key, { when: "in 300d", target: { handler: "digest" }, group: "person:1" });
+  await world.sql`
+    update carillon.schedule_versions v set body = jsonb_set(body, '{serial}', '"maybe"')
+    from carillon.schedules s where s.id = v.schedule_id and s.key = 'a'`;
+  await defineGroups(world.sql, [{ name: "digest", grouped: true }]);
+  await world.clock.advance(3 * minute);
+  await world.tick();
+  expect(await behind()).toEqual([]);
+  expect(await quarantined(world)).toEqual([]);
+});

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Tx } from "../../lib/db/connect.ts";
+import { lockInbox, lockPlanShared } from "../../lib/db/locks.ts";
+import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
+import { fireShards } from "../../lib/tick/fire-shards.ts";
+import { tickDefaults } from "../../lib/tick/tick.ts";
+import { acceptance, type InboxWorld, inboxWorld } from "../inbox/inbox-world.ts";
+import { minute } from "../support/instants.ts";
+import { impatientTick, quarantined } from "./poison.ts";
+
+let world: InboxWorld;
+beforeEach(async () => {
+  world = await inboxWorld();
+});
+afterEach(() => world.stop());
+
+/** Another transaction takes a lock, and keeps it until it is released. */
+async function lockedBy(take: (tx: Tx) => PromiseLike<unknown>) {
+  const taken = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const ended = world.sql.begin(async (tx) => {
+    await take(tx);
+    taken.resolve();
+    await release.promise;
+  });
+  await Promise.race([taken.promise, ended]);
+  return { release: release.resolve, ended };
+}
+
+test("A shard whose plan an edit has locked for longer than the tick waits is fired by the same tick once the edit has ended", async () => {
+  await world.put("a", { when: "every 1m" });
+  for (const table of ["schedules", "plan", "plan_far"])
+    await world.sql`update carillon.${world.sql(table)} set shard = 3`;
+  await world.clock.advance(minute);
+  await impatientTick(world);
+  const edit = await lockedBy((tx) => lockPlanShared(tx, 3));
+  let looks = 0;
+  const failures: unknown[] = [];
+  const run = {
+    sql: world.as.tick,
+    queue: world.queue,
+    log: world.log,
+    settings: tickDefaults,
+    total: { batches: 0, jobs: 0, parcels: 0, finished: true },
+    rated: [],
+    note: (error: unknown) => void failures.push(error),
+    // Asked before the first try of the shard, and then before the second one.
+    timeIsUp: () => {
+      looks += 1;
+      if (looks === 2) edit.release();
+      return false;
+    },
+  };
+  await fireShards(run, [3]);
+  edit.release();
+  await edit.ended;
+  expect(failures).toEqual([]);
+  expect(run.total.jobs).toBeGreaterThan(0);
+  expect(looks).toBeGreaterThan(2);
+});
+
+test("Commands of the inbox are not blamed where the lock of the inbox is not to be had, and are applied once it is", async () => {
+  for (const key of ["a", "b"])
+    await world.caller
+      .sql`select carillon.put_schedule(${JSON.stringify({ key, when: "every 1h", target: { queue: "demo" } })}::text::jsonb)`;
+  await impatientTick(world);
+  const deps = { sql: world.as.tick, queue: world.queue, log: world.log, acceptance };
+  const bounds = { most: 1_000, timeIsUp: () => false };
+  const other = await lockedBy(lockInbox);
+  await expect(applyInbox(deps, bounds)).rejects.toThrow("lock timeout");
+  other.release();
+  await other.ended;
+  expect(await quarantined(world)).toEqual([]);
+  expect(await applyInbox(deps, bounds)).toMatchObject({ applied: 2, failed: 0 });
+});
