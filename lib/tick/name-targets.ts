@@ -50,7 +50,7 @@ async function nameSome(sql: Sql, ids: readonly string[]): Promise<void> {
         else 'event/' || (v.target -> 'event' ->> 'bus') end as name
       from unnamed u join carillon.schedule_versions v on v.schedule_id = u.id and v.version = u.spec_version
     ), targets as materialized (
-      select name, carillon.target_named(name) as id from (select distinct name from names) n
+      select name, carillon.target_named(name) as id from (select distinct name from names order by 1) n
     )
     update carillon.schedules s set target_id = t.id from names n join targets t on t.name = n.name where s.id = n.id`;
 }
