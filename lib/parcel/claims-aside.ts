@@ -3,7 +3,7 @@ import { sqlState } from "../db/sql-state.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { logSetAside, type SetAside } from "../quarantine/quarantine.ts";
+import { dropEntries, logSetAside, type SetAside } from "../quarantine/quarantine.ts";
 import { notDone, type Tried, tryEach } from "../quarantine/try-rows.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 import { writeParcels } from "./sweep-turns.ts";
@@ -64,13 +64,13 @@ export async function sweepClaims({ sql, log }: Deps, timeIsUp: () => boolean): 
 }
 
 async function letClaimedGo(sql: Sql): Promise<void> {
-  await sql`
-    delete from carillon.quarantine g where g.consumer = 'claim' and g.item in (
-      select q.item from carillon.quarantine q
-      where q.consumer = 'claim' and not exists (
+  await dropEntries(
+    sql,
+    sql`q.consumer = 'claim' and not exists (
         select from carillon.parcels p
         where p.id = ${idOf(sql)} and p.lease_until is null and p.lane is null and p.ready_at <= (select carillon.clock()))
-      order by q.next_at limit ${lookedMax})`;
+      order by q.next_at limit ${lookedMax}`,
+  );
 }
 
 /** An entry may have been written by hand. */
