@@ -1,9 +1,9 @@
 import { type CalendarInterval, calendarIntervalSearch } from "./calendar-interval.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
-import { isCalendarRun, previousCalendared, previousCalendarRun } from "./calendared.ts";
+import { isCalendarRun } from "./calendared.ts";
 import { clockRule, type Dst } from "./clock-rule.ts";
 import { compiledCron } from "./cron.ts";
-import { nextCalendared, nextCalendarRun } from "./far-searches.ts";
+import { nextCalendared, nextCalendarRun, previousCalendared, previousCalendarRun } from "./far-searches.ts";
 import { zoneNamed } from "./zone-spans.ts";
 import { nextInZone, previousInZone } from "./zoned-search.ts";
 

@@ -25,6 +25,17 @@ interface Far {
   found: number | null;
 }
 
+/** `found` is the last occurrence before each instant from then up to `upTo`. */
+interface Back {
+  found: number | null;
+  asked: number;
+  upTo: number;
+}
+
+/** For one cadence: the look at what has ended asks for its last thirty runs. */
+const backMax = 32;
+
+const backByRules = new WeakMap<CalendarRules, BoundedMap<string, Back[]>>();
 const farByRules = new WeakMap<CalendarRules, BoundedMap<string, Far[]>>();
 
 const underLocks = new AsyncLocalStorage<true>();
@@ -55,6 +66,50 @@ export function nextCalendared(c: Calendared, after: number, inner: search.Inner
 /** As in calendared.ts. */
 export function nextCalendarRun(c: Calendared, after: number, inner: search.Inner): number | null {
   return remembered(c, after, search.nextCalendarRun, inner);
+}
+
+/** As in calendared.ts. */
+export function previousCalendared(c: Calendared, before: number, inner: search.Inner): number | null {
+  if (c.on === "skip") return search.previousCalendared(c, before, inner);
+  return rememberedBefore(c, before, { previous: search.previousCalendared, next: nextCalendared, inner });
+}
+
+/** As in calendared.ts. */
+export function previousCalendarRun(c: Calendared, before: number, inner: search.Inner): number | null {
+  return rememberedBefore(c, before, { previous: search.previousCalendarRun, next: nextCalendarRun, inner });
+}
+
+interface Backwards {
+  previous: Search;
+  next: Search;
+  inner: search.Inner;
+}
+
+/**
+ * What is asked for is mostly the last occurrence before now, which is later each time. So the next occurrence is searched for as well: up to there the answer
+ * stays. Not while locks are held, where that search may not be made.
+ */
+function rememberedBefore(
+  c: Calendared,
+  before: number,
+  { previous, next, inner }: Backwards,
+): number | null {
+  if (followsOtherZones()) return previous(c, before, inner);
+  const known = backByRules.get(c.rules)?.get(keyOf(c));
+  const answer = known?.find(
+    ({ found, asked, upTo }) => before > (found ?? asked - NOTHING_MS) && before <= upTo,
+  );
+  if (answer !== undefined) return answer.found;
+  const found = previous(c, before, inner);
+  if (found !== null && before - found < FAR_MS) return found;
+  const upTo = underLocks.getStore() === true ? before : (next(c, before - 1, inner) ?? before + NOTHING_MS);
+  const ofRules = backByRules.get(c.rules) ?? new BoundedMap<string, Back[]>(cadencesMax);
+  const others = ofRules.get(keyOf(c)) ?? [];
+  backByRules.set(
+    c.rules,
+    ofRules.set(keyOf(c), [{ found, asked: before, upTo }, ...others].slice(0, backMax)),
+  );
+  return found;
 }
 
 type Search = typeof search.nextCalendarRun;

@@ -4,7 +4,7 @@ import { eachWithinLimit } from "../job/schema-time.ts";
 import type { Log } from "../log/log.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import { type Halved, inHalves, mayBeOfARow, OfNoRow } from "../quarantine/in-halves.ts";
-import { logSetAside, setAside } from "../quarantine/quarantine.ts";
+import { putAside as putRowsAside } from "../quarantine/try-rows.ts";
 import { applyTogether, type RefusedRow, refuseTogether, type UnderstoodRow } from "./apply-rows.ts";
 import { forgetGone, type InboxRow, readCommandRows, waitingCommands } from "./inbox-rows.ts";
 import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
@@ -194,5 +194,5 @@ function leave(run: Run, { id }: InboxRow, key: string | null): void {
 async function putAside(run: Run, { row, key }: Pick<ReadRow, "row" | "key">, error: unknown): Promise<void> {
   run.failed += 1;
   leave(run, row, key);
-  logSetAside(run.log, "inbox", await setAside(run.sql, "inbox", [{ item: row.id, error, detail: { key } }]));
+  await putRowsAside({ ...run, consumer: "inbox" }, [{ item: row.id, error, detail: { key } }]);
 }

@@ -8,7 +8,7 @@ import { applyOperations } from "../plan/apply-operations.ts";
 import type { EditDeps } from "../plan/edit-transaction.ts";
 import type { Applied, Operation, Refused } from "../plan/operation.ts";
 import { OfNoRow } from "../quarantine/in-halves.ts";
-import { letGo } from "../quarantine/quarantine.ts";
+import { letGoUnlocked } from "../quarantine/quarantine.ts";
 import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";
 import { overtakenByQueue, tellQueue } from "./queue-order.ts";
 import type { ReadRow } from "./read-inbox.ts";
@@ -46,7 +46,7 @@ export async function applyTogether(
           tx,
           ids.filter((id) => !refused.has(id)),
         );
-        if (tried) await letGo(tx, "inbox", ids);
+        if (tried) await letGoUnlocked(tx, "inbox", ids);
       },
     },
   );
@@ -76,7 +76,7 @@ export function refuseTogether(
       refused.map((read) => refusalOf(read, read.refusal)),
     );
     if (tried)
-      await letGo(
+      await letGoUnlocked(
         tx,
         "inbox",
         refused.map(({ row }) => row.id),

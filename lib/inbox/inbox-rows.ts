@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { dropEntries } from "../quarantine/quarantine.ts";
 import type { Fault } from "../refusal.ts";
 import type { Json } from "../schedule/json.ts";
 
@@ -88,9 +89,10 @@ const keyOf = (sql: Sql) => sql`(
 
 /** Entries of commands that are not there any more: an owner has deleted them. */
 export async function forgetGone(sql: Sql): Promise<void> {
-  await sql`
-    delete from carillon.quarantine q
-    where consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = ${numberOf(sql)})`;
+  await dropEntries(
+    sql,
+    sql`q.consumer = 'inbox' and not exists (select from carillon.inbox i where i.id = ${numberOf(sql)})`,
+  );
 }
 
 /** In their order, those that there still are and that do not wait with another one of their key. */

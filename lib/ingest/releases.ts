@@ -22,27 +22,36 @@ export async function readReleases(
   commands: readonly Understood[],
   memoryOf: (key: string) => Memory,
 ): Promise<(key: string, hold: KeptHold) => boolean> {
-  const named = new Set(commands.map(({ operation: { key } }) => key));
-  const told = commands.flatMap(({ operation: { kind, key } }) => (kind === "pause" ? [key] : []));
-  const keys = new Set([...told, ...[...named].filter((key) => pausesIn(memoryOf(key)).length > 0)]);
-  const releases = keys.size === 0 ? new Map<string, Releases>() : await releasesOf(sql, [...keys]);
+  const since = new Map<string, number>();
+  const pausedAt = (key: string, at: string) =>
+    since.set(key, Math.min(Date.parse(at), since.get(key) ?? Number.POSITIVE_INFINITY));
+  for (const { operation, kept } of commands) {
+    if (operation.kind === "pause") pausedAt(operation.key, kept.at);
+    for (const { at } of pausesIn(memoryOf(operation.key))) pausedAt(operation.key, at);
+  }
+  const releases = since.size === 0 ? new Map<string, Releases>() : await releasesOf(sql, since);
   return (key, { owner, at }) => {
     const { endedAt, resumed } = releases.get(key) ?? none;
-    const since = new Date(at);
+    const held = new Date(at);
     return (
-      (endedAt !== null && since <= endedAt) ||
-      resumed.some((release) => release.owner === owner && since <= release.at)
+      (endedAt !== null && held <= endedAt) ||
+      resumed.some((release) => release.owner === owner && held <= release.at)
     );
   };
 }
 
-async function releasesOf(sql: Tx, keys: readonly string[]): Promise<Map<string, Releases>> {
+/** `since`: when the first hold of each key began; what was deleted before has released none. */
+async function releasesOf(sql: Tx, since: ReadonlyMap<string, number>): Promise<Map<string, Releases>> {
+  const keys = [...since.keys()];
+  const began = [...since.values()].map((ms) => new Date(ms).toISOString());
   const rows = await sql<{ key: string; endedAt: Date | null; resumed: unknown }[]>`
     with named as (
-      select id, key, null::timestamptz as ended_at from carillon.schedules where key = any(${[...keys]}::text[]) and deleted_at is null
+      select id, key, null::timestamptz as ended_at from carillon.schedules where key = any(${keys}::text[]) and deleted_at is null
       union all
-      select id, key, case when updated_by <> ${queueName} then deleted_at end
-      from carillon.schedules where key = any(${[...keys]}::text[]) and deleted_at is not null
+      select s.id, s.key, case when s.updated_by <> ${queueName} then s.deleted_at end
+      from unnest(${keys}::text[], ${began}::timestamptz[]) k (key, began)
+      cross join lateral (
+        select * from carillon.schedules s where s.key = k.key and s.deleted_at is not null and s.deleted_at >= k.began offset 0) s
     )
     select n.key, max(n.ended_at) as "endedAt", coalesce(json_agg(r.told) filter (where r.told is not null), '[]') as resumed
     from named n left join lateral (

@@ -79,6 +79,8 @@ export const wording = {
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "quarantine.dropped":
     "an entry of {consumer} in the quarantine was dropped, since its item is not the number of a schedule: {item}",
+  "quarantine.entry-locked":
+    "{consumer} failed on {item}, whose entry in the quarantine another transaction has locked: it is tried again with the next tick: {error}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (tries so far: {tries}) and tried again at {next}: {error}",
   "tick.cadences-reclaimed": "{cadences} cadences were deleted, since no schedule uses them",

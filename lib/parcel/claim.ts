@@ -1,6 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { JobKey } from "../job/job-id.ts";
+import type { SetAside } from "../quarantine/quarantine.ts";
 import type { Json } from "../schedule/json.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
 import { defaults, wholeRetry } from "../schedule/stored-body.ts";
@@ -44,6 +45,8 @@ export interface ClaimedParcel {
   company: number;
   /** Whose turn in a lane or at a target has come by this claim, and what left the parcel because it goes elsewhere. */
   freed: OutgoingParcel[];
+  /** The parcels of jobs that left it because their schedule has no row of its version. */
+  setAside?: SetAside[];
 }
 
 /** The pulses of a shard at one second: whoever has them reads who they are. */
@@ -81,6 +84,7 @@ export interface NotClaimed {
   /** Where it has to wait, for its time or its turn at its target: another of that target that could start, and that nobody had a moment ago. */
   insteadId?: string | undefined;
   freed: OutgoingParcel[];
+  setAside?: SetAside[];
 }
 
 export type Claimed = ClaimedParcel | ClaimedPulses | NotClaimed;
@@ -136,6 +140,7 @@ type ClaimRow =
   | (JobRow & { outcome: "job" })
   | PulsesRow
   | { outcome: "claimed"; more: ClaimDetails }
+  | { outcome: "set-aside"; more: Omit<SetAside, "nextAt"> & { nextAt: string } }
   | { outcome: "freed" | NotClaimed["outcome"]; more: Partial<FreedDetails> | null };
 
 export async function claimParcel(
@@ -151,16 +156,22 @@ export async function claimParcel(
     from carillon.claim_parcel(${id}, ${Math.ceil(leaseMs)}, ${window})`);
   const jobs: ClaimedJob[] = [];
   const freed: OutgoingParcel[] = [];
-  let answer: Exclude<ClaimRow, { outcome: "job" } | PulsesRow> | undefined;
+  const setAside: SetAside[] = [];
+  let answer: Exclude<ClaimRow, { outcome: "job" | "set-aside" } | PulsesRow> | undefined;
   for (const row of rows) {
     if (row.outcome === "pulses") return claimedPulses(id, row);
     if (row.outcome === "job") {
       jobs.push(claimedJob(row));
       continue;
     }
+    if (row.outcome === "set-aside") {
+      setAside.push({ ...row.more, nextAt: new Date(row.more.nextAt) });
+      continue;
+    }
     if (row.outcome !== "claimed") freed.push(...freedBy(row.more));
     if (row.outcome !== "freed") answer = row;
   }
+  const aside = setAside.length === 0 ? {} : { setAside };
   if (answer === undefined || answer.outcome === "freed")
     throw new Error(`Claiming parcel ${id} gave no answer.`);
   if (answer.outcome !== "claimed")
@@ -169,6 +180,7 @@ export async function claimParcel(
       waitMs: answer.more?.waitMs ?? 0,
       insteadId: answer.more?.insteadId ?? undefined,
       freed,
+      ...aside,
     };
   const { fence, claimedAt, slots, company } = answer.more;
   return {
@@ -180,6 +192,7 @@ export async function claimParcel(
     slots: slots ?? jobs.length,
     company: company ?? 0,
     freed,
+    ...aside,
   };
 }
 

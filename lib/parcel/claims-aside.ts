@@ -3,7 +3,7 @@ import { sqlState } from "../db/sql-state.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { logSetAside, type SetAside } from "../quarantine/quarantine.ts";
+import { dropEntries, logSetAside, type SetAside } from "../quarantine/quarantine.ts";
 import { notDone, type Tried, tryEach } from "../quarantine/try-rows.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
 import { writeParcels } from "./sweep-turns.ts";
@@ -20,15 +20,25 @@ const inTheWay: ReadonlySet<string | undefined> = new Set([
   "serialization_failure",
 ]);
 
+/** A claim that takes too long sets its parcel aside once the tick has sent so many more messages for it, which takes it about four minutes. */
+const offersMin = 3;
+
 /**
- * Sets a parcel aside that cannot be claimed and has no two parts. False where its message is to come again: the failure may pass, or the parcel
+ * Sets a parcel aside that cannot be claimed and has no two parts. A claim may take too long because the database has too much to do, which is not the
+ * parcel's fault: it is tried again by the messages that the tick sends for what no worker has claimed, and is set aside where each of them fails. False where its message is to come again: the failure may pass, or the parcel
  * is not to be claimed any more.
  */
 export async function setClaimAside({ sql, log }: Deps, id: string, error: unknown): Promise<boolean> {
   if (!mayBeOfARow(error) || inTheWay.has(sqlState(error))) return false;
+  if (sqlState(error) === "cancelled" && !(await wasOfferedAgain(sql, id))) return false;
   const rows = await sql<SetAside[]>`
     select item, schedule_id as "scheduleId", reason, tries, next_at as "nextAt" from carillon.set_claim_aside(${id}, ${errorText(error)})`;
   logSetAside(log, "claim", rows);
+  return rows.length > 0;
+}
+
+async function wasOfferedAgain(sql: Sql, id: string): Promise<boolean> {
+  const rows = await sql`select from carillon.parcels where id = ${id} and offers >= ${offersMin}`;
   return rows.length > 0;
 }
 
@@ -64,13 +74,13 @@ export async function sweepClaims({ sql, log }: Deps, timeIsUp: () => boolean): 
 }
 
 async function letClaimedGo(sql: Sql): Promise<void> {
-  await sql`
-    delete from carillon.quarantine g where g.consumer = 'claim' and g.item in (
-      select q.item from carillon.quarantine q
-      where q.consumer = 'claim' and not exists (
+  await dropEntries(
+    sql,
+    sql`q.consumer = 'claim' and not exists (
         select from carillon.parcels p
         where p.id = ${idOf(sql)} and p.lease_until is null and p.lane is null and p.ready_at <= (select carillon.clock()))
-      order by q.next_at limit ${lookedMax})`;
+      order by q.next_at limit ${lookedMax}`,
+  );
 }
 
 /** An entry may have been written by hand. */

@@ -2,8 +2,8 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { isAside, waitsAside } from "../quarantine/quarantine.ts";
-import { type Tried, tryInHalves } from "../quarantine/try-rows.ts";
+import { dropEntries, isAside, waitsAside } from "../quarantine/quarantine.ts";
+import { allListedAgain, type Tried, tryInHalves } from "../quarantine/try-rows.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import type { Swept } from "./sweep.ts";
 
@@ -27,7 +27,7 @@ export async function sweepLanes(deps: Deps, most: number, timeIsUp: () => boole
 
 /** Nothing that was due has failed, whichever lanes were in quarantine before. */
 async function letSweptGo(sql: Sql): Promise<void> {
-  await sql`delete from carillon.quarantine where consumer = 'lane' and next_at <= (select carillon.clock())`;
+  await dropEntries(sql, sql`q.consumer = 'lane' and q.next_at <= (select carillon.clock())`);
 }
 
 async function sweepTogether(sql: Sql, most: number): Promise<Swept> {
@@ -51,9 +51,11 @@ interface DueLane extends Tried {
 /** All of them: what they are swept together with would fail again. */
 async function sweepApart({ sql, log }: Deps, most: number, timeIsUp: () => boolean): Promise<Swept> {
   const outgoing: OutgoingParcel[] = [];
-  while (!timeIsUp()) {
+  for (let tried: Pick<Tried, "item">[] = []; !timeIsUp(); ) {
     const lanes = await dueLanes(sql, most);
-    if (lanes.length === 0) break;
+    const parcels = lanes.flatMap((lane) => lane.parcels.map((item) => ({ item })));
+    if (lanes.length === 0 || allListedAgain(tried, parcels)) break;
+    tried = parcels;
     await tryInHalves(
       { sql, log, consumer: "lane" },
       lanes,

@@ -57,12 +57,16 @@ export async function backlogRoom(
 }
 
 /** Locks the rows whose turn came by then, in turn, and passes over rows that another tick serves and rows that wait aside. */
-export function rowsInTurn(tx: Tx, upTo: Date, limit: number): PromiseLike<BacklogRow[]> {
+export function rowsInTurn(
+  tx: Tx,
+  upTo: Date,
+  { limit, without }: { limit: number; without: readonly string[] },
+): PromiseLike<BacklogRow[]> {
   return tx<BacklogRow[]>`
     select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
     from (
       select w.id, w.schedule_id, w.owing, w.turn_at from carillon.backlog w
-      where w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} order by w.turn_at, w.id limit ${limit} for update of w skip locked) b
+      where w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} and w.id <> all(${[...without]}::bigint[]) order by w.turn_at, w.id limit ${limit} for update of w skip locked) b
     left join lateral (
       select s.queue, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
       from carillon.schedules s where s.id = b.schedule_id offset 0) s on true

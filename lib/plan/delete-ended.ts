@@ -3,6 +3,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
+import type { ParcelQueue } from "../parcel/parcel-queue.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { allListedAgain, type Tried, tryInHalves } from "../quarantine/try-rows.ts";
@@ -18,6 +19,7 @@ import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
 import { settledOnce } from "./settled-once.ts";
 import { readShard, type ShardState } from "./shard.ts";
+import { counted, unfoldingInTime } from "./too-long.ts";
 
 /** So many of one shard are looked at in one transaction, during which claims of the shard wait. */
 const lookedMax = 250;
@@ -31,6 +33,7 @@ interface Ended extends Tried {
 interface EndedDeps {
   sql: Sql;
   log: Log;
+  queue: Pick<ParcelQueue, "timing">;
 }
 
 /**
@@ -80,7 +83,7 @@ function dueLooks(sql: Sql, left: readonly number[]): PromiseLike<Ended[]> {
 }
 
 async function lookAtSome(
-  { sql, log }: EndedDeps,
+  { sql, log, queue }: EndedDeps,
   shard: number,
   looked: readonly Ended[],
   bounds: { timeIsUp: () => boolean; tell: (deleted: number) => void },
@@ -91,7 +94,11 @@ async function lookAtSome(
     async (part) => {
       const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < looked.length };
       bounds.tell(
-        await blameOnceLocked((noteLocked) => sql.begin((tx) => lookAtShard(tx, look, noteLocked))),
+        await blameOnceLocked((noteLocked) =>
+          unfoldingInTime(queue.timing, part.length, () =>
+            sql.begin((tx) => lookAtShard(tx, look, noteLocked)),
+          ),
+        ),
       );
     },
     bounds.timeIsUp,
@@ -134,7 +141,8 @@ async function lookAtEach(tx: Tx, state: ShardState, ids: readonly string[]): Pr
   );
   const read = new Map((await readStored(tx, found)).map((schedule) => [schedule.id, schedule]));
   const over = found.filter(
-    (schedule) => read.get(schedule.id)?.state === "ended" && !mayStillBeat(schedule, state.now),
+    (schedule) =>
+      read.get(schedule.id)?.state === "ended" && !counted(() => mayStillBeat(schedule, state.now)),
   );
   const standing = await standings(tx, over, state.now);
   const settled = over.filter(({ id }) => standing.get(id) === "settled");
@@ -173,7 +181,7 @@ async function standings(
   schedules: readonly StoredSchedule[],
   now: Date,
 ): Promise<Map<string, Standing>> {
-  const cadenced = schedules.flatMap((schedule) => lastRuns(schedule, now));
+  const cadenced = schedules.flatMap((schedule) => counted(() => lastRuns(schedule, now)));
   const beside = await tx<{ scheduleId: string; occurrence: Date; kind: JobRead["kind"]; n: number }[]>`
     select b.schedule_id as "scheduleId", b.occurrence, b.kind, b.n
     from unnest(${schedules.map(({ id }) => id)}::bigint[]) s (id) cross join lateral (

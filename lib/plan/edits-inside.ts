@@ -11,14 +11,15 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 import { searchingOutside } from "./search-outside.ts";
-import { boundedSearches } from "./search-pace.ts";
+import { boundedComputing } from "./search-pace.ts";
+import { countingBy } from "./too-long.ts";
 
 /** An edit that somebody's own transaction makes. Cancelling what is not there is done already. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
 
 export interface Inside extends AlsoPassing {
   author: string;
-  /** For how long the edits have searched: a clock of milliseconds that only rises. */
+  /** For how long the edits have computed: a clock of milliseconds that only rises. */
   now?: () => number;
 }
 
@@ -29,7 +30,7 @@ const beginningsMax = 50;
  * Applies edits inside a transaction that was begun for something else, as its last work but the settle. Each is the same edit as alone; what
  * differs is that all locks of all of them come first, in the order in which everybody takes them, so that no circle can close.
  * The edits go back to a savepoint and start again when another caller makes or deletes a schedule at the same moment, and when a search takes long:
- * that search then runs without their locks. All searches together have a time limit, since the handler's transaction stays open meanwhile.
+ * that search then runs without their locks. All searches and counts together have a time limit, since the handler's transaction stays open meanwhile.
  */
 export async function applyEditsInside(
   tx: Tx,
@@ -41,9 +42,9 @@ export async function applyEditsInside(
     (edit): Operation =>
       edit.kind === "put" ? { ...edit, caller } : { kind: "delete", key: edit.key, caller },
   );
-  const bounded = boundedSearches(now);
+  const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
-  const once = () => fromSavepoint(tx, () => applyOnce(tx, operations, also));
+  const once = () => fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, also)));
   for (let beginning = 1; ; beginning++) {
     try {
       return await searchingOutside(once, {

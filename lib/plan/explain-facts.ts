@@ -30,9 +30,14 @@ export async function findSubject(tx: Tx, key: string, at: Date): Promise<Subjec
   const [live] = await tx<SubjectRow[]>`
     select ${columns} from carillon.schedules where key = ${key} and deleted_at is null`;
   if (live !== undefined && (live.createdAt <= at || (await hasEarlyJob(tx, live, at)))) return live;
+  // A key has had one schedule at a time. So the one that had it at the instant is among the first two that were deleted from then on; a key may have had thousands.
+  const gone = tx`select * from carillon.schedules where key = ${key} and deleted_at is not null`;
   const [deleted] = await tx<SubjectRow[]>`
-    select ${columns} from carillon.schedules
-    where key = ${key} and deleted_at is not null ${live === undefined ? tx`` : tx`and created_at <= ${at} and deleted_at >= ${at}`}
+    select ${columns} from (
+      (${gone} and deleted_at >= ${at} order by deleted_at limit 2)
+      union all (${gone} and deleted_at < ${at} order by deleted_at desc limit 1)
+      union all (${gone} order by deleted_at desc limit 1)) gone
+    ${live === undefined ? tx`` : tx`where created_at <= ${at} and deleted_at >= ${at}`}
     order by created_at <= ${at} desc, deleted_at desc limit 1`;
   const subject = deleted ?? live;
   if (subject !== undefined) return subject;

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { dropEntries } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 import type { Member, SharedHold } from "../schedule/shared-holds.ts";
 
@@ -26,10 +27,10 @@ export function membersToTryAgain(tx: Tx, hold: Revision): PromiseLike<(Member &
 
 /** Entries of which the hold has ended or was asked for again, or the schedule is gone. One that is locked is left for another time. */
 export async function dropMembersAside(sql: Sql): Promise<void> {
-  await sql`
-    delete from carillon.quarantine where ctid = any(array(
-      select q.ctid from carillon.quarantine q where q.consumer = 'shared-hold' and (
-        not exists (select from carillon.shared_holds h where h.reached is not null and h.revision::text = split_part(q.item, '/', 1))
-        or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))
-      for update of q skip locked))`;
+  await dropEntries(
+    sql,
+    sql`q.consumer = 'shared-hold' and (
+      not exists (select from carillon.shared_holds h where h.reached is not null and h.revision::text = split_part(q.item, '/', 1))
+      or not exists (select from carillon.schedules s where s.id = q.schedule_id and s.deleted_at is null))`,
+  );
 }

@@ -13,6 +13,7 @@ import { oldestOwed } from "./backlog.ts";
 import { isHeldAt } from "./coming.ts";
 import { jobsOf } from "./job-history.ts";
 import { type Rechecks, rechecksOf } from "./rechecks.ts";
+import { counted } from "./too-long.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
 
@@ -77,7 +78,9 @@ export async function readStored(
   if (stored.length === 0) return [];
   const { now, shards, holds, owed } = facts ?? (await factsOf(tx, stored));
   const probes = stored.map((each) =>
-    orUnread(each, (schedule) => probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard))),
+    counted(() =>
+      orUnread(each, (schedule) => probesOf(schedule, now.getTime(), depth, shards.get(schedule.shard))),
+    ),
   );
   const due = probes.flatMap(({ id, instants }) =>
     instants.map((at) => ({ scheduleId: id, occurrence: new Date(at) })),
@@ -95,7 +98,7 @@ export async function readStored(
       checking: rechecks.get(each.id) ?? null,
       holds: holds.get(each.id) ?? [],
     };
-    return orUnread(each, (schedule) => scheduleRead(schedule, beside));
+    return counted(() => orUnread(each, (schedule) => scheduleRead(schedule, beside)));
   });
 }
 

@@ -2,7 +2,7 @@ import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
-import { asideAmong, letGo } from "../quarantine/quarantine.ts";
+import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
 import {
   endReplanRound,
   findReplanPlace,
@@ -100,7 +100,7 @@ async function replanFound(
     const done = await blameOnceLocked((noteLocked) =>
       replan(deps, found, byRulesInForce, { author: { name: place.author }, noteLocked }),
     );
-    if (aside !== undefined) await letGo(deps.sql, consumer, [found.id]);
+    if (aside !== undefined) await letGoUnlocked(deps.sql, consumer, [found.id]);
     return done === null ? "unchanged" : "replanned";
   } catch (error) {
     if (error instanceof OfNoRow) left.add(found.shard);

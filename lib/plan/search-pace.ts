@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { PassingConflict } from "../refusal.ts";
 import { inTurns } from "./in-turns.ts";
+import type { TooLong } from "./too-long.ts";
 
 /** Makes a search that may take long. What else waits for the program has its turn between two of them. */
 export type Searching = (search: () => void) => Promise<void>;
@@ -16,10 +17,19 @@ export function unboundedSearches(): Searching {
 /** Postgres ends a transaction that waits ten seconds for what is computed here, and on a busy machine computing takes several times as long. */
 const ownMsMax = 3_000;
 
-/** For searches within a transaction that is open meanwhile. What was found is remembered by the process, also where the next search is refused. */
-export function boundedSearches(now: () => number): Searching {
+export interface BoundedComputing {
+  searching: Searching;
+  counting: TooLong;
+}
+
+/**
+ * For searches and counts within a transaction that is open meanwhile: they have one time limit together. What a search has found is remembered by the
+ * process, also where the next one is refused. One edit counts for as long as it takes, since there are no fewer.
+ */
+export function boundedComputing(edits: number, now: () => number): BoundedComputing {
   let spent = 0;
-  return async (search) => {
+  let since = now();
+  const searching: Searching = async (search) => {
     await setImmediate();
     if (spent > ownMsMax) throw new SearchesTooLong();
     const began = now();
@@ -29,12 +39,31 @@ export function boundedSearches(now: () => number): Searching {
       spent += now() - began;
     }
   };
+  const counting: TooLong = {
+    begin: () => {
+      since = now();
+    },
+    check: () => {
+      spent += now() - since;
+      if (edits > 1 && spent > ownMsMax) throw new CountsTooLong();
+    },
+    spentMs: () => spent,
+  };
+  return { searching, counting };
 }
 
 class SearchesTooLong extends PassingConflict {
   constructor() {
     super(
       `To find the next occurrences of these schedules took longer than the ${ownMsMax / 1_000} s that a job's transaction has for it: their calendars leave out nearly all days. A retry goes on with what was found; edit fewer schedules in one job, or by the API.`,
+    );
+  }
+}
+
+class CountsTooLong extends PassingConflict {
+  constructor() {
+    super(
+      `To compute what of these schedules has come due took longer than the ${ownMsMax / 1_000} s that a job's transaction has for it. Edit fewer schedules in one job, or by the API.`,
     );
   }
 }

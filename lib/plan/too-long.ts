@@ -60,11 +60,15 @@ export async function unfoldingInTime<Done>(
 ): Promise<Done> {
   const tooLong = tooLongFor(rows, timing.now);
   try {
-    return await underWay.run(tooLong, act);
+    return await countingBy(tooLong, act);
   } catch (error) {
     throw error instanceof ConnectionLost && tooLong.spentMs() > endedMs ? new TookTooLong() : error;
   }
 }
+
+/** Has what `act` computes counted by `tooLong`. */
+export const countingBy = <Done>(tooLong: TooLong, act: () => Promise<Done>): Promise<Done> =>
+  underWay.run(tooLong, act);
 
 /** Computes what has come due, and counts the time for the transaction under way. */
 export function counted<Computed>(compute: () => Computed): Computed {

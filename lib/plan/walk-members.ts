@@ -14,7 +14,7 @@ export interface WalkBounds {
   most: number;
   timeIsUp: () => boolean;
   /** Called for members that cannot be changed, and the walk goes past them; without it, the walk stops before them. */
-  setAside?: (failed: Halved<Member>["failed"]) => Promise<void>;
+  setAside?: (failed: Halved<Member>["failed"]) => Promise<unknown>;
 }
 
 export interface Walked {

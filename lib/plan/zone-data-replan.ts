@@ -4,7 +4,7 @@ import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { withdrawAt } from "../job/withdraw.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
-import { asideAmong, letGo } from "../quarantine/quarantine.ts";
+import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
 import { keptSpec } from "../schedule/resolve-spec.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
@@ -98,7 +98,7 @@ async function replanSome(
     if (waiting?.waits === true || left.has(schedule.shard)) return false;
     try {
       await replanOne(deps, schedule, shards.get(schedule.shard), { update, earlier });
-      if (waiting !== undefined) await letGo(deps.sql, consumer, [schedule.id]);
+      if (waiting !== undefined) await letGoUnlocked(deps.sql, consumer, [schedule.id]);
       return true;
     } catch (error) {
       if (error instanceof OfNoRow) left.add(schedule.shard);

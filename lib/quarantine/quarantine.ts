@@ -83,6 +83,40 @@ export async function setAside(tx: Tx, consumer: Consumer, failed: readonly Fail
     returning item, schedule_id as "scheduleId", reason, tries, next_at as "nextAt"`;
 }
 
+export interface SetFreeAside {
+  aside: SetAside[];
+  /** Rows whose entry another transaction has locked: it stays as it is, and they are tried again with the next tick. */
+  locked: Failed[];
+}
+
+/** `setAside` for a loop that goes on with other rows: an entry that is locked is not waited for. */
+export async function setFreeAside(
+  tx: Tx,
+  consumer: Consumer,
+  failed: readonly Failed[],
+): Promise<SetFreeAside> {
+  if (failed.length === 0) return { aside: [], locked: [] };
+  const rows = await tx<{ item: string }[]>`
+    with free as materialized (
+      select item from carillon.quarantine where ${ofItems(tx, consumer, failed)} for update skip locked)
+    select item from carillon.quarantine where ${ofItems(tx, consumer, failed)} and item not in (select item from free)`;
+  const isLocked = new Set(rows.map(({ item }) => item));
+  const { free = [], locked = [] } = Object.groupBy(failed, ({ item }) =>
+    isLocked.has(item) ? "locked" : "free",
+  );
+  return { aside: await setAside(tx, consumer, free), locked };
+}
+
+const ofItems = (tx: Tx, consumer: Consumer, failed: readonly Failed[]) =>
+  tx`consumer = ${consumer} and item = any(${failed.map(({ item }) => item)}::text[])`;
+
+/** Logs what was set aside or could not be, once its transaction is over. */
+export function logSetFreeAside(log: Log, consumer: Consumer, { aside, locked }: SetFreeAside): void {
+  logSetAside(log, consumer, aside);
+  for (const { item, error } of locked)
+    log.warn("quarantine.entry-locked", { consumer, item, error: errorText(error) });
+}
+
 /** Logs what was set aside, once its transaction is over: ids and the reason without values. */
 export function logSetAside(log: Log, consumer: Consumer, rows: readonly SetAside[]): void {
   for (const { item, scheduleId, reason, tries, nextAt } of rows)
@@ -105,10 +139,13 @@ export async function letGo(tx: Tx, consumer: Consumer, items: readonly string[]
 /** The same where the rows are done already: an entry that is locked stays, and goes once its row is tried again. */
 export async function letGoUnlocked(tx: Tx, consumer: Consumer, items: readonly string[]): Promise<void> {
   if (items.length === 0) return;
-  await tx`
-    delete from carillon.quarantine where ctid = any(array(
-      select ctid from carillon.quarantine where consumer = ${consumer} and item = any(${[...items]}::text[]) for update skip locked))`;
+  await dropEntries(tx, tx`q.consumer = ${consumer} and q.item = any(${[...items]}::text[])`);
 }
+
+/** Deletes the entries (q) of which `condition` is true, but for those that are locked: another tick deletes them. */
+export const dropEntries = (tx: Tx, condition: postgres.PendingQuery<postgres.Row[]>) => tx`
+  delete from carillon.quarantine where ctid = any(array(
+    select q.ctid from carillon.quarantine q where ${condition} for update of q skip locked))`;
 
 /** True of a row that waits in quarantine for its next try: the consumer leaves it out of what it looks at. */
 export const waitsAside = (tx: Tx, consumer: Consumer, item: postgres.PendingQuery<postgres.Row[]>) => tx`

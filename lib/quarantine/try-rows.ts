@@ -6,8 +6,8 @@ import {
   type Detail,
   type Failed,
   letGoUnlocked,
-  logSetAside,
-  setAside,
+  logSetFreeAside,
+  setFreeAside,
 } from "./quarantine.ts";
 
 /** A row of a list from which rows that wait aside are left out. */
@@ -126,9 +126,14 @@ export function asideOrNoted(
   };
 }
 
-/** Sets rows aside and says so in the log. */
-export async function putAside({ sql, log, consumer }: Quarantine, failed: readonly Failed[]): Promise<void> {
-  logSetAside(log, consumer, await setAside(sql, consumer, failed));
+/** Sets rows aside and says so in the log. Returns those that are not, because their entry is locked: they are listed again. */
+export async function putAside(
+  { sql, log, consumer }: Quarantine,
+  failed: readonly Failed[],
+): Promise<readonly Failed[]> {
+  const done = await setFreeAside(sql, consumer, failed);
+  logSetFreeAside(log, consumer, done);
+  return done.locked;
 }
 
 function failedOf({ item, scheduleId = null, detail }: Tried, error: unknown): Failed {

@@ -6,7 +6,7 @@ import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { isSetAside } from "../plan/aside.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { asideAmong, logSetAside, setAside } from "../quarantine/quarantine.ts";
+import { asideAmong, dropEntries, logSetFreeAside, setFreeAside } from "../quarantine/quarantine.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { timetableOf } from "../schedule/timetable.ts";
@@ -117,21 +117,22 @@ async function stepOnce(sql: Sql, retentionDays: number, most: number): Promise<
 }
 
 async function passOne({ sql, log }: PurgeDeps, retentionDays: number, error: unknown): Promise<Step> {
-  const aside = await sql.begin(async (tx) => {
+  const passed = await sql.begin(async (tx) => {
     const [row] = await tx<{ id: string | null }[]>`
       select carillon.pass_purge(${retentionDays} * interval '1 day') as id`;
     const id = row?.id ?? null;
-    return id === null ? [] : setAside(tx, "purge", [{ item: id, scheduleId: id, error }]);
+    return id === null ? null : setFreeAside(tx, "purge", [{ item: id, scheduleId: id, error }]);
   });
-  logSetAside(log, "purge", aside);
-  return { looked: aside.length, gone: 0, doubtful: [], isOver: aside.length === 0 };
+  if (passed !== null) logSetFreeAside(log, "purge", passed);
+  return { looked: passed === null ? 0 : 1, gone: 0, doubtful: [], isOver: passed === null };
 }
 
 /** Schedules that could be deleted after all have no entry any more. */
 async function letGoOfGone(sql: Sql): Promise<void> {
-  await sql`
-    delete from carillon.quarantine q
-    where q.consumer = 'purge' and not exists (select from carillon.schedules s where s.id = q.schedule_id)`;
+  await dropEntries(
+    sql,
+    sql`q.consumer = 'purge' and not exists (select from carillon.schedules s where s.id = q.schedule_id)`,
+  );
 }
 
 /** One that fails is set aside; the next round comes to it again. */

@@ -13,7 +13,7 @@ import {
   turnMax,
 } from "../plan/backlog.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { letGo } from "../quarantine/quarantine.ts";
+import { letGoUnlocked } from "../quarantine/quarantine.ts";
 import { putAside } from "../quarantine/try-rows.ts";
 
 export interface BacklogSettings {
@@ -64,9 +64,10 @@ export async function admitBacklog(
   let idle = 0;
   let servedInPass = 0;
   let limit = rowsMax;
+  const without: string[] = [];
   while (room.left > 0 && idle < idleMax && !timeIsUp()) {
     const pace = { from: start.now, perSecond: budget / budgetSeconds, ahead: budget - room.left };
-    const round = await tryRound(deps, { upTo, room, perTurn, pace, limit });
+    const round = await tryRound(deps, { upTo, room, perTurn, pace, limit, without });
     limit = round.nextLimit;
     if (round.done === null) continue;
     const { done } = round;
@@ -89,6 +90,8 @@ interface RoundWish {
   perTurn: number;
   pace: Parameters<typeof admitTurns>[2];
   limit: number;
+  /** Rows that have failed in this tick, and whose entry is locked: they would fail each round. */
+  without: string[];
 }
 
 /** Where it fails, nothing of it is done; the next round is to look at fewer rows, and at more again once it has succeeded. */
@@ -96,11 +99,11 @@ async function tryRound(
   { sql, log }: BacklogDeps,
   wish: RoundWish,
 ): Promise<{ done: Round | null; nextLimit: number }> {
-  const { limit } = wish;
+  const { limit, without } = wish;
   let looked: readonly BacklogRow[] = [];
   try {
     const done = await sql.begin(async (tx) => {
-      [looked] = await Promise.all([rowsInTurn(tx, wish.upTo, limit), waitForRows(tx, limit)]);
+      [looked] = await Promise.all([rowsInTurn(tx, wish.upTo, { limit, without }), waitForRows(tx, limit)]);
       return admitRound(tx, looked, wish);
     });
     return { done, nextLimit: Math.min(rowsMax, limit * 2) };
@@ -108,7 +111,9 @@ async function tryRound(
     const [row] = looked;
     if (row === undefined || !mayBeOfARow(error)) throw error;
     if (looked.length > 1) return { done: null, nextLimit: Math.ceil(looked.length / 2) };
-    await putAside({ sql, log, consumer: "backlog" }, [{ item: row.id, scheduleId: row.scheduleId, error }]);
+    const failed = { item: row.id, scheduleId: row.scheduleId, error };
+    const locked = await putAside({ sql, log, consumer: "backlog" }, [failed]);
+    without.push(...locked.map(({ item }) => item));
     return { done: null, nextLimit: Math.min(rowsMax, limit * 2) };
   }
 }
@@ -135,7 +140,7 @@ async function admitRound(
   await postponeTurns(tx, shares.idle);
   await dropRows(tx, shares.deleted);
   const again = rows.slice(0, shares.looked).filter(({ aside }) => aside);
-  await letGo(
+  await letGoUnlocked(
     tx,
     "backlog",
     again.map(({ id }) => id),

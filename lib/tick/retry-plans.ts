@@ -15,7 +15,7 @@ import { missedAfterMs, readShard, type ShardState } from "../plan/shard.ts";
 import { unfoldingInTime } from "../plan/too-long.ts";
 import { blameOnceLocked, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
 import { type Failed, letGo, logSetAside, setAside } from "../quarantine/quarantine.ts";
-import { allListedAgain } from "../quarantine/try-rows.ts";
+import { allListedAgain, putAside } from "../quarantine/try-rows.ts";
 import { lockSchedules, refuseOtherMoment, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { afterFires } from "../schedule/timetable.ts";
 import type { Run } from "./run.ts";
@@ -86,7 +86,7 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
     try {
       const { failed } = await inHalves(ids.slice(at, at + together), retry, run.timeIsUp);
       const entries = failed.map(({ item, error }) => ({ item, scheduleId: item, error }));
-      logSetAside(log, "plan", await setAside(sql, "plan", entries));
+      await putAside({ sql, log, consumer: "plan" }, entries);
     } catch (error) {
       if (!(error instanceof OfNoRow)) throw error;
       run.note(error.cause);

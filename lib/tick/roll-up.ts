@@ -1,7 +1,9 @@
 import type { Sql } from "../db/connect.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
 import type { Log } from "../log/log.ts";
-import { addSchedules, addTallies, addWork, rollUpApart } from "./roll-up-apart.ts";
+import { OfNoRow } from "../quarantine/in-halves.ts";
+import { dropEntries } from "../quarantine/quarantine.ts";
+import { addSchedules, addTallies, addWork, beginAddition, rollUpApart } from "./roll-up-apart.ts";
 import { addTo, nothingRolledUp, type RolledUp, rolledUp } from "./rolled-up.ts";
 
 const rowsMax = 20_000;
@@ -55,15 +57,21 @@ async function together(
     return true;
   } catch (error) {
     if (isPassingFailure(error)) note(error);
-    else await apart().catch(note);
+    else
+      await apart().catch((apartError) =>
+        note(apartError instanceof OfNoRow ? apartError.cause : apartError),
+      );
     return false;
   }
 }
 
 async function rollUpTallies(sql: Sql, timeIsUp: () => boolean, sum: RolledUp): Promise<void> {
   for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
-    const [row] = await sql<(RolledUp & { taken: number })[]>`
-      select taken, ${rolledUp(sql)} from carillon.roll_up(${rowsMax})`;
+    const [row] = await beginAddition(
+      sql,
+      (tx) => tx<(RolledUp & { taken: number })[]>`
+        select taken, ${rolledUp(tx)} from carillon.roll_up(${rowsMax})`,
+    );
     taken = row?.taken ?? 0;
     if (row !== undefined) addTo(sum, row);
   }
@@ -72,7 +80,10 @@ async function rollUpTallies(sql: Sql, timeIsUp: () => boolean, sum: RolledUp): 
 /** What jobs have cost their targets: what is packed from now on follows it. */
 async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
   for (let taken = rowsMax; taken === rowsMax && !timeIsUp(); ) {
-    const [row] = await sql<{ taken: number }[]>`select carillon.roll_up_work(${rowsMax}) as taken`;
+    const [row] = await beginAddition(
+      sql,
+      (tx) => tx<{ taken: number }[]>`select carillon.roll_up_work(${rowsMax}) as taken`,
+    );
     taken = row?.taken ?? 0;
   }
 }
@@ -83,10 +94,13 @@ async function rollUpWork(sql: Sql, timeIsUp: () => boolean): Promise<void> {
  */
 async function forgetMinutes(sql: Sql, allAdded: boolean): Promise<void> {
   const before = (kept: string) => sql`between '-infinity' and (select carillon.clock()) - ${kept}::interval`;
-  await sql`
-    with added as (delete from carillon.quarantine where consumer = 'tally' and ${allAdded}),
-    old as (delete from carillon.minutes where minute ${before(minutesKept)}),
-    old_passed as (delete from carillon.pulses_passed where noted_at ${before(passedKept)}),
-    old_pulses as (delete from carillon.minute_pulse_lateness where minute ${before(minutesKept)})
-    delete from carillon.minute_lateness where minute ${before(minutesKept)}`;
+  await beginAddition(
+    sql,
+    (tx) => tx`
+      with added as (${dropEntries(tx, tx`q.consumer = 'tally' and ${allAdded}`)}),
+      old as (delete from carillon.minutes where minute ${before(minutesKept)}),
+      old_passed as (delete from carillon.pulses_passed where noted_at ${before(passedKept)}),
+      old_pulses as (delete from carillon.minute_pulse_lateness where minute ${before(minutesKept)})
+      delete from carillon.minute_lateness where minute ${before(minutesKept)}`,
+  );
 }

@@ -6,6 +6,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import { type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
 import { splitParcel } from "../parcel/split-parcel.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
+import { logSetAside } from "../quarantine/quarantine.ts";
 import { handBack, slowLeaseMs, type WorkerDeps, workJobs } from "./work-jobs.ts";
 import { workPulses } from "./work-pulses.ts";
 
@@ -97,6 +98,7 @@ async function claim(
       queueClass === "slow"
         ? await claimParcel(deps.sql, parcelId, slowLeaseMs, deps.window)
         : await claimParcel(deps.sql, parcelId, quickLeaseMs(timeLeftMs()));
+    if ("setAside" in claimed) logSetAside(deps.log, "claim", claimed.setAside);
     await handOver(deps.sql, deps.queue, claimed.freed);
     return claimed;
   } catch (error) {

@@ -16,6 +16,7 @@ import { statsRows } from "./rows/stats.ts";
 import { target } from "./rows/target.ts";
 import { ticks } from "./rows/tick.ts";
 import { tokens } from "./rows/token.ts";
+import { versionlessRows } from "./rows/versionless.ts";
 import { webhooks } from "./rows/webhook.ts";
 import { worker } from "./rows/worker.ts";
 
@@ -28,7 +29,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   plan: [...plan, ...asideRows],
   control,
   parcel,
-  "one-job": oneJobRows,
+  "one-job": [...oneJobRows, ...versionlessRows],
   worker,
   tick: ticks,
   "bad-rows": badRows,

@@ -197,7 +197,9 @@ describe("a schedule with deleteOnEnd", () => {
       select 'more-' || i, f.shard, f.queue, f.target_kind, f.target_id, f.created_at, f.created_by, f.updated_at, f.updated_by
       from (select * from carillon.schedules order by id limit 1) f, generate_series(1, 10000) i`;
     const own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-    const { index, scanned } = await touched(own, () => deleteEnded({ sql: own, log: world.log }, whole));
+    const { index, scanned } = await touched(own, () =>
+      deleteEnded({ sql: own, log: world.log, queue: world.queue }, whole),
+    );
     await own.end();
     expect(await world.sql`select from carillon.schedules where end_look_at is not null`).toEqual([]);
     // At most ten entries a schedule: the index keeps the row's older versions while any transaction of the server is older. A walk through the table reads 10,031.

@@ -29,7 +29,6 @@ export const parcelCells = {
     ...noHold,
     ...comesAgain,
     unwritable: aside,
-    slow: aside,
     throwingSchema: by(
       "target/handler-target.test.ts",
       "whose schema throws at a payload has failed, and its neighbours have not",

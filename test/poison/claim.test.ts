@@ -8,6 +8,7 @@ import { minute } from "../support/instants.ts";
 import { due, oneParcel } from "../support/parcels.ts";
 import { connectAsMember, functionRoles } from "../support/role-logins.ts";
 import { mend, poison, quarantined, raised, told } from "./poison.ts";
+import { rowPoisons } from "./row-poisons.ts";
 import { idOf } from "./row-scenario.ts";
 
 /** A claim fails on one parcel, or on one job of it, each time. */
@@ -138,4 +139,36 @@ test("A claim that gives way to a lock sets no parcel aside, and its message com
   });
   await worker.end();
   expect(await quarantined(world)).toEqual([]);
+});
+
+/** Each write of the parcel hangs while this acts, and is given up for its time. */
+const whileItHangs = (id: string, act: () => Promise<unknown>) =>
+  rowPoisons.slow.during(world, { table: "parcels", condition: (row) => `${row}.id = ${id}` }, act);
+
+test("A parcel whose claim takes too long once is not set aside, and is claimed by the next message that the tick sends for it", async () => {
+  const id = await oneParcel(world, 1);
+  await whileItHangs(id, async () => {
+    expect(await world.work()).toHaveLength(1);
+  });
+  expect(await quarantined(world)).toEqual([]);
+  await minutes(1);
+  expect(await stateOf("job-0")).toEqual(["succeeded"]);
+});
+
+test("A parcel whose claim takes too long with each of four messages is set aside, and is claimed once it is mended", async () => {
+  const id = await oneParcel(world, 1);
+  await whileItHangs(id, () => world.work());
+  for (let sent = 0; (await quarantined(world)).length === 0; sent++) {
+    expect(sent).toBeLessThan(3);
+    while (world.queue.messages.length === 0) {
+      await world.clock.advance(minute);
+      await world.tick();
+    }
+    await whileItHangs(id, () => world.work());
+  }
+  expect(await quarantined(world)).toMatchObject([
+    { consumer: "claim", item: id, tries: 1, reason: expect.stringContaining("57014") },
+  ]);
+  await minutes(2);
+  expect(await stateOf("job-0")).toEqual(["succeeded"]);
 });

@@ -7,6 +7,7 @@ import { acceptance, type InboxWorld, inboxWorld } from "../inbox/inbox-world.ts
 import { connectThrough, textOf, valuesOf } from "../race/lines.ts";
 import { cutBefore } from "../race/stage.ts";
 import { hour, minute } from "../support/instants.ts";
+import { impatientTick } from "./poison.ts";
 
 let world: InboxWorld;
 beforeEach(async () => {
@@ -67,6 +68,21 @@ test("A hundred and fifty commands at the front that fail when they are read kee
   expect(await standing("good")).toBe(50);
   expect(await world.waiting()).toBe(150);
   expect((await quarantine()).length).toBe(150);
+});
+
+test("A command that fails again while its entry is locked keeps none behind it from the same tick", async () => {
+  await putAll(many(1, "bad", "poison"));
+  world.more.tick = { acceptance: failing };
+  await world.tick();
+  await world.clock.advance(minute);
+  await putAll(many(3, "good"));
+  await impatientTick(world);
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.quarantine for update`;
+    await world.tick();
+  });
+  expect(await standing("good")).toBe(3);
+  expect(await quarantine()).toMatchObject([{ key: "bad-0", tries: 1 }]);
 });
 
 test("A hundred and fifty commands at the front that fail in the database keep none behind them from the same tick, and are applied by themselves once it is mended", async () => {

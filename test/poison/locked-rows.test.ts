@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { canaryAuthor, canaryKeys } from "../../lib/canary/canaries.ts";
 import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { tryEach } from "../../lib/quarantine/try-rows.ts";
@@ -145,3 +146,20 @@ test.each(Object.entries(carried))(
     expect(await quarantined(world)).toEqual([]);
   },
 );
+
+test("A canary whose row is locked is given up before the tick's role would, and the other canary is edited in the same tick", async () => {
+  world = await carillon();
+  const canary = { minutes: 5, queue: "http://queues.test/000000000000/canary" };
+  await world.tick({ canary });
+  const versions = () =>
+    world.sql`select key, version from carillon.schedules where created_by = ${canaryAuthor} order by key`;
+  const fast: Spot = { table: "schedules", condition: (row) => `${row}.key = '${canaryKeys.fast}'` };
+  const tick = () => world.tick({ canary: { ...canary, minutes: 1 } });
+  await lockedForPatient(world, fast, () => expect(tick()).rejects.toThrow("lock timeout"));
+  expect(await versions()).toEqual([
+    { key: canaryKeys.fast, version: 1 },
+    { key: canaryKeys.slow, version: 2 },
+  ]);
+  await tick();
+  expect(await versions()).toMatchObject([{ version: 2 }, { version: 2 }]);
+});

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Acceptance } from "../../lib/command/acceptance.ts";
 import { applyBatch } from "../../lib/command/apply-batch.ts";
+import { deleteEnded } from "../../lib/plan/delete-ended.ts";
+import { applyEditsInside } from "../../lib/plan/edits-inside.ts";
 import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
 import { retryPlans } from "../../lib/tick/retry-plans.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
@@ -96,6 +99,39 @@ test("Schedules in quarantine whose missed runs take long to count are planned a
   expect(await quarantined(world)).toEqual([]);
   const planned = await together("carillon.plan r where due_at > '2026-03-02 12:59Z'");
   expect(Math.max(...planned)).toBeLessThanOrEqual(most);
+});
+
+test("Schedules that have ended, and of which that takes long to compute, are deleted in transactions of few", async () => {
+  const endsAt = at(1.5 * minute).toISOString();
+  for (const key of keys) await world.patch(key, { deleteOnEnd: true, endsAt });
+  await world.tick();
+  await world.clock.setNow(at(2 * minute));
+  await world.work();
+  await world.sql`update carillon.schedules set end_look_at = carillon.clock()`;
+  expect(await deleteEnded(slowly(), { timeIsUp: () => false, note: raise })).toBe(keys.length);
+  const deleted = await together("carillon.schedules r where deleted_at is not null");
+  expect(deleted.reduce((sum, n) => sum + n)).toBe(keys.length);
+  expect(Math.max(...deleted)).toBeLessThanOrEqual(most);
+  expect(await quarantined(world)).toEqual([]);
+});
+
+test("A handler's edits whose missed runs take longer to count than a job's transaction has are refused, and one such edit is done", async () => {
+  const { now } = slowly().queue.timing;
+  const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" } });
+  const put = (some: readonly string[]) =>
+    world.sql.begin((tx) =>
+      applyEditsInside(
+        tx,
+        some.map((key) => ({ kind: "put" as const, key, body })),
+        { author: "handler:a", parcelId: "0", schedules: [], now: () => 2 * now() },
+      ),
+    );
+  await pauseLabel(world, { label, caller, until: at(3 * hour) }, atOnce);
+  await passTo(at(3 * hour + minute));
+  await expect(put(keys)).rejects.toThrow("took longer than the 3 s that a job's transaction has for it");
+  expect(await world.sql`select from carillon.schedule_versions where change = 'replaced'`).toEqual([]);
+  await put(keys.slice(0, 1));
+  expect(await world.sql`select from carillon.schedule_versions where change = 'replaced'`).toHaveLength(1);
 });
 
 const acceptance = {} as Acceptance;

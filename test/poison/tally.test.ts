@@ -1,8 +1,11 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { OfNoRow } from "../../lib/quarantine/in-halves.ts";
 import { readStats } from "../../lib/stats/stats.ts";
+import { addTallies, rollUpApart } from "../../lib/tick/roll-up-apart.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { functionRoles } from "../support/role-logins.ts";
 import { impatientTick, quarantined, told } from "./poison.ts";
+import { lockedForPatient, type Spot } from "./row-poisons.ts";
 
 let world: Carillon;
 
@@ -86,6 +89,32 @@ test("No row of counts is blamed for the lock of a minute, and the tick fails", 
   });
   await world.tick();
   expect(await left("tallies")).toBe(0);
+});
+
+const theMinutes: Spot = { table: "minutes", condition: () => "true" };
+
+test("A roll-up gives the lock of a minute up before its role would, and the next tick adds what is left", async () => {
+  await world.sql.unsafe(bad.tallies.insert);
+  await world.tick();
+  await world.sql.unsafe(bad.tallies.insert);
+  await lockedForPatient(world, theMinutes, () => expect(world.tick()).rejects.toThrow("lock timeout"));
+  await world.tick();
+  expect(await left("tallies")).toBe(0);
+});
+
+test("Where counts are added apart, no row is blamed for the lock of a minute", async () => {
+  await world.sql.unsafe(bad.tallies.insert);
+  await world.tick();
+  await world.sql.unsafe(bad.tallies.insert);
+  const note = vi.fn();
+  const add = (places: readonly string[]) => addTallies(world.as.tick, places);
+  const apart = { sql: world.as.tick, log: world.log, timeIsUp: () => false };
+  await world.sql.begin(async (tx) => {
+    await tx`select from carillon.minutes for update`;
+    await rollUpApart(apart, "tallies", add).catch(note);
+  });
+  expect(note).toHaveBeenCalledWith(expect.any(OfNoRow));
+  expect(await quarantined(world)).toEqual([]);
 });
 
 test("Counts below zero read as zero, before and after they are rolled up, and other counts are still added", async () => {

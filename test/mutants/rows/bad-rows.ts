@@ -12,6 +12,7 @@ const migration = "migrations/0053-one-bad-row.sql";
 const stuckTest = "test/poison/stuck.test.ts";
 const byHandTest = "test/quarantine/by-hand.test.ts";
 const forgetTest = "test/poison/forget.test.ts";
+const lockedEntryTest = "test/poison/locked-entry.test.ts";
 const pulseTest = "test/pulse/bad-row.test.ts";
 
 /** One odd row takes neither a tick's time nor its neighbours' turn: loops that come to nothing, entries edited by hand, old rows, pulses. */
@@ -163,5 +164,26 @@ export const badRows: readonly Mutant[] = [
     text: "if (unmade.length > 0 && this.#parcel.targets === null)",
     replacement: "if (unmade.length > 0)",
     tests: [pulseTest],
+  },
+  {
+    name: "an entry that is locked is not waited for",
+    file: quarantine,
+    text: " and item not in (select item from free)`;",
+    replacement: " and false`;",
+    tests: [lockedEntryTest],
+  },
+  {
+    name: "the backlog goes on behind a row whose entry is locked",
+    file: "lib/tick/admit-backlog.ts",
+    text: "    without.push(...locked.map(({ item }) => item));\n",
+    replacement: "",
+    tests: [lockedEntryTest],
+  },
+  {
+    name: "the lanes end where each is listed again",
+    file: "lib/parcel/sweep-lanes.ts",
+    text: " || allListedAgain(tried, parcels)",
+    replacement: "",
+    tests: [lockedEntryTest],
   },
 ];

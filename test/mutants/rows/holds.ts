@@ -72,7 +72,7 @@ export const holdRows: readonly Mutant[] = [
   {
     name: "ended schedules: a pulse whose last beat may be tried again",
     file: ended,
-    text: '?.state === "ended" && !mayStillBeat(schedule, state.now),',
+    text: '?.state === "ended" && !counted(() => mayStillBeat(schedule, state.now)),',
     replacement: '?.state === "ended" && (mayStillBeat(schedule, state.now) || true),',
     tests: ["test/plan/delete-ended-late.test.ts"],
   },
