@@ -1,4 +1,5 @@
 import type { Line } from "./line.ts";
+import { sqlState } from "./sql-state.ts";
 import type { Statement } from "./statement.ts";
 
 /** A line that belongs to one transaction until it is handed back. */
@@ -108,7 +109,11 @@ export function makePool(
       rest(slot);
       drain();
     };
-    statement.then(done, done);
+    statement.then(done, (error: unknown) => {
+      // After a failover the name of the writer may lead to what is a reader by now, and a line to it would be used for as long as it is busy.
+      if (sqlState(error) === "read_only" && slots.has(slot)) retire(slot);
+      done();
+    });
     slot.line.run(statement);
   };
 

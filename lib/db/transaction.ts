@@ -89,8 +89,9 @@ export async function transaction<T>(
     return result;
   } catch (error) {
     over = true;
-    await rollBack(borrowed, control, resets);
-    throw failures.cause(error);
+    const cause = failures.cause(error);
+    await rollBack(borrowed, control, { resets, isReader: sqlState(cause) === "read_only" });
+    throw cause;
   } finally {
     if (own.ms() > ownTimeMax) watch.onLong(Math.round(own.ms()));
   }
@@ -120,11 +121,17 @@ function besideBegin(
   };
 }
 
-async function rollBack(borrowed: Borrowed, tx: Tx, resets: boolean): Promise<void> {
+/** A line to a server that only reads is not used again: another one may lead to the writer. */
+async function rollBack(
+  borrowed: Borrowed,
+  tx: Tx,
+  { resets, isReader }: { resets: boolean; isReader: boolean },
+): Promise<void> {
   if (borrowed.line.isLost()) return;
   try {
     await Promise.all([tx.unsafe("rollback"), resets ? clear(tx) : undefined]);
-    borrowed.handBack();
+    if (isReader) borrowed.discard();
+    else borrowed.handBack();
   } catch {
     // The caller hears the error that led here; the server rolls back by itself when the connection goes.
     borrowed.discard();

@@ -101,3 +101,16 @@ test("closing waits for what is under way and refuses what waits", async () => {
   await sql.end();
   expect((await outcomes).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
 });
+
+test.each([
+  ["a statement", (sql: Sql) => sql`create table public.written (n int)`],
+  ["a transaction", (sql: Sql) => sql.begin((tx) => tx`create table public.written (n int)`)],
+] as const)("A line on which the server takes no writes of %s is not used again", async (_, write) => {
+  const { sql, opened } = setup();
+  // As after a failover: the server that was the writer is a reader, for as long as this connection lasts.
+  await sql`set default_transaction_read_only = on`;
+  await expect(write(sql)).rejects.toMatchObject({ code: "25006" });
+  await write(sql);
+  await sql`drop table public.written`;
+  expect(opened()).toBe(2);
+});
