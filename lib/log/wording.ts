@@ -60,6 +60,7 @@ export const wording = {
   "migration.blocked":
     "migration {number} ({name}) lets others pass and tries again; its lock is held by {by}",
   "migration.unfinished": "the database is not at this release yet: {left}",
+  "parcel.left": "the time for sending was up before {parcels} parcels were sent; they will be offered again",
   "parcel.split": "parcel {parcel} cannot be claimed, and jobs of it go into {parts} others: {error}",
   "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
   "parcel.lease-left": "parcel {parcel} keeps jobs that cannot be taken from it: {error}",

@@ -28,6 +28,15 @@ export interface ParcelQueue {
   log: Log;
   /** By it, waits that were told a while ago are shortened. */
   timing: Timing;
+  /** How long may be sent; without, until everything is sent. */
+  time?: SendingTime | undefined;
+}
+
+/** Bounds when a request may begin. The sweep offers what is left by then. */
+export interface SendingTime {
+  isUp: () => boolean;
+  /** One hand-over begins no request after so many milliseconds. */
+  mostMs: number;
 }
 
 /**
@@ -65,32 +74,48 @@ export function delaySeconds(waitMs: number): number {
   return Math.max(0, Math.min(delaySecondsMax, Math.floor((waitMs - leadMs) / 1_000)));
 }
 
+export interface Sent {
+  /** Ids of the parcels that arrived. */
+  sent: string[];
+  /** Ids of those whose request did not begin before the time was up. */
+  left: string[];
+}
+
 /**
  * Sends parcels, ten messages to a batch, a few batches at once, and says which arrived. What did not arrive stays unmarked
  * in the database and is offered again by the sweep, so a failure here is a warning and never an error.
  */
-export async function sendParcels(queue: ParcelQueue, parcels: readonly OutgoingParcel[]): Promise<string[]> {
+export async function sendParcels(queue: ParcelQueue, parcels: readonly OutgoingParcel[]): Promise<Sent> {
   const batches = (["fast", "slow"] as const).flatMap((name) => {
     const own = parcels.filter((parcel) => parcel.queue === name);
     return chunks(own, entriesMax).map((batch) => ({ name, batch }));
   });
   const sent: string[] = [];
+  const left: string[] = [];
   const waiting = batches.values();
   const toldAt = queue.timing.now();
   let isAnswered = true;
   const sendNext = async () => {
     for (const { name, batch } of waiting) {
       if (!isAnswered) return;
+      if (isTimeUp(queue, toldAt)) {
+        left.push(...batch.map(({ id }) => id));
+        continue;
+      }
       // Of thousands, the last ones go seconds after their waits were told.
       const sinceMs = queue.timing.now() - toldAt;
-      const left = batch.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs }));
-      const arrived = await sendBatch(queue, name, left);
+      const waits = batch.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs }));
+      const arrived = await sendBatch(queue, name, waits);
       isAnswered &&= arrived !== null;
       sent.push(...(arrived ?? []));
     }
   };
   await Promise.all(Array.from({ length: Math.min(requestsAtOnceMax, batches.length) }, sendNext));
-  return sent;
+  return { sent, left };
+}
+
+function isTimeUp({ time, timing }: ParcelQueue, begunAt: number): boolean {
+  return time !== undefined && (time.isUp() || timing.now() >= begunAt + time.mostMs);
 }
 
 /** Null where SQS did not answer: a further request would wait as long for nothing. */

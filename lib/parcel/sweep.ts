@@ -158,3 +158,17 @@ async function offerAgain(tx: Tx, ids: string[]): Promise<OutgoingParcel[]> {
     select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
     from offered order by coalesce(priority, 0), ready_at, id`;
 }
+
+/**
+ * For offers that were not sent, since the time for it was up: they are the first of the next sweep, and not counted. Otherwise each would be a
+ * minute later, or up to 32, though no message of it is on its way.
+ */
+export async function offerNext(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    with locked as (
+      select id from carillon.parcels
+      where id = any(${[...ids]}::bigint[]) and lane is null and lease_until is null and offer_at < 'infinity' order by id for update skip locked
+    )
+    update carillon.parcels p set offers = greatest(p.offers - 1, 0), offer_at = least(p.offer_at, carillon.clock()) from locked where p.id = locked.id`;
+}

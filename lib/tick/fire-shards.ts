@@ -1,10 +1,9 @@
 import { sqlState } from "../db/sql-state.ts";
 import { spreadParcels } from "../limit/target-limits.ts";
-import { handOver } from "../parcel/hand-over.ts";
 import { logSetAside } from "../quarantine/quarantine.ts";
 import { passIdleShards } from "./idle-shards.ts";
 import { makePulseParcels } from "./make-pulse-parcels.ts";
-import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
+import type { ParcelSending } from "./parcel-sending.ts";
 import type { Run } from "./run.ts";
 import { BatchFailed, fireShardBatch, passFailedRow } from "./shard-batch.ts";
 import { inTurn } from "./share.ts";
@@ -16,8 +15,11 @@ export type MakeReady = (shard: number) => Promise<void>;
  * Lanes side by side, each taking shard after shard. Ticks are two minutes ahead of what is due: while nothing presses, one lane goes alone, and
  * leaves the database's other processors to those who claim and settle what is due now.
  */
-export async function fireShards(run: Run, own: readonly number[], ready?: MakeReady): Promise<void> {
-  const sending = parcelSending(run);
+export async function fireShards(
+  run: Run,
+  own: readonly number[],
+  { sending, ready }: { sending: ParcelSending; ready?: MakeReady | undefined },
+): Promise<void> {
   const idle = ready === undefined ? await passIdle(run, own) : new Set();
   const shards = inTurn(own.filter((shard) => !idle.has(shard)));
   const lanes: Promise<void>[] = [];
@@ -42,7 +44,6 @@ export async function fireShards(run: Run, own: readonly number[], ready?: MakeR
     if (run.timeIsUp()) run.note(error);
     else await fireShard(run, shard, sending, press).catch(run.note);
   }
-  await sending.finish();
 }
 
 /** Where that fails each shard is fired by itself, idle or not. */
@@ -95,12 +96,12 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
   }
 }
 
-export async function makePulses(run: Run): Promise<void> {
-  run.total.parcels += await makePulseParcels(run, run.settings.share);
+export async function makePulses(run: Run, { send }: ParcelSending): Promise<void> {
+  run.total.parcels += await makePulseParcels(run, run.settings.share, send);
 }
 
 /** What goes to targets with a rate, of all shards together. Should this tick die before, the sweep sends it as it is. */
-export async function sendSpread({ sql, queue, rated }: Run): Promise<void> {
+export async function sendSpread({ sql, rated }: Run, { send }: ParcelSending): Promise<void> {
   const made = rated.splice(0);
-  if (made.length > 0) await handOver(sql, queue, await spreadParcels(sql, made));
+  if (made.length > 0) send(await spreadParcels(sql, made));
 }

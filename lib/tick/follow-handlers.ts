@@ -83,7 +83,8 @@ async function follow({ sql, queue }: EditDeps, { item, shard }: TriedInShard): 
       const parcels = await blameOnceLocked((noteLocked) =>
         sql.begin((tx) => followOnce(tx, { id: item, shard }, noteLocked)),
       );
-      return handOver(sql, queue, parcels);
+      await handOver(sql, queue, parcels);
+      return;
     } catch (error) {
       const cause = error instanceof OfNoRow ? error.cause : error;
       if (!mayPass(cause) || attempt === attemptsMax) throw error;

@@ -2,7 +2,7 @@ import { keepCanaries } from "../canary/keep-canaries.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import { sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
+import { offerNext, sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
 import { deleteEnded } from "../plan/delete-ended.ts";
 import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { dropDays } from "../retention/drop-days.ts";
@@ -28,7 +28,7 @@ import { retryPlans } from "./retry-plans.ts";
 import { rollUp } from "./roll-up.ts";
 import type { Run } from "./run.ts";
 import { shardsOf } from "./share.ts";
-import { type Part, takeTurns } from "./take-turns.ts";
+import { type Part, sliceMs, takeTurns } from "./take-turns.ts";
 import { tellEvents } from "./tell-events.ts";
 
 /** Which days are there: those from yesterday on, and all back to the oldest watermark. */
@@ -64,7 +64,8 @@ export async function attach(run: Run): Promise<DaysThere> {
 }
 
 /** What can wait until what is due now has become jobs. */
-export async function finish(run: Run, attached: DaysThere): Promise<void> {
+export async function finish(whole: Run, attached: DaysThere): Promise<void> {
+  const run = { ...whole, queue: { ...whole.queue, time: { isUp: whole.timeIsUp, mostMs: sliceMs } } };
   const found = await lookAfter(run.sql, run.settings).catch(run.note);
   await takeTurns(partsOf(run, attached), {
     ...run,
@@ -149,10 +150,11 @@ async function admitOwed(run: Run): Promise<void> {
 
 async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<void> {
   await handOver(sql, queue, await watchedLeases(sql));
-  for (let looked = sweepMax; looked === sweepMax && !timeIsUp(); ) {
+  for (let more = true; more && !timeIsUp(); ) {
     const swept = await sweep(sql, log, settings.notify, timeIsUp);
-    await handOver(sql, queue, swept.outgoing);
-    looked = swept.looked;
+    const left = await handOver(sql, queue, swept.outgoing);
+    await offerNext(sql, left);
+    more = swept.looked === sweepMax || left.length > 0;
   }
 }
 

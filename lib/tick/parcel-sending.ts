@@ -1,10 +1,19 @@
 import type { Sql } from "../db/connect.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import { leadMs, type OutgoingParcel, type ParcelQueue, requestsAtOnceMax } from "../parcel/parcel-queue.ts";
+import {
+  leadMs,
+  type OutgoingParcel,
+  type ParcelQueue,
+  requestsAtOnceMax,
+  type SendingTime,
+} from "../parcel/parcel-queue.ts";
 
 export interface ParcelSending {
+  /** Those that are far ahead are sent at their moments. */
   add(parcels: readonly OutgoingParcel[]): void;
-  /** Resolves when all that was added has been sent. */
+  /** Sends them at once. */
+  send(parcels: readonly OutgoingParcel[]): void;
+  /** All jobs are made. Resolves when everything has been sent, or the time for it is up. */
   finish(): Promise<void>;
 }
 
@@ -31,6 +40,10 @@ const lateMs = 60;
 const restMaxMs = 200;
 /** So long moments are waited for, and rests are taken; what is left then goes as fast as it can. */
 const gentleMs = 15_000;
+/** Counted from when all jobs are made, requests begin for so long: the housekeeping has the rest of the tick's time. */
+const mostMs = 25_000;
+/** So long they begin even where the tick's time is up: making the jobs may have taken all of it, each minute. */
+const leastMs = 5_000;
 /** Ten messages a request. */
 const togetherMax = 10 * requestsAtOnceMax;
 
@@ -40,8 +53,10 @@ const togetherMax = 10 * requestsAtOnceMax;
  * which it shall arrive: it takes the tick a second more, or some where there is much, and the workers most of one less for each.
  */
 export function parcelSending(deps: SendingDeps): ParcelSending {
-  const { sql, queue, note } = deps;
-  const sending: Promise<void>[] = [];
+  const { sql, note } = deps;
+  const { time, begin } = timeOnceMade(deps);
+  const queue = { ...deps.queue, time };
+  const sending: Promise<unknown>[] = [];
   let kept: Kept[] = [];
   const send = (parcels: readonly OutgoingParcel[]) => {
     if (parcels.length > 0) sending.push(handOver(sql, queue, parcels).catch(note));
@@ -50,9 +65,10 @@ export function parcelSending(deps: SendingDeps): ParcelSending {
     const own = inOrder(kept);
     kept = [];
     if (own.length <= fewMax) send(waitingAt(own, queue.timing.now()));
-    else sending.push(sendAtTheirMoments(deps, own).catch(note));
+    else sending.push(sendAtTheirMoments({ ...deps, queue }, own).catch(note));
   };
   return {
+    send,
     add: (parcels) => {
       const at = queue.timing.now();
       send(parcels.filter(({ waitMs }) => waitMs <= soonMs));
@@ -61,10 +77,27 @@ export function parcelSending(deps: SendingDeps): ParcelSending {
       if (kept.length >= keptMax) sendKept();
     },
     finish: async () => {
+      begin();
       sendKept();
       await Promise.all(sending);
     },
   };
+}
+
+/** The time for sending has no end before it begins, when all jobs are made. */
+function timeOnceMade({ queue: { timing }, timeIsUp }: SendingDeps): {
+  time: SendingTime;
+  begin: () => void;
+} {
+  let begunAt = Number.POSITIVE_INFINITY;
+  const isUp = () => {
+    const sinceMs = timing.now() - begunAt;
+    return sinceMs >= mostMs || (sinceMs >= leastMs && timeIsUp());
+  };
+  const begin = () => {
+    begunAt = timing.now();
+  };
+  return { time: { isUp, mostMs: Number.POSITIVE_INFINITY }, begin };
 }
 
 interface Kept {

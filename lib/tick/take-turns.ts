@@ -18,8 +18,8 @@ export interface Turns<Work extends string> {
   note: (error: unknown) => void;
 }
 
-/** So long a part goes on before the next has its turn. */
-const sliceMs = 2_000;
+/** So long a part goes on before the next has its turn; what it made may be sent for as long again. */
+export const sliceMs = 2_000;
 
 /**
  * Calls the parts in their order, each for a slice of time, and those that had more to do again, in rounds, until nothing is left or

@@ -5,6 +5,7 @@ import { backlogDefaults } from "./admit-backlog.ts";
 import { bringAllNear } from "./bring-near.ts";
 import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire-shards.ts";
 import { attach, finish, prepare } from "./keep-house.ts";
+import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
 import type { Run, TickDeps, Ticked, TickSettings } from "./run.ts";
 import { shardsOf, wholeTick } from "./share.ts";
 
@@ -33,9 +34,13 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   const total: Ticked = { batches: 0, jobs: 0, parcels: 0, finished: true };
   const note = (error: unknown) => void failures.push(error);
   const run: Run = { ...deps, settings, timeIsUp, total, rated: [], note };
+  const sending = parcelSending(run);
   // What is there once, and not by shard, is share 0's: done by each it would be done many times for nothing.
-  if (settings.share.share === 0) await tickWithHouse(run);
-  else await fireAll(run, shardsOf(settings.share));
+  if (settings.share.share === 0) await tickWithHouse(run, sending);
+  else {
+    await fireAll(run, shardsOf(settings.share), { sending });
+    await sending.finish();
+  }
   if (failures.length > 0)
     throw new AggregateError(
       failures,
@@ -44,13 +49,17 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
   return total;
 }
 
-/** Firing comes first: nothing else takes time before it, or costs it anything where it fails. */
-async function tickWithHouse(run: Run): Promise<void> {
+/**
+ * Firing comes first: nothing else takes time before it, or costs it anything where it fails. No job waits for messages of others to be sent; the
+ * housekeeping does, since theirs are of what is due soon.
+ */
+async function tickWithHouse(run: Run, sending: ParcelSending): Promise<void> {
   const own = shardsOf(run.settings.share);
   const { behind, past } = await prepare(run);
   await fireAll(
     run,
     own.filter((shard) => !behind.includes(shard)),
+    { sending },
   );
   const attached = await attach(run);
   const late = own.filter((shard) => behind.includes(shard));
@@ -58,12 +67,17 @@ async function tickWithHouse(run: Run): Promise<void> {
   const ready = async (shard: number) => {
     if (attached.now && (attached.past || !past.includes(shard))) await bringAllNear(run, shard);
   };
-  if (late.length > 0) await fireAll(run, late, ready);
+  if (late.length > 0) await fireAll(run, late, { sending, ready });
+  await sending.finish();
   await finish(run, attached);
 }
 
-async function fireAll(run: Run, shards: readonly number[], ready?: MakeReady): Promise<void> {
-  await fireShards(run, shards, ready);
-  await makePulses(run).catch(run.note);
-  await sendSpread(run).catch(run.note);
+async function fireAll(
+  run: Run,
+  shards: readonly number[],
+  { sending, ready }: { sending: ParcelSending; ready?: MakeReady },
+): Promise<void> {
+  await fireShards(run, shards, { sending, ready });
+  await makePulses(run, sending).catch(run.note);
+  await sendSpread(run, sending).catch(run.note);
 }

@@ -150,6 +150,6 @@ async function sendBack(
   queueClass: QueueClass,
   waitMs: number,
 ): Promise<void> {
-  const sent = await sendParcels(queue, [{ id, queue: queueClass, waitMs }]);
+  const { sent } = await sendParcels(queue, [{ id, queue: queueClass, waitMs }]);
   if (sent.length === 0) throw new Error(`Parcel ${id} could not be put back on its queue.`);
 }

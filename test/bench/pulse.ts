@@ -99,7 +99,11 @@ async function tickMs({ sql, queue }: BenchStack, runs: readonly number[]): Prom
     await tick({ sql, queue, log: silentLog }, tickDefaults, () => false);
     await aMinuteBack();
     const startedAt = performance.now();
-    await makePulseParcels({ sql, queue, log: silentLog }, wholeTick);
+    const sending: Promise<unknown>[] = [];
+    await makePulseParcels({ sql, log: silentLog }, wholeTick, (parcels) =>
+      sending.push(handOver(sql, queue, parcels)),
+    );
+    await Promise.all(sending);
     all.push(performance.now() - startedAt);
     await aMinuteBack();
     const againAt = performance.now();

@@ -94,7 +94,9 @@ export async function stage(): Promise<Stage> {
     pass: async (wrap) => {
       await passIdleShards(wrap === undefined ? ordinary : open(wrap), [shard]);
     },
-    sweep: async () => handOver(ordinary, queue, (await sweep(ordinary, silentLog)).outgoing),
+    sweep: async () => {
+      await handOver(ordinary, queue, (await sweep(ordinary, silentLog)).outgoing);
+    },
     work: async (until, wrap) => {
       await workOne({ clock, queues, recorder }, open(wrap), until);
     },

@@ -128,6 +128,26 @@ describe("the parcels of a tick", () => {
     expect(time.now()).toBeCloseTo(2 * second);
   });
 
+  test("begin no request 25 seconds after all jobs are made, however many are left", async () => {
+    const time = passingTime(0, 200);
+    const sending = begun();
+    sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
+    await sending.finish();
+    expect(time.now()).toBeGreaterThan(24 * second);
+    // Eight begin together, and this time counts them one after the other.
+    expect(time.now()).toBeLessThan(27 * second);
+    expect(sent().length).toBeLessThan(1_400);
+  });
+
+  test("begin no request 5 seconds after all jobs are made where the tick has no time left", async () => {
+    const time = passingTime(0, 200);
+    const sending = begun(() => true);
+    sending.add(Array.from({ length: 2_000 }, (_, n) => parcel(n + 1, n * 50)));
+    await sending.finish();
+    expect(time.now()).toBeGreaterThan(4 * second);
+    expect(time.now()).toBeLessThan(7 * second);
+  });
+
   test("that are ready soon do not wait for those of other shards", async () => {
     const sending = begun();
     sending.add([parcel(1, 160 * second), parcel(2, 5 * second)]);

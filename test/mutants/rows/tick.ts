@@ -152,15 +152,15 @@ export const ticks: readonly Mutant[] = [
   {
     name: "a failure of pulses does not stop the rest of the tick",
     file: tick,
-    text: "await makePulses(run).catch(run.note);",
-    replacement: "await makePulses(run);",
+    text: "await makePulses(run, sending).catch(run.note);",
+    replacement: "await makePulses(run, sending);",
     tests: ["test/tick/failing-parts.test.ts"],
   },
   {
     name: "a failure while spread parcels are sent does not stop the rest of the tick",
     file: tick,
-    text: "await sendSpread(run).catch(run.note);",
-    replacement: "await sendSpread(run);",
+    text: "await sendSpread(run, sending).catch(run.note);",
+    replacement: "await sendSpread(run, sending);",
     tests: ["test/tick/failing-parts.test.ts"],
   },
   {
@@ -201,8 +201,8 @@ export const ticks: readonly Mutant[] = [
   {
     name: "a shard that is behind is made ready before it is fired",
     file: tick,
-    text: "await fireAll(run, late, ready);",
-    replacement: "await fireAll(run, late);",
+    text: "await fireAll(run, late, { sending, ready });",
+    replacement: "await fireAll(run, late, { sending });",
     tests: ["test/tick/days.test.ts", "test/tick/near-line.test.ts"],
   },
   {
