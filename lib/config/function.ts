@@ -1,7 +1,7 @@
 import { loggableError } from "../log/error-text.ts";
 import { logFrom } from "../log/log-from.ts";
 import type { Environment } from "./environment.ts";
-import { surviveStrayRejections } from "./stray-rejections.ts";
+import { surviveStrays } from "./strays.ts";
 
 /** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
 export interface Invocation {
@@ -27,7 +27,7 @@ export function onDemand<Event, Result>(
   return async (event, invocation) => {
     try {
       if (assembled === undefined) {
-        surviveStrayRejections(logFrom(process.env, "function"));
+        surviveStrays(logFrom(process.env, "function"));
         assembled = assemble(process.env);
       }
       return await assembled.handler(event, invocation);

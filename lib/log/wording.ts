@@ -13,6 +13,7 @@ export const wording = {
     "a transaction waited {ms} ms for computing in this function (at most {most} is meant): its locks were held meanwhile",
   "events.failed": "the event bus could not answer: {error}",
   "events.undelivered": "event {event} matched rule {rule} but could not be sent to {target}: {error}",
+  "function.stray-exception": "an exception that was thrown outside of any run was passed over: {error}",
   "function.stray-rejection": "a promise that nothing awaits was rejected: {error}",
   "handler.greeted": "hello, {name} (job {job})",
   "handler.digested": "{group} is reminded of {reminders} things in one message",

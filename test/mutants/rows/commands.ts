@@ -151,10 +151,10 @@ export const commandRows: readonly Mutant[] = [
   },
   {
     name: "a rejection that nothing awaits ends no function",
-    file: "lib/config/stray-rejections.ts",
+    file: "lib/config/strays.ts",
     text: '  process.removeAllListeners("unhandledRejection");\n',
     replacement: "",
-    tests: ["test/functions/stray-rejections.test.ts"],
+    tests: ["test/functions/strays.test.ts"],
   },
   {
     name: "a process that is blocked while a call is under way is ended",

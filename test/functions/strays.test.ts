@@ -16,18 +16,24 @@ test.each([
   ["ingest", { Records: [] }],
   ["api", { version: "2.0", rawPath: "/v1/health", requestContext: { http: { method: "GET" } } }],
 ])(
-  "A rejection that nothing awaits does not end the %s function, and is logged as far as a log may hold it",
+  "What is rejected or thrown outside of a run does not end the %s function, and is logged as far as a log may hold it",
   async (name, event) => {
     const module = `
     // As Lambda's runtime does it, before it loads the function.
     process.on("unhandledRejection", () => process.exit(128));
+    process.on("uncaughtException", () => process.exit(129));
     const { handler } = await import("./functions/${name}.ts");
     const invocation = { awsRequestId: "1", getRemainingTimeInMillis: () => 50_000 };
     const event = JSON.parse(process.env.EVENT);
     await handler(event, invocation);
     Promise.reject(new TypeError("stray"));
     Promise.reject("hunter2");
-    await new Promise((resolve) => setImmediate(resolve));
+    setImmediate(() => { throw new RangeError("thrown"); });
+    setImmediate(() => { throw "hunter2"; });
+    const stopped = new AbortController();
+    stopped.signal.addEventListener("abort", () => { throw new TypeError("of a listener"); });
+    stopped.abort();
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     await handler(event, invocation);
     process.stdout.write("went on\\n", () => process.exit(0));`;
     const out = await runNode(module, {
@@ -45,6 +51,10 @@ test.each([
     const strays = out.split("\n").filter((line) => line.includes("function.stray-rejection"));
     expect(strays).toHaveLength(2);
     expect(strays[0]).toContain("TypeError: stray");
+    const exceptions = out.split("\n").filter((line) => line.includes("function.stray-exception"));
+    expect(exceptions).toHaveLength(3);
+    for (const text of ["RangeError: thrown", "TypeError: of a listener"])
+      expect(exceptions.join("\n")).toContain(text);
     expect(out).not.toContain("hunter2");
     expect(out).toContain("went on");
   },

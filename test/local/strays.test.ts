@@ -8,7 +8,7 @@ let folder: string;
 let stack: StackProcess;
 
 /** What a handler or a schema may do to the process in which it runs, at a signal. */
-const stray = `process.on("SIGUSR2", () => { Promise.reject(new TypeError("stray")); Promise.reject("hunter2"); });`;
+const stray = `process.on("SIGUSR2", () => { Promise.reject(new TypeError("stray")); Promise.reject("hunter2"); throw new RangeError("thrown"); });`;
 
 beforeAll(async () => {
   folder = newFolder();
@@ -21,11 +21,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("A rejection that nothing awaits does not end the local stack, and is logged as far as a log may hold it", {
+test("What is rejected or thrown outside of a run does not end the local stack, and is logged as far as a log may hold it", {
   timeout: 120_000,
 }, async () => {
   stack.child.kill("SIGUSR2");
   await expect.poll(stack.printed, { timeout: 60_000 }).toContain("TypeError: stray");
+  await expect.poll(stack.printed, { timeout: 60_000 }).toContain("RangeError: thrown");
   const created = await stack.request("PUT", "/v1/schedules/after", {
     when: "in 1h",
     target: { queue: "demo" },
