@@ -3,14 +3,16 @@ import type { Environment } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { logFrom } from "../lib/log/log-from.ts";
 import { reachFrom } from "../lib/webhook/reach.ts";
-import { resolveBySystem, sendWebhook } from "../lib/webhook/send-webhook.ts";
+import { resolver } from "../lib/webhook/resolve.ts";
+import { sendWebhook } from "../lib/webhook/send-webhook.ts";
 import { type WebhookAnswer, type WebhookRequest, webhookRequest } from "../lib/webhook/webhook-request.ts";
 
 /** One webhook → the target's answer. It has no database, no network of ours and no rights: what it is sent is all it knows. */
 export function assemble(env: Environment): Assembled<WebhookRequest, WebhookAnswer> {
+  const reach = reachFrom(env);
   const sender = {
-    reach: reachFrom(env),
-    resolve: resolveBySystem,
+    reach,
+    resolve: resolver(reach),
     clock: systemClock,
     log: logFrom(env, "webhook"),
   };

@@ -1,5 +1,4 @@
 import type { LookupAddress } from "node:dns";
-import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log/log.ts";
@@ -8,13 +7,11 @@ import { exchange } from "./exchange.ts";
 import { failure } from "./failure.ts";
 import { forbids } from "./public-address.ts";
 import type { Reach } from "./reach.ts";
+import type { Resolve } from "./resolve.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { webhookHeaders } from "./webhook-headers.ts";
 import type { WebhookAnswer, WebhookRequest } from "./webhook-request.ts";
 import { readWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
-
-/** All addresses of a name, of both kinds. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface Sender {
   reach: Reach;
@@ -25,9 +22,6 @@ export interface Sender {
 
 /** Left of the invocation's time for the answer to be given in. */
 const reserveMs = 500;
-
-export const resolveBySystem: Resolve = async (name) =>
-  (await lookup(name, { all: true })).map(({ address }) => address);
 
 /** Sends once. `remainingMs` is what is left of the invocation; neither it nor the request's own bound is overstepped. */
 export async function sendWebhook(
@@ -85,7 +79,7 @@ async function attempt(
   target: WebhookUrl,
   signal: AbortSignal,
 ): Promise<WebhookAnswer> {
-  const found = target.isAddress ? [target.host] : await unlessAborted(resolve(target.host), signal);
+  const found = target.isAddress ? [target.host] : await unlessAborted(resolve(target.host, signal), signal);
   if (found.length === 0) return { kind: "failed", error: `${target.host} has no address in DNS.` };
   if (!target.allowed) {
     // One bad address among good ones condemns them all: which of them is connected to is chance.

@@ -1,5 +1,6 @@
 import { reachFrom } from "../../lib/webhook/reach.ts";
-import { type Resolve, sendWebhook } from "../../lib/webhook/send-webhook.ts";
+import type { Resolve } from "../../lib/webhook/resolve.ts";
+import { sendWebhook } from "../../lib/webhook/send-webhook.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../lib/webhook/webhook-request.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { recordedLog } from "../support/recorded-log.ts";
@@ -15,9 +16,9 @@ export function sender({ allow = "", resolve }: { allow?: string; resolve?: Reso
     clock,
     log,
     reach: reachFrom({ CARILLON_WEBHOOK_ALLOW: allow }),
-    resolve: async (name: string) => {
+    resolve: async (name: string, signal: AbortSignal) => {
       asked.push(name);
-      return (await resolve?.(name)) ?? [];
+      return (await resolve?.(name, signal)) ?? [];
     },
   };
   const send = (url: string, more: Partial<WebhookRequest> = {}, remainingMs = 60_000) =>

@@ -1,0 +1,46 @@
+import { lookup, Resolver } from "node:dns/promises";
+import type { Reach } from "./reach.ts";
+
+/** All addresses of a name, of both kinds. The signal ends the question. */
+export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+/** Of each of a few tries at a name server. */
+const tryMs = 3_000;
+const tries = 2;
+
+/**
+ * Asks the name servers. The system's own look-up cannot be ended and takes one of two threads until its name server has answered or not: a few
+ * attempts with a short timeout at a name whose server is silent would keep all other names waiting. The system is asked for hosts of a local stack's
+ * list, which only its own files may know.
+ */
+export function resolver({ allowed }: Pick<Reach, "allowed">, servers: readonly string[] = []): Resolve {
+  const local = new Set([...allowed].map((entry) => entry.slice(0, entry.lastIndexOf(":"))));
+  return (name, signal) => (local.has(name) ? bySystem(name) : byServers(name, signal, servers));
+}
+
+async function bySystem(name: string): Promise<string[]> {
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+async function byServers(name: string, signal: AbortSignal, servers: readonly string[]): Promise<string[]> {
+  const asking = new Resolver({ timeout: tryMs, tries });
+  if (servers.length > 0) asking.setServers(servers);
+  const end = () => asking.cancel();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    const answers = await Promise.allSettled([asking.resolve4(name), asking.resolve6(name)]);
+    const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (found.length > 0) return found;
+    const reasons: unknown[] = answers.flatMap((answer) =>
+      answer.status === "rejected" ? [answer.reason] : [],
+    );
+    // That it has no address of the one kind says less than why nothing is known of the other.
+    throw reasons.find((reason) => !hasNoSuchAddress(reason)) ?? reasons[0];
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
+}
+
+function hasNoSuchAddress(reason: unknown): boolean {
+  return reason instanceof Error && "code" in reason && reason.code === "ENODATA";
+}
