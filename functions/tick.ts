@@ -1,6 +1,5 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
-import { handlers } from "#handlers";
 import { canaryFrom } from "../lib/canary/canaries.ts";
 import { systemClock } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
@@ -52,7 +51,9 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     answerMs: answerMs.tick,
     keepsPlans: false,
   });
-  const acceptance = acceptanceOf({ handlers, targets: allowedTargetsFrom(env) });
+  const targets = allowedTargetsFrom(env);
+  // Only here are handlers needed, for their schemas. A file among them that throws when it is imported must not keep the tick from firing.
+  const acceptance = async () => acceptanceOf({ handlers: (await import("#handlers")).handlers, targets });
   const deps = { sql, log, queue, bus: { events, bus }, acceptance };
   return {
     handler: async (event, invocation) => {

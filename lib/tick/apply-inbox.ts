@@ -3,8 +3,8 @@ import { applyInbox, type InboxDeps } from "../inbox/apply-inbox.ts";
 import { dropOldRefused } from "../inbox/refusals.ts";
 
 export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
-  /** Without one, the inbox is left to others. */
-  acceptance?: Acceptance | undefined;
+  /** Without one, the inbox is left to others. One that has to be loaded may fail, and then this part of the tick alone does. */
+  acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
   timeIsUp: () => boolean;
   /** When the tick has to end, whatever this part's time is. */
   mustEnd: () => boolean;
@@ -12,7 +12,8 @@ export interface InboxPhase extends Omit<InboxDeps, "acceptance"> {
 
 /** What callers have put, and the refusals that have been kept long enough. */
 export async function finishInbox({ acceptance, ...phase }: InboxPhase): Promise<void> {
-  if (acceptance !== undefined) while (await applySome({ ...phase, acceptance }));
+  const loaded = typeof acceptance === "function" ? await acceptance() : acceptance;
+  if (loaded !== undefined) while (await applySome({ ...phase, acceptance: loaded }));
   await dropOldRefused(phase, phase.timeIsUp);
 }
 
@@ -24,7 +25,7 @@ async function applySome({
   log,
   timeIsUp,
   mustEnd,
-}: InboxPhase & Pick<InboxDeps, "acceptance">): Promise<boolean> {
+}: Omit<InboxPhase, "acceptance"> & Pick<InboxDeps, "acceptance">): Promise<boolean> {
   const bounds = { most: Number.POSITIVE_INFINITY, timeIsUp, mustEnd };
   const { applied, refused, failed, more } = await applyInbox({ sql, queue, log, acceptance }, bounds);
   if (applied + refused > 0) log.info("inbox.applied", { applied, refused });

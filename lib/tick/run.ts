@@ -15,8 +15,8 @@ export interface TickDeps {
   log: Log;
   /** The bus that is told of jobs; without, what is to be told stays in the outbox. */
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
-  /** What is taken of the SQL inbox; without, it is left alone. */
-  acceptance?: Acceptance | undefined;
+  /** What is taken of the SQL inbox; without, it is left alone. It may be loaded when the tick comes to the inbox. */
+  acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
   /** What the machine's time is, for what a batch computes; a test brings its own. */
   cpu?: (() => number) | undefined;
 }

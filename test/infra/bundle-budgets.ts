@@ -6,6 +6,6 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Ingest: 640_000,
   Migration: 420_000,
   SlowWorker: 790_000,
-  Tick: 775_000,
+  Tick: 780_000,
   WebhookSender: 130_000,
 };
