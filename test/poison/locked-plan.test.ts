@@ -3,6 +3,7 @@ import type { Tx } from "../../lib/db/connect.ts";
 import { lockInbox, lockPlanShared } from "../../lib/db/locks.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
 import { fireShards } from "../../lib/tick/fire-shards.ts";
+import { parcelSending } from "../../lib/tick/parcel-sending.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { acceptance, type InboxWorld, inboxWorld } from "../inbox/inbox-world.ts";
 import { minute } from "../support/instants.ts";
@@ -51,7 +52,7 @@ test("A shard whose plan an edit has locked for longer than the tick waits is fi
       return false;
     },
   };
-  await fireShards(run, [3]);
+  await fireShards(run, [3], { sending: parcelSending(run) });
   edit.release();
   await edit.ended;
   expect(failures).toEqual([]);
