@@ -157,6 +157,13 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/functions/strays.test.ts"],
   },
   {
+    name: "inbox: no command is blamed for the lock of the inbox",
+    file: "lib/inbox/apply-rows.ts",
+    text: "throw isOfTheDatabase(error) ? error : new OfNoRow(error);",
+    replacement: "throw isOfTheDatabase(error) || OfNoRow ? error : null;",
+    tests: ["test/poison/locked-plan.test.ts"],
+  },
+  {
     name: "a process that is blocked while a call is under way is ended",
     file: "lib/config/blocked-process.ts",
     text: "    Atomics.add(cells, cell.calls, 1);\n",
@@ -187,8 +194,8 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "inbox: commands that fail together are told apart a hundred at a time",
     file: inbox,
-    text: "run.failed < failuresMax ? await inHalves(rows, attempt, stop)",
-    replacement: "run.failed < failuresMax ? { left: rows }",
+    text: "run.failed < failuresMax ? inHalves(rows, attempt, stop)",
+    replacement: "run.failed < failuresMax ? Promise.resolve({ left: rows })",
     tests: ["test/poison/inbox.test.ts"],
   },
   {

@@ -189,8 +189,8 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a payload at which the schema throws is refused",
     file: "lib/job/read-payload.ts",
-    text: 'return [{ path: "payload", message: `cannot be read: ${why}` }];',
-    replacement: "void why;\n    return null;",
+    text: 'return [{ path: "payload", message: `cannot be read: ${whyUnread(error)}` }];',
+    replacement: "void whyUnread;\n    return null;",
     tests: ["test/job/read-payload.test.ts"],
   },
   {

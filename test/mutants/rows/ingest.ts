@@ -109,7 +109,7 @@ export const ingest: readonly Mutant[] = [
   {
     name: "inbox: appliers take turns",
     file: inboxRows,
-    text: "        await lockInbox(tx);\n",
+    text: "        await lockForAll(tx);\n",
     replacement: "",
     tests: [inboxTest, orderTest],
   },
