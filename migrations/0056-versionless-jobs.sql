@@ -1,6 +1,4 @@
 -- carillon: back to 31
--- carillon: outside a transaction
--- The index at the end is built outside a transaction; the functions may be replaced again where that is repeated.
 -- A job whose schedule has no row of its version is set aside by its claim. Before, no claim found it: it was dropped with its parcel, and waited for ever.
 
 -- Moves the jobs of a claimed parcel whose schedule has no row of its version in carillon.schedule_versions, as a restore of single tables leaves it, out of
@@ -8,7 +6,7 @@
 -- jobs than the parcel lists. Those of one schedule share a parcel and an entry, of 250 jobs at most: a schedule that is due each minute would have an entry
 -- for each job. The new parcel has no target, so that it takes no place there and is filled into no other parcel until its claim finds the version. It has
 -- the tries of the entry of the parcel that its jobs leave. Returns the entries that are new, or were tried again.
-create or replace function carillon.set_versionless_aside(p_parcel carillon.parcels, p_now timestamptz)
+create function carillon.set_versionless_aside(p_parcel carillon.parcels, p_now timestamptz)
   returns table (item text, schedule_id bigint, reason text, tries int, next_at timestamptz)
   language plpgsql
   set search_path = pg_catalog, pg_temp
@@ -288,9 +286,3 @@ begin
     'company', case when v_slots is not null then carillon.company_of(v_parcel) end);
   return next;
 end $$;
-
--- Read where a key has had schedules before: what queued commands of the key meet, explanations and histories. A key that is put and deleted each minute has
--- thousands of them, and all were read each time: the index before had the key alone.
-create index concurrently if not exists schedules_deleted_key_at on carillon.schedules (key, deleted_at) where deleted_at is not null;
--- safe: the new index answers all that this one did.
-drop index concurrently if exists carillon.schedules_deleted_key;
