@@ -2,11 +2,12 @@ import type { Sql } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
+import { asideAmong } from "../quarantine/quarantine.ts";
 import { endWalk, type Member, moveReached, nextMembers, type SharedHold } from "../schedule/shared-holds.ts";
 import { bindMembers } from "./bind-members.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 import { type Maker, makeAtOnce, owingWhatFails } from "./maker.ts";
-import { hasMembersAside } from "./members-aside.ts";
+import { hasMembersAside, memberAside } from "./members-aside.ts";
 import { unfoldingInTime } from "./too-long.ts";
 
 export interface WalkBounds {
@@ -41,7 +42,8 @@ export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: Walk
   while (reached !== null && done < bounds.most && !bounds.timeIsUp()) {
     const limit = Math.min(pageMax, bounds.most - done);
     const page = await nextMembers(deps.sql, hold, reached, limit);
-    const changed = await changePage(deps, hold, page, bounds);
+    const members = await withoutAside(deps.sql, hold, page, bounds);
+    const changed = await changePage(deps, hold, members, bounds);
     done += changed.done;
     if (!changed.whole) return { done, atEnd: false, failure: changed.failure };
     const last = page.at(-1);
@@ -54,6 +56,19 @@ export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: Walk
     return { done, atEnd: true };
   }
   return { done, atEnd: false };
+}
+
+/** A page that time has cut is read again: those that were set aside wait for their next try. */
+async function withoutAside(
+  sql: Sql,
+  hold: SharedHold,
+  page: readonly Member[],
+  { setAside }: WalkBounds,
+): Promise<readonly Member[]> {
+  if (setAside === undefined || page.length === 0) return page;
+  const nameOf = ({ id }: Member) => memberAside(hold, id);
+  const aside = await asideAmong(sql, "shared-hold", page.map(nameOf));
+  return page.filter((member) => aside.get(nameOf(member))?.waits !== true);
 }
 
 interface Changed {

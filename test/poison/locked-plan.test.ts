@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Tx } from "../../lib/db/connect.ts";
-import { lockInbox, lockPlanShared } from "../../lib/db/locks.ts";
-import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
+import { lockPlanShared } from "../../lib/db/locks.ts";
 import { fireShards } from "../../lib/tick/fire-shards.ts";
 import { parcelSending } from "../../lib/tick/parcel-sending.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
-import { acceptance, type InboxWorld, inboxWorld } from "../inbox/inbox-world.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
-import { impatientTick, quarantined } from "./poison.ts";
+import { impatientTick } from "./poison.ts";
 
-let world: InboxWorld;
+let world: Carillon;
 beforeEach(async () => {
-  world = await inboxWorld();
+  world = await carillon();
 });
 afterEach(() => world.stop());
 
@@ -58,19 +57,4 @@ test("A shard whose plan an edit has locked for longer than the tick waits is fi
   expect(failures).toEqual([]);
   expect(run.total.jobs).toBeGreaterThan(0);
   expect(looks).toBeGreaterThan(2);
-});
-
-test("Commands of the inbox are not blamed where the lock of the inbox is not to be had, and are applied once it is", async () => {
-  for (const key of ["a", "b"])
-    await world.caller
-      .sql`select carillon.put_schedule(${JSON.stringify({ key, when: "every 1h", target: { queue: "demo" } })}::text::jsonb)`;
-  await impatientTick(world);
-  const deps = { sql: world.as.tick, queue: world.queue, log: world.log, acceptance };
-  const bounds = { most: 1_000, timeIsUp: () => false };
-  const other = await lockedBy(lockInbox);
-  await expect(applyInbox(deps, bounds)).rejects.toThrow("lock timeout");
-  other.release();
-  await other.ended;
-  expect(await quarantined(world)).toEqual([]);
-  expect(await applyInbox(deps, bounds)).toMatchObject({ applied: 2, failed: 0 });
 });

@@ -55,9 +55,9 @@ export const asideRows: readonly Mutant[] = [
   {
     name: "the place of a walk is moved when its members have been changed",
     file: "lib/plan/walk-members.ts",
-    text: "const changed = await changePage(deps, hold, page, bounds);",
+    text: "const changed = await changePage(deps, hold, members, bounds);",
     replacement:
-      "const to = page.at(-1);\n    if (to !== undefined) await moveReached(deps.sql, hold, to.place);\n    const changed = await changePage(deps, hold, page, bounds);",
+      "const to = page.at(-1);\n    if (to !== undefined) await moveReached(deps.sql, hold, to.place);\n    const changed = await changePage(deps, hold, members, bounds);",
     tests: [house],
   },
   {

@@ -161,7 +161,7 @@ export const commandRows: readonly Mutant[] = [
     file: "lib/inbox/apply-rows.ts",
     text: "throw isOfTheDatabase(error) ? error : new OfNoRow(error);",
     replacement: "throw isOfTheDatabase(error) || OfNoRow ? error : null;",
-    tests: ["test/poison/locked-plan.test.ts"],
+    tests: ["test/poison/inbox-lock.test.ts"],
   },
   {
     name: "a process that is blocked while a call is under way is ended",
