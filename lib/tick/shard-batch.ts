@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { systemTiming, type Timing } from "../clock.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { ConnectionLost } from "../db/connection-lost.ts";
 import { lockPlan } from "../db/locks.ts";
 import { sqlState } from "../db/sql-state.ts";
 import { errorText } from "../log/error-text.ts";
@@ -93,13 +94,20 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWis
   const batch = await fireOnce(sql, shard, wish, timing, read).catch((error: unknown) => {
     // Before it was read, others had the shard locked or the database did not answer: no row is at fault. Nor is one where there is none.
     const { first, rows } = read;
-    throw first !== null && rows > 0 && mayBeOfARow(error) ? new BatchFailed(error, rows, first) : error;
+    throw first !== null && rows > 0 && isOfItsRows(error, wish)
+      ? new BatchFailed(error, rows, first)
+      : error;
   });
   const sinceMs = timing.now() - read.at;
   return {
     ...batch,
     parcels: batch.parcels.map((parcel) => ({ ...parcel, waitMs: parcel.waitMs - sinceMs })),
   };
+}
+
+/** The server may end a transaction that takes longer than its own limits; the driver hears of a lost connection alone. Of one row it is no fault. */
+function isOfItsRows(error: unknown, { batchMax }: BatchWish): boolean {
+  return mayBeOfARow(error) || (error instanceof ConnectionLost && batchMax > 1);
 }
 
 interface BatchWish extends Required<BatchBounds> {
