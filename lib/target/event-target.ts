@@ -4,6 +4,7 @@ import type { ClaimedJob } from "../parcel/claim.ts";
 import type { EventTarget } from "../schedule/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
+import { sendMade } from "./made-messages.ts";
 import { eventSender } from "./put-events.ts";
 
 export interface EventTargetDeps {
@@ -21,8 +22,9 @@ export function eventTarget({
 ) => Promise<Delivery[]> {
   const put = eventSender(events);
   return async (jobs, { timeLeftMs }) =>
-    put(
-      jobs.map((job) => ({ detail: envelope(job, clock.now()), time: job.dueAt, target: job.target })),
-      timeLeftMs,
+    sendMade(
+      jobs,
+      (job) => ({ detail: envelope(job, clock.now()), time: job.dueAt, target: job.target }),
+      (events) => put(events, timeLeftMs),
     );
 }

@@ -1,6 +1,7 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { EventTarget } from "../schedule/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
+import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
+import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
 /** What is to be one event on the bus that its target names. */
@@ -19,6 +20,7 @@ interface Entry extends BusEvent {
 }
 
 export function eventSender(client: EventBridgeClient): PutEvents {
+  const put = (batch: readonly Entry[]) => putBatch(client, batch);
   return async (events, timeLeftMs) => {
     const sending = new Sending(timeLeftMs);
     const outcomes: Sent[] = events.map(() => unanswered);
@@ -29,7 +31,7 @@ export function eventSender(client: EventBridgeClient): PutEvents {
     const byBus = [...Map.groupBy(entries, ({ target }) => target.event.bus).values()];
     await eachRequest(byBus.flatMap(requests), async (batch) => {
       const { over } = sending;
-      const sent = over === undefined ? await putBatch(client, batch) : batch.map(() => over);
+      const sent = over === undefined ? await inParts(batch, put) : batch.map(() => over);
       sending.heard(sent);
       for (const [place, { index }] of batch.entries()) outcomes[index] = sent[place] ?? unanswered;
     });
@@ -41,26 +43,22 @@ const unanswered = failed("EventBridge did not say what became of the event.");
 
 /** The answer names no entries: its list has the order of the request. */
 async function putBatch(client: EventBridgeClient, batch: readonly Entry[]): Promise<Sent[]> {
-  try {
-    const { Entries = [] } = await client.send(
-      new PutEventsCommand({
-        Entries: batch.map(({ detail, time, target: { event } }) => ({
-          EventBusName: event.bus,
-          Source: event.source,
-          DetailType: event.detailType,
-          Time: time,
-          Detail: detail,
-        })),
-      }),
+  const { Entries = [] } = await client.send(
+    new PutEventsCommand({
+      Entries: batch.map(({ detail, time, target: { event } }) => ({
+        EventBusName: event.bus,
+        Source: event.source,
+        DetailType: event.detailType,
+        Time: time,
+        Detail: detail,
+      })),
+    }),
+  );
+  return batch.map((_, position) => {
+    const answer = Entries[position];
+    if (answer?.EventId !== undefined) return done;
+    return failed(
+      `EventBridge refused the event: ${answer?.ErrorCode ?? "no answer"} ${answer?.ErrorMessage ?? ""}`,
     );
-    return batch.map((_, position) => {
-      const answer = Entries[position];
-      if (answer?.EventId !== undefined) return done;
-      return failed(
-        `EventBridge refused the event: ${answer?.ErrorCode ?? "no answer"} ${answer?.ErrorMessage ?? ""}`,
-      );
-    });
-  } catch (error) {
-    return batch.map(() => thrown(error));
-  }
+  });
 }

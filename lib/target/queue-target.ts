@@ -4,6 +4,7 @@ import type { ClaimedJob } from "../parcel/claim.ts";
 import type { QueueTarget } from "../schedule/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
+import { sendMade } from "./made-messages.ts";
 import { type MessageSenderDeps, messageSender } from "./send-messages.ts";
 
 export interface QueueTargetDeps extends MessageSenderDeps {
@@ -21,12 +22,10 @@ export function queueTarget(
   return async (jobs, { timeLeftMs }) => {
     const now = deps.clock.now();
     // The jobs of one schedule arrive in order.
-    return send(
-      jobs.map((job) => {
-        const id = jobId(job);
-        return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };
-      }),
-      timeLeftMs,
-    );
+    const message = (job: ClaimedJob & { target: QueueTarget }) => {
+      const id = jobId(job);
+      return { body: envelope(job, now, id), target: job.target, id, orderedBy: job.key };
+    };
+    return sendMade(jobs, message, (messages) => send(messages, timeLeftMs));
   };
 }

@@ -8,6 +8,7 @@ import {
 import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
 import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
+import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
 export interface MessageSenderDeps {
@@ -53,8 +54,11 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     const known = senders.get(url);
     if (known !== undefined) return known;
     const send = (batch: readonly Entry[]) => sendBatch(deps.sqs, url, batch);
-    // Only in a FIFO queue does the order of arrival mean anything.
-    const sender = url.endsWith(".fifo") ? inOrder(send) : gathered(send);
+    const whole: SendRequest<Entry> = (batch) =>
+      send(batch).catch((error: unknown) => batch.map(() => thrown(error)));
+    const parts: SendRequest<Entry> = (batch) => inParts(batch, send);
+    // Only in a FIFO queue does the order of arrival mean anything. The second half of a refused request would pass the first.
+    const sender = url.endsWith(".fifo") ? inOrder(whole) : gathered(parts);
     senders.set(url, sender);
     return sender;
   };
@@ -115,20 +119,16 @@ function entry({ body, target, id, orderedBy }: QueueMessage, index: number): En
 async function sendBatch(sqs: SQSClient, url: string, batch: readonly Entry[]): Promise<Sent[]> {
   const isFifo = url.endsWith(".fifo");
   const outcomes: Sent[] = batch.map(() => unanswered);
-  try {
-    const { Successful = [], Failed = [] } = await sqs.send(
-      new SendMessageBatchCommand({
-        QueueUrl: url,
-        Entries: batch.map((each, place) => requestEntry(each, place, isFifo)),
-      }),
-    );
-    for (const { Id } of Successful) outcomes[Number(Id)] = done;
-    for (const { Id, Code, Message } of Failed)
-      outcomes[Number(Id)] = failed(`SQS refused the message: ${Code} ${Message ?? ""}`);
-    return outcomes;
-  } catch (error) {
-    return batch.map(() => thrown(error));
-  }
+  const { Successful = [], Failed = [] } = await sqs.send(
+    new SendMessageBatchCommand({
+      QueueUrl: url,
+      Entries: batch.map((each, place) => requestEntry(each, place, isFifo)),
+    }),
+  );
+  for (const { Id } of Successful) outcomes[Number(Id)] = done;
+  for (const { Id, Code, Message } of Failed)
+    outcomes[Number(Id)] = failed(`SQS refused the message: ${Code} ${Message ?? ""}`);
+  return outcomes;
 }
 
 function requestEntry(entry: Entry, place: number, isFifo: boolean): SendMessageBatchRequestEntry {

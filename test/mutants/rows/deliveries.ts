@@ -49,8 +49,8 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "a FIFO queue gets its messages in order",
     file: messages,
-    text: 'const sender = url.endsWith(".fifo") ? inOrder(send) : gathered(send);',
-    replacement: "const sender = gathered(send);\n    void inOrder;",
+    text: 'const sender = url.endsWith(".fifo") ? inOrder(whole) : gathered(parts);',
+    replacement: "const sender = gathered(parts);\n    void [inOrder, whole];",
     tests: ["test/target/fifo-order.test.ts"],
   },
   {
