@@ -38,6 +38,12 @@ export function isRefusedValue(error: unknown): boolean {
   return typeof error.code === "string" && error.code.length === 5 && refusedValues.test(error.code);
 }
 
+/** A right, a table, a column or a function that is not there: likely the same for all rows, though a trigger of somebody's may meet it on one. */
+export function isOfTheSchema(error: unknown): boolean {
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  return typeof error.code === "string" && /^42[0-9A-Z]{3}$/.test(error.code);
+}
+
 /** The constraint that refused a row, where one did. */
 export function violatedConstraint(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("constraint_name" in error)) return undefined;

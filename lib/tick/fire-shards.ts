@@ -1,4 +1,4 @@
-import { sqlState } from "../db/sql-state.ts";
+import { isOfTheSchema, sqlState } from "../db/sql-state.ts";
 import { spreadParcels } from "../limit/target-limits.ts";
 import { logSetAside } from "../quarantine/quarantine.ts";
 import { passIdleShards } from "./idle-shards.ts";
@@ -78,6 +78,7 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
       },
     );
     if (batch instanceof BatchFailed) {
+      if (size === 1) refuseMore(run, batch.cause);
       if (size === 1) logSetAside(run.log, "plan", await passFailedRow(sql, shard, batch));
       suspect = size === 1 ? 0 : batch.rows;
       size = Math.max(1, Math.floor(batch.rows / 8));
@@ -94,6 +95,17 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
     run.rated.push(...batch.parcels.filter(({ rated }) => rated !== null));
     done = batch.done;
   }
+}
+
+/** So many rows are set aside by one tick for what may be the same for all rows, while none of the tick has been fired. */
+const asideMax = 10;
+
+/** A right or a table that is missing for a minute would have every schedule that is due set aside, and each would wait for up to an hour after it. */
+function refuseMore(run: Run, cause: unknown): void {
+  if (run.total.jobs > 0 || !isOfTheSchema(cause)) return;
+  const refused = (run.refused ?? 0) + 1;
+  run.refused = refused;
+  if (refused > asideMax) throw cause;
 }
 
 export async function makePulses(run: Run, { send }: ParcelSending): Promise<void> {

@@ -60,6 +60,8 @@ export interface Run extends TickDeps {
   settings: TickSettings;
   timeIsUp: () => boolean;
   total: Ticked;
+  /** How many rows the schema of the database has refused; none where it is left out. */
+  refused?: number;
   /** Made by this tick for targets with a rate. */
   rated: MadeParcel[];
   /** Keeps a failure for the end: it does not keep the other phases and shards from theirs. */
