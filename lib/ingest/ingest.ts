@@ -73,7 +73,7 @@ export async function ingestMessages(
     count.commands = entries.length;
     for (let from = 0; from < entries.length; from += commandsMax)
       await applyEntries(run, entries.slice(from, from + commandsMax));
-    await comeSoon(deps, records, run.early);
+    await comeSoon(run, records);
   } catch (error) {
     // Before anything of them was looked at.
     for (const { messageId } of records) stay.add(messageId);
@@ -228,14 +228,16 @@ function bodyOf({ command, commandId, at }: DeadCommand, body: string): string {
   return JSON.stringify({ ...given, ...command });
 }
 
-/** What waits for another command is looked at again long before its message would come by itself. */
+/**
+ * What waits for another command is looked at again long before its message would come by itself. With a slow queue there may be no time for all:
+ * a function that is killed meanwhile would get every message again, applied ones too.
+ */
 async function comeSoon(
-  { queue, queues, log }: QueueDeps,
+  { deps: { queue, queues, log }, early, timeIsUp }: Run,
   records: readonly SQSRecord[],
-  early: ReadonlySet<string>,
 ): Promise<void> {
   const waiting = records.filter(({ messageId }) => early.has(messageId));
-  for (let from = 0; from < waiting.length; from += 10) {
+  for (let from = 0; from < waiting.length && !timeIsUp(); from += 10) {
     const Entries = waiting.slice(from, from + 10).map(({ receiptHandle }, index) => ({
       Id: String(index),
       ReceiptHandle: receiptHandle,
