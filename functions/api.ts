@@ -57,4 +57,4 @@ export function assemble(
   };
 }
 
-export const handler = onDemand(assemble);
+export const handler = onDemand(assemble, { hasHandlers: true });

@@ -51,4 +51,4 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
   };
 }
 
-export const handler = onDemand(assemble);
+export const handler = onDemand(assemble, { hasHandlers: true });

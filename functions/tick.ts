@@ -79,4 +79,4 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
   };
 }
 
-export const handler = onDemand(assemble);
+export const handler = onDemand(assemble, { hasHandlers: true });

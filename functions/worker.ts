@@ -106,6 +106,7 @@ function targetWindowFrom(env: Environment): number | null {
   return env["TARGET_WINDOW"] === undefined ? null : integer(env, "TARGET_WINDOW", bounds.max, bounds);
 }
 
+const onEvent = onDemand(assemble, { hasHandlers: true });
+
 /** Only the worker of the slow queue runs handlers, and only it is told of a window. */
-export const handler =
-  targetWindowFrom(process.env) === null ? onDemand(assemble) : endedWhenBlocked(onDemand(assemble));
+export const handler = targetWindowFrom(process.env) === null ? onEvent : endedWhenBlocked(onEvent);

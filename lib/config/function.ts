@@ -1,7 +1,7 @@
 import { loggableError } from "../log/error-text.ts";
 import { logFrom } from "../log/log-from.ts";
 import type { Environment } from "./environment.ts";
-import { surviveStrays } from "./strays.ts";
+import { surviveStrayExceptions, surviveStrayRejections } from "./strays.ts";
 
 /** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */
 export interface Invocation {
@@ -22,12 +22,16 @@ export type Assemble<Event, Result> = (env: Environment) => Assembled<Event, Res
  */
 export function onDemand<Event, Result>(
   assemble: Assemble<Event, Result>,
+  /** Whether code of handlers is in this function. */
+  { hasHandlers = false }: { hasHandlers?: boolean } = {},
 ): Assembled<Event, Result>["handler"] {
   let assembled: Assembled<Event, Result> | undefined;
   return async (event, invocation) => {
     try {
       if (assembled === undefined) {
-        surviveStrays(logFrom(process.env, "function"));
+        const log = logFrom(process.env, "function");
+        surviveStrayRejections(log);
+        if (hasHandlers) surviveStrayExceptions(log);
         assembled = assemble(process.env);
       }
       return await assembled.handler(event, invocation);

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { surviveStrays } from "../config/strays.ts";
+import { surviveStrayExceptions, surviveStrayRejections } from "../config/strays.ts";
 import { type Log, textLog } from "../log/log.ts";
 import { takenPorts } from "./free-port.ts";
 import { PortTaken } from "./http-server.ts";
@@ -16,7 +16,8 @@ process.exit(await main(systemClock));
 
 async function main(clock: Clock): Promise<number> {
   const log = textLog("local", clock.now);
-  surviveStrays(log);
+  surviveStrayRejections(log);
+  surviveStrayExceptions(log);
   const stopSignal = untilStopped();
   try {
     const settings = readSettings(process.env);
