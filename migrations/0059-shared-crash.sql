@@ -1,6 +1,7 @@
 -- carillon: back to 31
 -- A job that was worked in the company of others is not charged for the death of its worker: any of them may have stopped it. It goes back into a parcel
 -- of its own and is worked alone from then on, as several jobs of one parcel do.
+-- The fence is the next one of the clock, as a claim has it: one more than the largest fence is no number of its column, and such a lease never ended.
 create or replace function carillon.end_lease(p_parcel bigint, p_attempts int, p_notify text[])
   returns table (ended boolean, id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql security definer
@@ -22,7 +23,7 @@ begin
 
   if v_parcel.pulse_at is not null then
     if coalesce(v_parcel.pulse_tries, 0) + 1 < carillon.pulse_tries_max() then
-      update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, ready_at = v_now, offers = 1,
+      update carillon.parcels p set fence = carillon.next_fence(p.fence), claimed_at = null, lease_until = null, ready_at = v_now, offers = 1,
         offer_at = v_now + interval '1 minute', pulse_tries = coalesce(p.pulse_tries, 0) + 1
       where p.id = p_parcel;
       return query select true, p_parcel, v_parcel.queue, v_now;
@@ -50,7 +51,7 @@ begin
 
   v_shared := v_count > 1 or coalesce(v_parcel.company, 0) > 1;
   if v_count = 1 and not v_shared and not v_alone.last_try and v_alone.cancel_asked is not true then
-    update carillon.parcels p set fence = p.fence + 1, claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
+    update carillon.parcels p set fence = carillon.next_fence(p.fence), claimed_at = null, lease_until = null, slots = null, turn = null, laned = null, alone = true,
       company = null, ready_at = v_now, offers = 1, offer_at = v_now + interval '1 minute', shard = v_alone.shard,
       occurrences = array[v_alone.occurrence], schedule_ids = array[v_alone.schedule_id], kinds = array[v_alone.kind], ns = array[v_alone.n]
     where p.id = p_parcel;

@@ -62,3 +62,17 @@ test("a job whose worker dies while it is worked alone is charged for it", async
     }),
   ]);
 });
+
+test("a lease whose fence is the largest number ends as any other does", async () => {
+  await world.sql`update carillon.schedules set shard = 0`;
+  await world.sql`update carillon.schedule_versions set body = body || '{"retry": {"attempts": 2}}'`;
+  await crash();
+  const [next = ""] = await swept(world);
+  await workerOf(world, 1).claimed(next);
+  await world.sql`update carillon.parcels set fence = 2147483647 where lease_until is not null`;
+  world.queue.take("slow");
+  await world.clock.advance(minute);
+  await swept(world);
+  expect(await world.sql`select from carillon.quarantine`).toEqual([]);
+  expect((await jobs()).filter(({ attempt }) => attempt > 0)).toMatchObject([{ state: "waiting", attempt: 1 }]);
+});
