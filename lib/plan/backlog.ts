@@ -25,8 +25,6 @@ export interface BacklogRow {
   aside: boolean;
   owing: number;
   queue: QueueClass;
-  /** Null where its jobs travel together with those of other targets. */
-  target: number | null;
   standing: "live" | "held" | "deleted";
 }
 
@@ -44,44 +42,18 @@ export interface Pace {
   ahead: number;
 }
 
-/** What may be let in of each queue, and the targets to which nothing more goes for now. */
-export interface BacklogRoom {
-  now: Date;
-  room: Record<QueueClass, number>;
-  full: ReadonlySet<number>;
-}
-
-/** Of a target so many owed jobs wait there at most, as a share of what may be under way. */
-const waitingShare = 0.1;
-
-/**
- * What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. What is let in is ready within a minute;
- * what is ready later waits: at its target, in a lane, for another attempt or for the end of a hold. It takes no room of its queue, or one slow target
- * would keep what is owed to all others.
- */
-export async function backlogRoom(tx: Tx, jobsMax: number): Promise<BacklogRoom | null> {
-  const rows = await tx<{ now: Date; queue: QueueClass | null; going: number; full: number[] | null }[]>`
-    with due as materialized (
-      select carillon.clock() as now from (
-        select from carillon.backlog where turn_at <= (select carillon.clock()) order by turn_at limit 1) first
-    ), owed as materialized (
-      select p.queue, p.target_id, sum(cardinality(p.occurrences)) filter (where not w.waits) as going,
-        sum(cardinality(p.occurrences)) filter (where w.waits and p.held_schedule is null) as waiting
-      from carillon.parcels p cross join lateral (
-        select p.ready_at > (select now from due) + interval '1 minute' as waits) w
-      where p.owed and exists (select from due) group by 1, 2
-    )
-    select due.now, o.queue, coalesce(sum(o.going), 0)::int as going,
-      array_agg(o.target_id) filter (where o.waiting >= ${Math.max(1, Math.ceil(jobsMax * waitingShare))}::int and o.target_id is not null) as full
-    from due left join owed o on true group by due.now, o.queue`;
-  const [first] = rows;
-  if (first === undefined) return null;
-  const goingOf = (queue: QueueClass) => rows.find((row) => row.queue === queue)?.going ?? 0;
-  return {
-    now: first.now,
-    room: { fast: jobsMax - goingOf("fast"), slow: jobsMax - goingOf("slow") },
-    full: new Set(rows.flatMap(({ full }) => full ?? [])),
-  };
+/** What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. */
+export async function backlogRoom(
+  tx: Tx,
+  jobsMax: number,
+): Promise<{ now: Date; room: Record<QueueClass, number> } | null> {
+  const underWay = (queue: QueueClass) => tx`
+    coalesce((select sum(cardinality(occurrences)) from carillon.parcels where owed and queue = ${queue}), 0)::int`;
+  const [row] = await tx<{ now: Date; fast: number; slow: number }[]>`
+    select carillon.clock() as now, ${underWay("fast")} as fast, ${underWay("slow")} as slow
+    from (select from carillon.backlog where turn_at <= (select carillon.clock()) order by turn_at limit 1) due`;
+  if (row === undefined) return null;
+  return { now: row.now, room: { fast: jobsMax - row.fast, slow: jobsMax - row.slow } };
 }
 
 /** Locks the rows whose turn came by then, in turn, and passes over rows that another tick serves and rows that wait aside. */
@@ -91,12 +63,12 @@ export function rowsInTurn(
   { limit, without }: { limit: number; without: readonly string[] },
 ): PromiseLike<BacklogRow[]> {
   return tx<BacklogRow[]>`
-    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, s.target, coalesce(s.standing, 'deleted') as standing
+    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
     from (
       select w.id, w.schedule_id, w.owing, w.turn_at from carillon.backlog w
       where w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} and w.id <> all(${[...without]}::bigint[]) order by w.turn_at, w.id limit ${limit} for update of w skip locked) b
     left join lateral (
-      select s.queue, carillon.apart_target(s.queue, s.target_id) as target, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
+      select s.queue, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
       from carillon.schedules s where s.id = b.schedule_id offset 0) s on true
     order by b.turn_at, b.id`;
 }

@@ -38,8 +38,6 @@ const budgetSeconds = 60;
 interface Room {
   left: number;
   queues: Record<QueueClass, number>;
-  /** Targets at which much waits already. */
-  full: ReadonlySet<number>;
 }
 
 interface BacklogDeps {
@@ -61,7 +59,7 @@ export async function admitBacklog(
   const start = await backlogRoom(deps.sql, budget);
   if (start === null) return [];
   const outgoing: OutgoingParcel[] = [];
-  let room: Room = { left: budget, queues: start.room, full: start.full };
+  let room: Room = { left: budget, queues: start.room };
   let upTo = start.now;
   let idle = 0;
   let servedInPass = 0;
@@ -136,7 +134,7 @@ async function admitRound(
   rows: readonly BacklogRow[],
   { upTo, room, perTurn, pace, limit }: RoundWish,
 ): Promise<Round> {
-  const left: Room = { ...room, queues: { ...room.queues } };
+  const left: Room = { left: room.left, queues: { ...room.queues } };
   const shares = shareOut(rows, left, perTurn);
   const outgoing = await admitTurns(tx, shares.turns, pace);
   await postponeTurns(tx, shares.idle);
@@ -165,12 +163,12 @@ function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const deleted: string[] = [];
   let jobs = 0;
   let looked = 0;
-  for (const { id, owing, queue, target, standing } of rows) {
+  for (const { id, owing, queue, standing } of rows) {
     if (jobs >= jobsMax || room.left === 0) break;
     looked += 1;
     const take = Math.min(owing, perTurn, room.left, room.queues[queue]);
     if (standing === "deleted") deleted.push(id);
-    else if (standing === "held" || take <= 0 || (target !== null && room.full.has(target))) idle.push(id);
+    else if (standing === "held" || take <= 0) idle.push(id);
     else {
       turns.push({ id, take });
       jobs += take;
