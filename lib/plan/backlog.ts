@@ -1,7 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
-import { type OutgoingParcel, parcelMax, type QueueClass } from "../parcel/parcel-queue.ts";
+import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
+import type { Destination } from "./backlog-room.ts";
 import { passedTold } from "./passed-told.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
@@ -18,13 +19,14 @@ const stepSeconds = 2;
 /** A row whose schedule is held comes to its turn again after so long, if nobody has woken it before. */
 const heldTurn = "1 minute";
 
-export interface BacklogRow {
+export interface BacklogRow extends Destination {
   id: string;
   scheduleId: string;
   /** It is in quarantine, and its next try has come. */
   aside: boolean;
   owing: number;
-  queue: QueueClass;
+  /** The target at which the row stands; 0 for none. */
+  hint: number;
   standing: "live" | "held" | "deleted";
 }
 
@@ -42,35 +44,51 @@ export interface Pace {
   ahead: number;
 }
 
-/** What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. */
-export async function backlogRoom(
-  tx: Tx,
-  jobsMax: number,
-): Promise<{ now: Date; room: Record<QueueClass, number> } | null> {
-  const underWay = (queue: QueueClass) => tx`
-    coalesce((select sum(cardinality(occurrences)) from carillon.parcels where owed and queue = ${queue}), 0)::int`;
-  const [row] = await tx<{ now: Date; fast: number; slow: number }[]>`
-    select carillon.clock() as now, ${underWay("fast")} as fast, ${underWay("slow")} as slow
-    from (select from carillon.backlog where turn_at <= (select carillon.clock()) order by turn_at limit 1) due`;
-  if (row === undefined) return null;
-  return { now: row.now, room: { fast: jobsMax - row.fast, slow: jobsMax - row.slow } };
+/** Which rows are looked at: those whose turn came by then. */
+export interface RowsWish {
+  upTo: Date;
+  limit: number;
+  /** Rows of these targets are passed over. */
+  full: readonly number[];
+  /** These rows alone. */
+  among: readonly string[] | null;
+  /** Rows that are passed over. */
+  without: readonly string[];
 }
 
-/** Locks the rows whose turn came by then, in turn, and passes over rows that another tick serves and rows that wait aside. */
+/**
+ * Locks rows in turn, and passes over rows that another tick serves and rows that wait aside. Each target has its part of the limit, however many rows of
+ * others are before it.
+ */
 export function rowsInTurn(
   tx: Tx,
-  upTo: Date,
-  { limit, without }: { limit: number; without: readonly string[] },
+  { upTo, limit, full, among, without }: RowsWish,
 ): PromiseLike<BacklogRow[]> {
+  const targets =
+    among === null
+      ? tx`carillon.backlog_targets(${upTo}, ${[...full]}::int[], ${limit})`
+      : tx`(values (null::int, ${limit}::int))`;
+  const own = among === null ? tx`w.target_id = t.target_id` : tx`w.id = any(${[...among]}::bigint[])`;
   return tx<BacklogRow[]>`
-    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, coalesce(s.queue, 'fast') as queue, coalesce(s.standing, 'deleted') as standing
-    from (
-      select w.id, w.schedule_id, w.owing, w.turn_at from carillon.backlog w
-      where w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} and w.id <> all(${[...without]}::bigint[]) order by w.turn_at, w.id limit ${limit} for update of w skip locked) b
+    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, b.target_id as hint,
+      coalesce(s.queue, 'fast') as queue, s.target, coalesce(s.standing, 'deleted') as standing
+    from ${targets} t (target_id, rows_max) cross join lateral (
+      select w.id, w.schedule_id, w.owing, w.turn_at, w.target_id from carillon.backlog w
+      where ${own} and w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} and w.id <> all(${[...without]}::bigint[])
+      order by w.turn_at, w.id limit t.rows_max for update of w skip locked) b
     left join lateral (
-      select s.queue, case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
+      select s.queue, carillon.apart_target(s.queue, s.target_id) as target,
+        case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
       from carillon.schedules s where s.id = b.schedule_id offset 0) s on true
     order by b.turn_at, b.id`;
+}
+
+/** Rows that stand at another target than their schedule goes to. */
+export async function moveRows(tx: Tx, moved: readonly Pick<BacklogRow, "id" | "target">[]): Promise<void> {
+  if (moved.length === 0) return;
+  await tx`
+    update carillon.backlog b set target_id = m.target
+    from unnest(${moved.map(({ id }) => id)}::bigint[], ${moved.map(({ target }) => target ?? 0)}::int[]) m (id, target) where b.id = m.id`;
 }
 
 const isHeld = (tx: Tx) => tx`
@@ -167,14 +185,14 @@ async function attachTheirDays(tx: Tx, turns: readonly Turn[]): Promise<void> {
 }
 
 /**
- * Whoever cannot be served now, because held or because there is no room, comes to their turn again behind the others. After a
- * hold that ends by itself that is just after its end: rows that stand at its very end are what the end itself lets go.
+ * A row that cannot be served now comes to its turn again behind the others. After a hold that ends by itself that is just after its end: rows that stand
+ * at its very end are what the end itself lets go.
  */
 export async function postponeTurns(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx`
     update carillon.backlog b set turn_at = greatest(b.turn_at + interval '1 millisecond',
-      case when ${isHeld(tx)} then least(s.held_until + interval '1 millisecond', carillon.clock() + ${heldTurn}::interval) else carillon.clock() end)
+      least(s.held_until + interval '1 millisecond', carillon.clock() + ${heldTurn}::interval))
     from carillon.schedules s where b.id = any(${ids}::bigint[]) and s.id = b.schedule_id`;
 }
 

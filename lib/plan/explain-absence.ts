@@ -79,7 +79,8 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
       owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come before it`;
     return {
       outcome: "backlog",
-      sentence: `Stands in the backlog since it was missed, to be let in slowly: ${before}.`,
+      sentence: `Stands in the backlog since it was missed, to be let in slowly: ${before}.${fullTargetText(facts)}`,
+      ...(isShut(facts) ? { reason: "target" } : {}),
       backlog: { before: owedBefore },
     };
   }
@@ -94,6 +95,16 @@ function explainRun(facts: Facts, version: VersionFact, place: Place, due: numbe
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
   return explainHeld(facts, version, due) ?? explainLimit(facts, version, due) ?? explainPlan(facts, due);
+}
+
+const isShut = ({ fullTarget, heldSince, heldUntil, now }: Facts) =>
+  fullTarget !== null && (heldSince === null || (heldUntil !== null && heldUntil <= now));
+
+function fullTargetText(facts: Facts): string {
+  const { fullTarget } = facts;
+  if (fullTarget === null || !isShut(facts)) return "";
+  const { target, underWay } = fullTarget;
+  return ` Its target has its share of the backlog under way: ${underWay} that were let in for ${target ?? "queues and buses without a limit"} are not done. More is let in as they end.`;
 }
 
 function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict | null {

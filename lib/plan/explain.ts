@@ -9,6 +9,7 @@ import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import { dueAt } from "../schedule/timetable.ts";
 import { versionsFaultOf } from "../schedule/versions-fault.ts";
+import { fullTargetOf } from "./backlog-room.ts";
 import { explainAbsence } from "./explain-absence.ts";
 import { withAside } from "./explain-aside.ts";
 import {
@@ -94,6 +95,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
   const root = subjectJob?.recheckOf == null ? subjectJob : parseJobId(subjectJob.recheckOf);
   const { passed, passedBefore } = await passedAround(tx, id, at);
   const version = versionOf(versions, at.getTime());
+  const before = await owedBefore(tx, id, at);
   const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
   return {
     key,
@@ -112,7 +114,8 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
         : await pulseFactOf(tx, subject, new Date(dueAt(timetableIn(key, version), at.getTime()))),
     passed,
     passedBefore,
-    owedBefore: await owedBefore(tx, id, at),
+    owedBefore: before,
+    fullTarget: before === null ? null : await fullTargetOf(tx, id),
     versionsFault: await versionsFaultOf(tx, id),
     aside: await whyAside(tx, id),
     holds: standing.holds,

@@ -4,6 +4,7 @@ import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { StoredSpec } from "../schedule/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { FullTarget } from "./backlog-room.ts";
 import type { PulseFact } from "./explain-pulse.ts";
 import type { Wishes } from "./explain-wish.ts";
 
@@ -61,6 +62,8 @@ export interface Facts {
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */
   owedBefore: number | null;
+  /** Of an occurrence in the backlog: that its target has no room there. */
+  fullTarget: FullTarget | null;
   /** Why the schedule and the rows of its versions are of different moments; null where they are of one, or it is deleted. */
   versionsFault: string | null;
   /** Why a part of Carillon has the schedule set aside now, the oldest first. */

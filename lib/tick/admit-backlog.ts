@@ -1,43 +1,46 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
-import type { OutgoingParcel, QueueClass } from "../parcel/parcel-queue.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import {
   admitTurns,
   type BacklogRow,
-  backlogRoom,
   dropRows,
+  moveRows,
   postponeTurns,
   rowsInTurn,
   type Turn,
   turnMax,
 } from "../plan/backlog.ts";
+import { type BacklogRoom, backlogBudget, backlogRoom, type Destination } from "../plan/backlog-room.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { letGoUnlocked } from "../quarantine/quarantine.ts";
 import { putAside } from "../quarantine/try-rows.ts";
 
 export interface BacklogSettings {
-  /** Jobs let in by one tick, spread over a minute; and so many of each queue are under way at most. */
+  /** Jobs let in by one tick, spread over a minute; and how many are under way is reckoned by it. */
   budget: number;
   /** Occurrences of one row before it is the next one's turn. */
   perTurn: number;
 }
 
-export const backlogDefaults: BacklogSettings = { budget: 60_000, perTurn: turnMax };
+export const backlogDefaults: BacklogSettings = { budget: backlogBudget, perTurn: turnMax };
 
 /** In one transaction so many rows are looked at, and about so many jobs are made. */
 const rowsMax = 500;
 const jobsMax = 5_000;
 
-/** So many rows that cannot be served one tick looks at: held ones, and those of a queue that is full. */
-const idleMax = 5_000;
+/** So many rows of held schedules one tick looks at. */
+const heldMax = 5_000;
 
 const budgetSeconds = 60;
 
 /** What may still be let in by this tick. */
 interface Room {
   left: number;
-  queues: Record<QueueClass, number>;
+  targets: BacklogRoom;
+  /** Targets whose rows are passed over for the rest of the tick. */
+  full: Set<number>;
 }
 
 interface BacklogDeps {
@@ -46,10 +49,10 @@ interface BacklogDeps {
 }
 
 /**
- * Lets in what is owed, at a pace. Rows are served in turn, each a little, and again while the budget lasts. Every round is
- * a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed has either
- * made a row's jobs and counted them, or neither. A round that fails is made with half as many rows, until the row that fails stands alone
- * and is set aside. Returns the parcels to send.
+ * Lets in what is owed, at a pace. Rows are served in turn, each a little, and again while the budget lasts; a target that has its share under way is passed
+ * over with all of its rows. Every round is a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed
+ * has either made a row's jobs and counted them, or neither. Where a round fails its rows are tried in halves, until the row that fails stands alone and is set
+ * aside. Returns the parcels to send.
  */
 export async function admitBacklog(
   deps: BacklogDeps,
@@ -59,30 +62,43 @@ export async function admitBacklog(
   const start = await backlogRoom(deps.sql, budget);
   if (start === null) return [];
   const outgoing: OutgoingParcel[] = [];
-  let room: Room = { left: budget, queues: start.room };
+  let room: Room = { left: budget, targets: start.room, full: fullOf(start.room) };
   let upTo = start.now;
-  let idle = 0;
+  let held = 0;
   let servedInPass = 0;
+  /** Rows of a round that failed. */
+  let suspects: readonly string[] = [];
   let limit = rowsMax;
   const without: string[] = [];
-  while (room.left > 0 && idle < idleMax && !timeIsUp()) {
+  while (room.left > 0 && held < heldMax && !timeIsUp()) {
     const pace = { from: start.now, perSecond: budget / budgetSeconds, ahead: budget - room.left };
-    const round = await tryRound(deps, { upTo, room, perTurn, pace, limit, without });
+    const among = suspects.length === 0 ? null : suspects.slice(0, limit);
+    const round = await tryRound(deps, { upTo, room, perTurn, pace, limit, among, without });
+    suspects = [...round.failing, ...suspects.slice(among?.length ?? 0)];
     limit = round.nextLimit;
     if (round.done === null) continue;
     const { done } = round;
     room = done.room;
     outgoing.push(...done.outgoing);
-    idle += done.idle;
+    held += done.held;
     servedInPass += done.served;
-    if (!done.last) continue;
+    if (done.looked > 0 || suspects.length > 0) continue;
     if (servedInPass === 0) break;
-    // Everybody had a turn; the next pass takes those that were served in this one.
+    // Each row had a turn; the next pass takes those that were served in this one.
     upTo = new Date(Math.max(done.now.getTime(), upTo.getTime() + 1));
     servedInPass = 0;
   }
   return outgoing;
 }
+
+/** As rows are told by: 0 stands for the targets whose jobs travel together, which are those of the fast queue. */
+function fullOf(room: BacklogRoom): Set<number> {
+  const full = room.full().filter((each) => !isUnnamed(each));
+  return new Set(full.map(({ target }) => target ?? 0));
+}
+
+/** Each slow target has jobs of its own: where none is told it has no number yet. */
+const isUnnamed = ({ queue, target }: Destination) => queue === "slow" && target === null;
 
 interface RoundWish {
   upTo: Date;
@@ -90,31 +106,41 @@ interface RoundWish {
   perTurn: number;
   pace: Parameters<typeof admitTurns>[2];
   limit: number;
+  among: readonly string[] | null;
   /** Rows that have failed in this tick, and whose entry is locked: they would fail each round. */
   without: string[];
 }
 
-/** Where it fails, nothing of it is done; the next round is to look at fewer rows, and at more again once it has succeeded. */
-async function tryRound(
-  { sql, log }: BacklogDeps,
-  wish: RoundWish,
-): Promise<{ done: Round | null; nextLimit: number }> {
-  const { limit, without } = wish;
+interface Tried {
+  done: Round | null;
+  /** Its rows, one of which is at fault. */
+  failing: readonly string[];
+  nextLimit: number;
+}
+
+/** Where it fails, nothing of it is done; the next round is to look at fewer of its rows, and at more again once it has succeeded. */
+async function tryRound({ sql, log }: BacklogDeps, wish: RoundWish): Promise<Tried> {
+  const { upTo, limit, among, without } = wish;
   let looked: readonly BacklogRow[] = [];
   try {
+    const full = [...wish.room.full];
     const done = await sql.begin(async (tx) => {
-      [looked] = await Promise.all([rowsInTurn(tx, wish.upTo, { limit, without }), waitForRows(tx, limit)]);
+      [looked] = await Promise.all([
+        rowsInTurn(tx, { upTo, limit, full, among, without }),
+        waitForRows(tx, limit),
+      ]);
       return admitRound(tx, looked, wish);
     });
-    return { done, nextLimit: Math.min(rowsMax, limit * 2) };
+    return { done, failing: [], nextLimit: Math.min(rowsMax, limit * 2) };
   } catch (error) {
     const [row] = looked;
     if (row === undefined || !mayBeOfARow(error)) throw error;
-    if (looked.length > 1) return { done: null, nextLimit: Math.ceil(looked.length / 2) };
+    if (looked.length > 1)
+      return { done: null, failing: looked.map(({ id }) => id), nextLimit: Math.ceil(looked.length / 2) };
     const failed = { item: row.id, scheduleId: row.scheduleId, error };
     const locked = await putAside({ sql, log, consumer: "backlog" }, [failed]);
     without.push(...locked.map(({ item }) => item));
-    return { done: null, nextLimit: Math.min(rowsMax, limit * 2) };
+    return { done: null, failing: [], nextLimit: Math.min(rowsMax, limit * 2) };
   }
 }
 
@@ -122,22 +148,23 @@ interface Round {
   outgoing: OutgoingParcel[];
   /** What may still be let in after it. */
   room: Room;
+  /** None where no row is left whose turn came by then, and whose target has room. */
+  looked: number;
   served: number;
-  idle: number;
-  /** Nobody is left whose turn came by then. */
-  last: boolean;
+  held: number;
   now: Date;
 }
 
 async function admitRound(
   tx: Tx,
   rows: readonly BacklogRow[],
-  { upTo, room, perTurn, pace, limit }: RoundWish,
+  { upTo, room, perTurn, pace }: RoundWish,
 ): Promise<Round> {
-  const left: Room = { left: room.left, queues: { ...room.queues } };
+  const left: Room = { left: room.left, targets: room.targets.copy(), full: new Set(room.full) };
   const shares = shareOut(rows, left, perTurn);
+  await moveRows(tx, shares.moved);
   const outgoing = await admitTurns(tx, shares.turns, pace);
-  await postponeTurns(tx, shares.idle);
+  await postponeTurns(tx, shares.held);
   await dropRows(tx, shares.deleted);
   const again = rows.slice(0, shares.looked).filter(({ aside }) => aside);
   await letGoUnlocked(
@@ -149,32 +176,37 @@ async function admitRound(
   return {
     outgoing,
     room: left,
+    looked: rows.length,
     served: shares.turns.length,
-    idle: shares.idle.length,
-    last: shares.looked === rows.length && rows.length < limit,
+    held: shares.held.length,
     now: clock?.now ?? upTo,
   };
 }
 
-/** Who gets how much, in turn, until the round is full; takes it off the room. */
+/**
+ * Who gets how much, in turn, until the round is full; takes it off the room. A row of a full target keeps its turn, and the rows of that
+ * target are passed over; where it has no number yet they cannot be, and the row waits as a held one does.
+ */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];
-  const idle: string[] = [];
+  const held: string[] = [];
   const deleted: string[] = [];
+  const moved = rows.filter(({ hint, target, standing }) => standing !== "deleted" && hint !== (target ?? 0));
   let jobs = 0;
   let looked = 0;
-  for (const { id, owing, queue, standing } of rows) {
+  for (const row of rows) {
     if (jobs >= jobsMax || room.left === 0) break;
     looked += 1;
-    const take = Math.min(owing, perTurn, room.left, room.queues[queue]);
-    if (standing === "deleted") deleted.push(id);
-    else if (standing === "held" || take <= 0) idle.push(id);
+    const take = Math.min(row.owing, perTurn, room.left, room.targets.of(row));
+    if (row.standing === "deleted") deleted.push(row.id);
+    else if (row.standing === "held" || (take === 0 && isUnnamed(row))) held.push(row.id);
+    else if (take === 0) room.full.add(row.target ?? 0);
     else {
-      turns.push({ id, take });
+      turns.push({ id: row.id, take });
       jobs += take;
       room.left -= take;
-      room.queues[queue] -= take;
+      room.targets.take(row, take);
     }
   }
-  return { turns, idle, deleted, looked };
+  return { turns, held, deleted, moved, looked };
 }

@@ -84,6 +84,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     passed: null,
     passedBefore: null,
     owedBefore: null,
+    fullTarget: null,
     versionsFault: null,
     aside: [],
     holds: [],
@@ -283,6 +284,20 @@ describe("an occurrence of which nothing is written down", () => {
       outcome: "backlog",
       sentence: expect.stringContaining("it is the next of its schedule"),
     });
+  });
+
+  test("may wait in the backlog since its target has its share under way", () => {
+    const fullTarget = { target: "handler/slow", underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullTarget })).toMatchObject({
+      outcome: "backlog",
+      reason: "target",
+      sentence: expect.stringContaining("60000 that were let in for handler/slow are not done"),
+    });
+    const together = { target: null, underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullTarget: together }).sentence).toContain(
+      "for queues and buses without a limit",
+    );
+    expect(tell({ owedBefore: 0, fullTarget, heldSince: created }).sentence).not.toContain("share");
   });
 
   test("may lie beyond the limit that the ticks have not come to", () => {

@@ -321,16 +321,23 @@ export const plan: readonly Mutant[] = [
   {
     name: "backlog: a row that another tick serves is left to it",
     file: backlog,
-    text: "limit ${limit} for update of w skip locked) b",
-    replacement: "limit ${limit} for update of w) b",
+    text: "limit t.rows_max for update of w skip locked) b",
+    replacement: "limit t.rows_max for update of w) b",
     tests: ["test/plan/backlog-shared.test.ts"],
   },
   {
     name: "backlog: a row is locked until it is served",
     file: backlog,
-    text: "limit ${limit} for update of w skip locked) b",
-    replacement: "limit ${limit}) b",
+    text: "limit t.rows_max for update of w skip locked) b",
+    replacement: "limit t.rows_max) b",
     tests: ["test/plan/backlog.test.ts"],
+  },
+  {
+    name: "backlog: a target leaves room to the others of its queue class",
+    file: "lib/plan/backlog-room.ts",
+    text: "this.#budget - Math.ceil((all - own) / 2)",
+    replacement: "this.#budget - (all - own)",
+    tests: ["test/plan/backlog-targets.test.ts"],
   },
   {
     name: "backlog: nothing is ready before it is due",

@@ -164,6 +164,20 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/tick/failing-parts.test.ts"],
   },
   {
+    name: "no message is sent after the time for it is up",
+    file: "lib/parcel/parcel-queue.ts",
+    text: "return time !== undefined && (",
+    replacement: "return time !== undefined && false && (",
+    tests: ["test/tick/slow-queue.test.ts"],
+  },
+  {
+    name: "what a sweep had no time to send is the first of the next one",
+    file: "lib/tick/keep-house.ts",
+    text: "await offerNext(sql, left);",
+    replacement: "",
+    tests: ["test/tick/slow-queue.test.ts"],
+  },
+  {
     name: "a failing shard does not keep the other shards from theirs",
     file: "lib/tick/fire-shards.ts",
     text: "await fireShard(run, shard, sending, press).catch(run.note);",

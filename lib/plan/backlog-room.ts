@@ -1,0 +1,106 @@
+import type { Tx } from "../db/connect.ts";
+import type { QueueClass } from "../parcel/parcel-queue.ts";
+
+/** How many jobs of the backlog may be under way: of each target, so that none keeps the backlog of the others. */
+
+/** Jobs let in by one tick, spread over a minute; and so many to one target are under way at most, where no other has any. */
+export const backlogBudget = 60_000;
+
+/** This part of it a target may have however much the others have, until all together have `mostShare` of it. */
+const leastShare = 0.01;
+const mostShare = 3;
+
+/** Where jobs of the backlog go: null for all targets together whose jobs travel together. */
+export interface Destination {
+  queue: QueueClass;
+  target: number | null;
+}
+
+export interface UnderWay extends Destination {
+  jobs: number;
+}
+
+/**
+ * A target may have the budget under way, less half of what the others of its queue class have. So the first that is stuck leaves half of the budget to the next,
+ * and targets that go on have equal shares. Jobs count whatever keeps them: they wait for a turn, for another attempt or for a worker.
+ */
+export class BacklogRoom {
+  readonly #budget: number;
+  readonly #own = new Map<string, UnderWay>();
+  readonly #all: Record<QueueClass, number> = { fast: 0, slow: 0 };
+
+  constructor(budget: number, underWay: Iterable<UnderWay>) {
+    this.#budget = budget;
+    for (const each of underWay) this.take(each, each.jobs);
+  }
+
+  of(destination: Destination): number {
+    const own = this.underWay(destination);
+    const all = this.#all[destination.queue];
+    const most = Math.max(this.#budget - Math.ceil((all - own) / 2), Math.ceil(this.#budget * leastShare));
+    return Math.max(0, Math.min(most - own, mostShare * this.#budget - all));
+  }
+
+  underWay({ queue, target }: Destination): number {
+    return this.#own.get(`${queue} ${target}`)?.jobs ?? 0;
+  }
+
+  take({ queue, target }: Destination, jobs: number): void {
+    this.#all[queue] += jobs;
+    this.#own.set(`${queue} ${target}`, { queue, target, jobs: jobs + this.underWay({ queue, target }) });
+  }
+
+  copy(): BacklogRoom {
+    return new BacklogRoom(this.#budget, this.#own.values());
+  }
+
+  /** The targets that have no room. */
+  full(): Destination[] {
+    return [...this.#own.values()].filter((each) => this.of(each) === 0);
+  }
+}
+
+/**
+ * Jobs that were let in and are not done, without those of paused schedules. Those that travel together with jobs of other targets cannot be told by target:
+ * of them the ones that wait for another attempt do not count, or one target that refuses them would keep the backlog of all of these.
+ */
+export const owedUnderWay = (tx: Tx) => tx`
+  select c.queue, o.target, o.jobs
+  from (values ('fast'::carillon.queue_class), ('slow')) c (queue) cross join lateral (
+    select p.target, sum(p.jobs)::int as jobs from (
+      select target_id as target, cardinality(occurrences) as jobs from carillon.parcels
+      where owed and queue = c.queue and held_schedule is null
+        and (target_id is not null or lane is not null or ready_at <= (select carillon.clock()) + interval '1 minute') offset 0) p
+    group by 1 offset 0) o`;
+
+/** What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. */
+export async function backlogRoom(tx: Tx, budget: number): Promise<{ now: Date; room: BacklogRoom } | null> {
+  const rows = await tx<({ now: Date } & (UnderWay | { queue: null }))[]>`
+    select carillon.clock() as now, u.queue, u.target, u.jobs
+    from (select from carillon.backlog where turn_at <= (select carillon.clock()) order by turn_at limit 1) due
+    left join lateral (${owedUnderWay(tx)} offset 0) u on true`;
+  const [first] = rows;
+  if (first === undefined) return null;
+  const underWay = rows.flatMap((row) => (row.queue === null ? [] : [row]));
+  return { now: first.now, room: new BacklogRoom(budget, underWay) };
+}
+
+/** That a target has no room in the backlog. */
+export interface FullTarget {
+  /** Null for all targets together whose jobs travel together. */
+  target: string | null;
+  underWay: number;
+}
+
+/** For an explanation: null where the target of the schedule has room. */
+export async function fullTargetOf(tx: Tx, scheduleId: string): Promise<FullTarget | null> {
+  const [own] = await tx<(Destination & { name: string | null })[]>`
+    select s.queue, a.target, t.name
+    from carillon.schedules s
+    cross join lateral (select carillon.apart_target(s.queue, s.target_id) as target) a
+    left join carillon.targets t on t.id = a.target
+    where s.id = ${scheduleId}`;
+  if (own === undefined) return null;
+  const room = new BacklogRoom(backlogBudget, await tx<UnderWay[]>`${owedUnderWay(tx)}`);
+  return room.of(own) > 0 ? null : { target: own.name, underWay: room.underWay(own) };
+}
