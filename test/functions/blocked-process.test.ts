@@ -27,7 +27,7 @@ const blocks = "{ get Records() { Atomics.wait(new Int32Array(new SharedArrayBuf
 const watched = (handler: string) => `
   const { endedWhenBlocked } = await import("./lib/config/blocked-process.ts");
   const handler = endedWhenBlocked(${handler}, 600);
-  const block = (ms) => { for (const until = Date.now() + ms; Date.now() < until; ); };`;
+  const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);`;
 
 test("A process that is blocked in a call is ended, and the log says so", async () => {
   const { out, end } = await endOfNode(

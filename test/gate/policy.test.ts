@@ -58,6 +58,8 @@ const forbidden: Forbidden[] = [
       "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",
       "test/db/killed-connection.test.ts": "its statement is still running when its connection is killed",
       "test/poison/row-poisons.ts": "its statement hangs until its time limit ends it, which is short",
+      "test/functions/blocked-process.test.ts":
+        "its process gives the event loop turns beside a watch that counts its looks",
       "test/target/handler-session.test.ts": "its statement is still running when its handler ends",
       "test/db/pool.test.ts":
         "its statement is still running while others are handed in, and their order is checked",

@@ -1,11 +1,11 @@
 /** How many bytes each function's bundle may have, by its construct: a little above what it has. What breaks one has brought something along. */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 965_000,
+  Api: 970_000,
   Archive: 540_000,
-  FastWorker: 790_000,
+  FastWorker: 798_000,
   Ingest: 640_000,
   Migration: 420_000,
-  SlowWorker: 790_000,
-  Tick: 780_000,
+  SlowWorker: 798_000,
+  Tick: 787_000,
   WebhookSender: 130_000,
 };
