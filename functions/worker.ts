@@ -108,5 +108,5 @@ function targetWindowFrom(env: Environment): number | null {
 
 const onEvent = onDemand(assemble, { hasHandlers: true });
 
-/** Only the worker of the slow queue runs handlers, and only it is told of a window. */
+/** The worker of the slow queue runs handlers, and only it has a window. */
 export const handler = targetWindowFrom(process.env) === null ? onEvent : endedWhenBlocked(onEvent);

@@ -133,7 +133,7 @@ begin
     outcome := 'early';
     more := jsonb_build_object('waitMs', ceil(least(extract(epoch from v_ready_at - v_now), 86400) * 1000));
     if v_slow_target is not null then
-      -- Whoever waits has its hands free: it is told of one that stands ready there.
+      -- A worker whose parcel must wait is free: it is told of a parcel that is ready at this target.
       more := more || jsonb_build_object('insteadId', (select r::text from carillon.ready_parcels(v_slow_target, v_now, 1) r));
     end if;
     return next;
@@ -251,7 +251,7 @@ begin
       select 'freed', null::timestamptz, null::bigint, null::carillon.job_kind, null::int, null::timestamptz, null::smallint, null::int, null::int,
         null::text, null::text, null::jsonb, null::jsonb, carillon.freed_details(0, f.id, f.queue)
       from carillon.pass_lanes(v_parcel, v_occurrences, v_schedule_ids, v_kinds, v_ns) f;
-    -- Who is in the parcel now has passed, at the moment that is now the parcel's; a lane may have brought more with it.
+    -- The jobs in the parcel now have passed their lanes, at the moment that the parcel now has; a grouped lane may have brought more jobs in.
     select p.* into v_parcel from carillon.parcels p where p.id = p_parcel;
     v_now := v_parcel.claimed_at;
     return query

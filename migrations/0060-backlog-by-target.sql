@@ -1,13 +1,13 @@
 -- carillon: back to 31
 -- Rows of the backlog by target: those of a target that has its share of the backlog under way are passed over without a look at any of them.
 
--- The target for which the jobs of the row are kept apart; 0 for those that travel together with others, and where it is not known yet. A hint: the tick
--- compares it with the schedule when the row's turn comes, since limits come and go, and writes what it finds.
+-- The target of the row's jobs where they travel apart from those of other targets; 0 where they travel together, and where the target is not known yet. It is
+-- a hint: the tick compares it with the schedule when the row's turn comes, since limits come and go, and corrects it.
 alter table carillon.backlog add column target_id int not null default 0;
--- As all columns of the queues (0042): what was analyzed while the table was empty misleads the planner.
+-- As for all columns of the queues: statistics from a time when the table was empty mislead the planner.
 alter table carillon.backlog alter column target_id set statistics 0;
 
--- Read by the tick: of one target, whose turn it is.
+-- Read by the tick: the rows of one target in the order of their turns.
 create index backlog_target on carillon.backlog (target_id, turn_at, id);
 
 create function carillon.name_backlog_target() returns trigger
@@ -20,7 +20,7 @@ begin
   return new;
 end $$;
 
--- Else what an edited schedule is owed would wait at the target that it had before.
+-- Without it the backlog of an edited schedule would wait at its former target.
 create function carillon.move_backlog() returns trigger
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -34,8 +34,8 @@ create trigger backlog_named before insert on carillon.backlog for each row exec
 create trigger schedules_backlog_moved after update of target_id, queue on carillon.schedules
   for each row when (old.target_id is distinct from new.target_id or old.queue <> new.queue) execute function carillon.move_backlog();
 
--- The targets with rows whose turn came by then, the one that has waited longest first, without those that are full; and how many rows of each are
--- looked at, where p_max are looked at in all. It steps from target to target through the index, however many rows each of them has.
+-- The targets with rows whose turn came by p_up_to, without the full ones (p_full), the one that has waited longest first; and how many rows of each are to be
+-- looked at, p_max in all. It steps from target to target through the index, however many rows each target has.
 create function carillon.backlog_targets(p_up_to timestamptz, p_full int[], p_max int) returns table (target_id int, rows_max int)
   language sql stable
   set search_path = pg_catalog, pg_temp

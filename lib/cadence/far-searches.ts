@@ -86,8 +86,8 @@ interface Backwards {
 }
 
 /**
- * What is asked for is mostly the last occurrence before now, which is later each time. So the next occurrence is searched for as well: up to there the answer
- * stays. Not while locks are held, where that search may not be made.
+ * Most callers ask for the last occurrence before now, and now is later each time. So the next occurrence is searched for as well: the answer
+ * holds until then. While locks are held that search is left out.
  */
 function rememberedBefore(
   c: Calendared,

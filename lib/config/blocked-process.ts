@@ -4,12 +4,12 @@ import type { Assembled } from "./function.ts";
 type Handler<Event, Result> = Assembled<Event, Result>["handler"];
 
 /**
- * How long a process may be blocked: as long as a lease. By then the parcel is another worker's, and this process could only keep a place from others
- * until its function's timeout.
+ * How long a process may be blocked: as long as a lease. By then another worker has the parcel, and this process could only occupy a
+ * worker until the timeout of its function.
  */
 export const blockedMsMax = 30_000;
 
-/** Of the memory that the process shares with its watch. */
+/** Places in the memory that the process shares with its watch. */
 const cell = { beats: 0, calls: 1, never: 2 } as const;
 
 /**
@@ -34,7 +34,7 @@ export function endedWhenBlocked<Event, Result>(
   };
 }
 
-/** A beat or a look each thirtieth of the time. */
+/** The process beats, and the watch looks, this often within the limit. */
 const looks = 30;
 
 function watched(blockedMs: number): Int32Array {

@@ -38,7 +38,7 @@ export function isRefusedValue(error: unknown): boolean {
   return typeof error.code === "string" && error.code.length === 5 && refusedValues.test(error.code);
 }
 
-/** A right, a table, a column or a function that is not there: likely the same for all rows, though a trigger of somebody's may meet it on one. */
+/** A right, table, column or function is missing. It is likely the same for all rows, though a trigger of the app's may fail so on one row. */
 export function isOfTheSchema(error: unknown): boolean {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   return typeof error.code === "string" && /^42[0-9A-Z]{3}$/.test(error.code);

@@ -229,8 +229,8 @@ function bodyOf({ command, commandId, at }: DeadCommand, body: string): string {
 }
 
 /**
- * What waits for another command is looked at again long before its message would come by itself. With a slow queue there may be no time for all:
- * a function that is killed meanwhile would get every message again, applied ones too.
+ * Messages that wait for another command come back soon, long before their visibility timeout ends. A slow queue may leave no time for all of them:
+ * a function that is killed meanwhile would get every message again, also those that it has applied.
  */
 async function comeSoon(
   { deps: { queue, queues, log }, early, timeIsUp }: Run,

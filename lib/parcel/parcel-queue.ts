@@ -32,10 +32,10 @@ export interface ParcelQueue {
   time?: SendingTime | undefined;
 }
 
-/** Bounds when a request may begin. The sweep offers what is left by then. */
+/** Bounds when a request may begin. The sweep sends messages that are left by then. */
 export interface SendingTime {
   isUp: () => boolean;
-  /** One hand-over begins no request after so many milliseconds. */
+  /** One hand-over begins no request after this many milliseconds. */
   mostMs: number;
 }
 

@@ -3,14 +3,14 @@ import type { QueueClass } from "../parcel/parcel-queue.ts";
 
 /** How many jobs of the backlog may be under way: of each target, so that none keeps the backlog of the others. */
 
-/** Jobs let in by one tick, spread over a minute; and so many to one target are under way at most, where no other has any. */
+/** Jobs that one tick makes of the backlog, spread over a minute; also the most that one target has under way while no other target has any. */
 export const backlogBudget = 60_000;
 
-/** This part of it a target may have however much the others have, until all together have `mostShare` of it. */
+/** A target always has this share of the budget, until all targets together have `mostShare` of it. */
 const leastShare = 0.01;
 const mostShare = 3;
 
-/** Where jobs of the backlog go: null for all targets together whose jobs travel together. */
+/** Where jobs of the backlog go. `target` is null for all targets whose jobs travel together. */
 export interface Destination {
   queue: QueueClass;
   target: number | null;
@@ -21,8 +21,8 @@ export interface UnderWay extends Destination {
 }
 
 /**
- * A target may have the budget under way, less half of what the others of its queue class have. So the first that is stuck leaves half of the budget to the next,
- * and targets that go on have equal shares. Jobs count whatever keeps them: they wait for a turn, for another attempt or for a worker.
+ * A target may have the budget under way, less half of the jobs of all other targets of its queue class. So a target that is stuck leaves half of the
+ * budget to the next one, and targets that go on have equal shares. A job counts whether it waits for a turn, for its next attempt or for a worker.
  */
 export class BacklogRoom {
   readonly #budget: number;
@@ -61,8 +61,8 @@ export class BacklogRoom {
 }
 
 /**
- * Jobs that were let in and are not done, without those of paused schedules. Those that travel together with jobs of other targets cannot be told by target:
- * of them the ones that wait for another attempt do not count, or one target that refuses them would keep the backlog of all of these.
+ * Jobs of the backlog that were made and are not done, without those of paused schedules. Jobs that travel together with those of other targets cannot
+ * be counted by target: those that wait for their next attempt do not count, or one target that refuses its jobs would stop the backlog of all of these.
  */
 export const owedUnderWay = (tx: Tx) => tx`
   select c.queue, o.target, o.jobs
@@ -73,7 +73,7 @@ export const owedUnderWay = (tx: Tx) => tx`
         and (target_id is not null or lane is not null or ready_at <= (select carillon.clock()) + interval '1 minute') offset 0) p
     group by 1 offset 0) o`;
 
-/** What of the backlog may be let in now: null where no row's turn has come, which one look at an index tells. */
+/** The room that each target has now. Null where no row's turn has come, which one look at an index tells. */
 export async function backlogRoom(tx: Tx, budget: number): Promise<{ now: Date; room: BacklogRoom } | null> {
   const rows = await tx<({ now: Date } & (UnderWay | { queue: null }))[]>`
     select carillon.clock() as now, u.queue, u.target, u.jobs

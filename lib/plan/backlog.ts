@@ -44,7 +44,7 @@ export interface Pace {
   ahead: number;
 }
 
-/** Which rows are looked at: those whose turn came by then. */
+/** Rows of the backlog whose turn came by `upTo`. */
 export interface RowsWish {
   upTo: Date;
   limit: number;

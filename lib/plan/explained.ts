@@ -62,7 +62,7 @@ export interface Facts {
   passedBefore: PassedFact | null;
   /** So many occurrences are let in before this one, where it stands in the backlog. */
   owedBefore: number | null;
-  /** Of an occurrence in the backlog: that its target has no room there. */
+  /** The occurrence is in the backlog, and its target has no room for more of it. */
   fullTarget: FullTarget | null;
   /** Why the schedule and the rows of its versions are of different moments; null where they are of one, or it is deleted. */
   versionsFault: string | null;

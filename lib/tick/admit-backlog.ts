@@ -30,7 +30,7 @@ export const backlogDefaults: BacklogSettings = { budget: backlogBudget, perTurn
 const rowsMax = 500;
 const jobsMax = 5_000;
 
-/** So many rows of held schedules one tick looks at. */
+/** How many rows of held schedules one tick looks at. */
 const heldMax = 5_000;
 
 const budgetSeconds = 60;
@@ -49,8 +49,8 @@ interface BacklogDeps {
 }
 
 /**
- * Lets in what is owed, at a pace. Rows are served in turn, each a little, and again while the budget lasts; a target that has its share under way is passed
- * over with all of its rows. Every round is a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed
+ * Makes jobs of the backlog, at a pace. Rows are served in turn, each a little, and again while the budget lasts. A target that has its share under way is
+ * passed over with all of its rows. Every round is a transaction of its own and locks its rows: ticks side by side serve different ones, and one that is killed
  * has either made a row's jobs and counted them, or neither. Where a round fails its rows are tried in halves, until the row that fails stands alone and is set
  * aside. Returns the parcels to send.
  */
@@ -91,13 +91,13 @@ export async function admitBacklog(
   return outgoing;
 }
 
-/** As rows are told by: 0 stands for the targets whose jobs travel together, which are those of the fast queue. */
+/** By the number that rows have for their target: 0 stands for all targets whose jobs travel together, those of the fast queue. */
 function fullOf(room: BacklogRoom): Set<number> {
   const full = room.full().filter((each) => !isUnnamed(each));
   return new Set(full.map(({ target }) => target ?? 0));
 }
 
-/** Each slow target has jobs of its own: where none is told it has no number yet. */
+/** A slow target's jobs travel alone: without a number its row has not been named yet. */
 const isUnnamed = ({ queue, target }: Destination) => queue === "slow" && target === null;
 
 interface RoundWish {
@@ -148,7 +148,7 @@ interface Round {
   outgoing: OutgoingParcel[];
   /** What may still be let in after it. */
   room: Room;
-  /** None where no row is left whose turn came by then, and whose target has room. */
+  /** 0 when no row is left whose turn came by then and whose target has room. */
   looked: number;
   served: number;
   held: number;
@@ -184,8 +184,8 @@ async function admitRound(
 }
 
 /**
- * Who gets how much, in turn, until the round is full; takes it off the room. A row of a full target keeps its turn, and the rows of that
- * target are passed over; where it has no number yet they cannot be, and the row waits as a held one does.
+ * Shares the round out: how many jobs each row gets, in turn, until the round is full; takes them off the room. A row of a full target keeps its turn, and
+ * all rows of that target are passed over. Rows without a target's number cannot be passed over together: such a row waits as a held one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];

@@ -97,10 +97,10 @@ async function fireShard(run: Run, shard: number, sending: ParcelSending, press:
   }
 }
 
-/** So many rows are set aside by one tick for what may be the same for all rows, while none of the tick has been fired. */
+/** While a tick has made no job, it sets at most this many rows aside for a failure that may be the same for all rows. */
 const asideMax = 10;
 
-/** A right or a table that is missing for a minute would have every schedule that is due set aside, and each would wait for up to an hour after it. */
+/** A right or a table that is missing for a minute would set every due schedule aside, and each would wait for up to an hour afterwards. */
 function refuseMore(run: Run, cause: unknown): void {
   if (run.total.jobs > 0 || !isOfTheSchema(cause)) return;
   const refused = (run.refused ?? 0) + 1;

@@ -9,7 +9,7 @@ import {
 } from "../parcel/parcel-queue.ts";
 
 export interface ParcelSending {
-  /** Those that are far ahead are sent at their moments. */
+  /** Parcels that are due far ahead are sent later, each at its moment. */
   add(parcels: readonly OutgoingParcel[]): void;
   /** Sends them at once. */
   send(parcels: readonly OutgoingParcel[]): void;
@@ -42,7 +42,7 @@ const restMaxMs = 200;
 const gentleMs = 15_000;
 /** Counted from when all jobs are made, requests begin for so long: the housekeeping has the rest of the tick's time. */
 const mostMs = 25_000;
-/** So long they begin even where the tick's time is up: making the jobs may have taken all of it, each minute. */
+/** Requests begin for at least this long, even after the tick's time: making the jobs may take all of it, each minute. */
 const leastMs = 5_000;
 /** Ten messages a request. */
 const togetherMax = 10 * requestsAtOnceMax;

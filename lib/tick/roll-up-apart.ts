@@ -36,7 +36,7 @@ export async function rollUpApart(
   await tryInHalves({ sql, log, consumer: "tally" }, rows, addSome, timeIsUp);
 }
 
-/** All rows are added to the same minutes and totals. So a lock on those is waited for briefly, and is no row's fault: the next tick adds what is left. */
+/** All rows are added to the same minutes and totals. A lock on those is waited for briefly and is no row's fault: the next tick adds the remaining rows. */
 export function beginAddition<Row>(sql: Sql, add: (tx: Tx) => PromiseLike<Row>): Promise<Row> {
   return sql.begin(async (tx) => {
     await waitForRows(tx, apartMax);

@@ -15,7 +15,7 @@ export interface TickDeps {
   log: Log;
   /** The bus that is told of jobs; without, what is to be told stays in the outbox. */
   bus?: Pick<TellDeps, "events" | "bus"> | undefined;
-  /** What is taken of the SQL inbox; without, it is left alone. It may be loaded when the tick comes to the inbox. */
+  /** Which commands of the SQL inbox are accepted; without it, the inbox is left alone. It may be loaded when the tick comes to the inbox. */
   acceptance?: Acceptance | (() => Promise<Acceptance>) | undefined;
   /** What the machine's time is, for what a batch computes; a test brings its own. */
   cpu?: (() => number) | undefined;
@@ -60,7 +60,7 @@ export interface Run extends TickDeps {
   settings: TickSettings;
   timeIsUp: () => boolean;
   total: Ticked;
-  /** How many rows the schema of the database has refused; none where it is left out. */
+  /** How many rows failed because a right, table or function is missing. */
   refused?: number;
   /** Made by this tick for targets with a rate. */
   rated: MadeParcel[];

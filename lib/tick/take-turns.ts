@@ -18,7 +18,7 @@ export interface Turns<Work extends string> {
   note: (error: unknown) => void;
 }
 
-/** So long a part goes on before the next has its turn; what it made may be sent for as long again. */
+/** How long a part runs before the next one has its turn. Sending the parcels that it made may take as long again. */
 export const sliceMs = 2_000;
 
 /**

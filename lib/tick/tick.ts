@@ -50,8 +50,8 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
 }
 
 /**
- * Firing comes first: nothing else takes time before it, or costs it anything where it fails. No job waits for messages of others to be sent; the
- * housekeeping does, since theirs are of what is due soon.
+ * Firing comes first: nothing else takes time before it, and no other failure touches it. Jobs are made without waiting for messages to be sent. The
+ * housekeeping waits for them, since those jobs are due soon.
  */
 async function tickWithHouse(run: Run, sending: ParcelSending): Promise<void> {
   const own = shardsOf(run.settings.share);

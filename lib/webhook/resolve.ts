@@ -4,14 +4,14 @@ import type { Reach } from "./reach.ts";
 /** All addresses of a name, of both kinds. The signal ends the question. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** Of each of a few tries at a name server. */
+/** How long a name server has for each try. */
 const tryMs = 3_000;
 const tries = 2;
 
 /**
- * Asks the name servers. The system's own look-up cannot be ended and takes one of two threads until its name server has answered or not: a few
- * attempts with a short timeout at a name whose server is silent would keep all other names waiting. The system is asked for hosts of a local stack's
- * list, which only its own files may know.
+ * Asks the name servers directly. The system's own look-up cannot be cancelled and occupies one of two threads until its name server answers or times
+ * out: a few attempts with a short timeout at a name whose server is silent would delay all other names. Only hosts that the local stack allows are
+ * asked of the system, since its own files may define them.
  */
 export function resolver({ allowed }: Pick<Reach, "allowed">, servers: readonly string[] = []): Resolve {
   const local = new Set([...allowed].map((entry) => entry.slice(0, entry.lastIndexOf(":"))));
@@ -34,7 +34,7 @@ async function byServers(name: string, signal: AbortSignal, servers: readonly st
     const reasons: unknown[] = answers.flatMap((answer) =>
       answer.status === "rejected" ? [answer.reason] : [],
     );
-    // That it has no address of the one kind says less than why nothing is known of the other.
+    // "No address of this kind" says less than the failure of the other question.
     throw reasons.find((reason) => !hasNoSuchAddress(reason)) ?? reasons[0];
   } finally {
     signal.removeEventListener("abort", end);

@@ -144,7 +144,7 @@ describe("the canaries", () => {
     expect(stand).toEqual([]);
   });
 
-  test("overwrite no schedule of somebody else that has their key, and the tick says so and makes the other canary", async () => {
+  test("overwrite no schedule of another caller that has their key, and the tick says so and makes the other canary", async () => {
     await world.put(canaryKeys.fast, { when: "every 1d", target: { queue: "demo" } });
     await expect(world.tick({ canary })).rejects.toThrow(/carillon:canary:fast .* ann made/);
     expect(await versions()).toMatchObject([

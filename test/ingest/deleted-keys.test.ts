@@ -28,7 +28,7 @@ beforeEach(async () => {
     from carillon.schedules s, generate_series(1, ${times}) n`;
   await world.sql`analyze carillon.schedules`;
   own = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
-  // Of a table in which nearly all rows have one key the planner would read all.
+  // The planner reads all rows of a table in which nearly all have one key.
   await own`set enable_seqscan = off`;
 });
 
@@ -46,14 +46,14 @@ async function read(act: () => Promise<unknown>): Promise<number> {
   return (index["schedules_deleted_key_at"] ?? 0) + (scanned["schedules"] ?? 0);
 }
 
-test("What has become of a key since a command was given reads the schedules that were deleted since, and no others", async () => {
+test("A command of the queue reads the schedules of its key that were deleted since it was given, and no others", async () => {
   const since = new Date(last.getTime() - 2 * minute);
   const standing = async () => (await readStandings(own, new Map([[key, since]])))(key);
   expect(await read(standing)).toBeLessThan(10);
   expect(await standing()).toMatchObject({ id: null, goneAt: new Date(last.getTime() + minute / 2) });
 });
 
-test("What has released a hold reads the schedules that were deleted since it began, and no others", async () => {
+test("A look for the release of a hold reads the schedules that were deleted since the hold began, and no others", async () => {
   const given = new Date(last.getTime() - 2 * minute).toISOString();
   const hold = { stamp: "", id: "1", at: given, input: {}, owner: "a", kind: "pause" as const };
   const command = { operation: { kind: "pause", key }, kept: hold } as unknown as Understood;

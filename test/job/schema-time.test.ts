@@ -6,11 +6,11 @@ function endless(): never {
   for (;;);
 }
 
-test("Code of a user's that never ends is ended, and its caller is told", () => {
+test("A schema that never ends is stopped, and its caller gets an error", () => {
   expect(() => withinLimit({}, endless)).toThrow(SchemaTooSlow);
 });
 
-test("Code within its limit answers or throws as it does without one", () => {
+test("A schema within its limit answers or throws as it does without one", () => {
   expect(withinLimit({}, () => 7)).toBe(7);
   const error = new Error("of its own");
   expect(() =>
@@ -27,7 +27,7 @@ test("A schema that was too slow has half the time the next time, and another sc
   expect(() => withinLimit({}, endless)).toThrow("longer than 1000 ms");
 });
 
-test("Of many steps each answers in its place, and those that never end are told apart", () => {
+test("Many steps answer in their order, and a schema that never ends fails its own step", () => {
   const schemas = [{}, {}, {}];
   const steps = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((n) => ({ n, schema: schemas[n % 3] ?? {} }));
   const answers = eachWithinLimit(steps, ({ n, schema }, index) => {
@@ -56,7 +56,7 @@ test("Steps inside of steps share the limit of the outer ones", () => {
   ]);
 });
 
-test("What a step throws is thrown", () => {
+test("An error of a step reaches the caller", () => {
   const error = new Error("of its own");
   expect(() =>
     eachWithinLimit([{}], () => {

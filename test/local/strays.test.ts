@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("What is rejected or thrown outside of a run does not end the local stack, and is logged as far as a log may hold it", {
+test("A rejection or an exception outside of a run does not end the local stack, and is logged without secrets", {
   timeout: 120_000,
 }, async () => {
   stack.child.kill("SIGUSR2");

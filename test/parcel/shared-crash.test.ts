@@ -74,5 +74,7 @@ test("a lease whose fence is the largest number ends as any other does", async (
   await world.clock.advance(minute);
   await swept(world);
   expect(await world.sql`select from carillon.quarantine`).toEqual([]);
-  expect((await jobs()).filter(({ attempt }) => attempt > 0)).toMatchObject([{ state: "waiting", attempt: 1 }]);
+  expect((await jobs()).filter(({ attempt }) => attempt > 0)).toMatchObject([
+    { state: "waiting", attempt: 1 },
+  ]);
 });

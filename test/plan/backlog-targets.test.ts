@@ -120,7 +120,7 @@ describe("the backlog of a target that does nothing", () => {
 });
 
 describe("the backlog of a queue with a limit", () => {
-  test("is told apart from that of other queues, also where the limit came later", async () => {
+  test("is counted apart from other queues, also where the limit was set later", async () => {
     await owing("limited", { queue: "limited" }, 1_000, 10);
     await setLimits(world, {
       target: "queue/limited",

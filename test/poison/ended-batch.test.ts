@@ -7,7 +7,7 @@ import { quarantined } from "./poison.ts";
 
 let world: Carillon;
 let ending: Sql;
-/** So many batches are still ended by the server while they write their jobs. */
+/** How many more batches the server ends while they write their jobs. */
 let left = 0;
 
 const keys = Array.from({ length: 20 }, (_, n) => `k${String(n).padStart(2, "0")}`);

@@ -44,7 +44,7 @@ test("A shard whose plan an edit has locked for longer than the tick waits is fi
     total: { batches: 0, jobs: 0, parcels: 0, finished: true },
     rated: [],
     note: (error: unknown) => void failures.push(error),
-    // Asked before the first try of the shard, and then before the second one.
+    // The tick looks at the time before the first try of the shard, and before the second one.
     timeIsUp: () => {
       looks += 1;
       if (looks === 2) edit.release();

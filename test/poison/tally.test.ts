@@ -93,7 +93,7 @@ test("No row of counts is blamed for the lock of a minute, and the tick fails", 
 
 const theMinutes: Spot = { table: "minutes", condition: () => "true" };
 
-test("A roll-up gives the lock of a minute up before its role would, and the next tick adds what is left", async () => {
+test("A roll-up waits briefly for the lock of a minute, and the next tick adds the remaining rows", async () => {
   await world.sql.unsafe(bad.tallies.insert);
   await world.tick();
   await world.sql.unsafe(bad.tallies.insert);

@@ -45,7 +45,7 @@ const unsent = async () => {
   return row;
 };
 
-test("a tick whose messages take SQS too long has time for its housekeeping, and the next one sends what is left", async () => {
+test("a tick whose requests to SQS take too long has time for its housekeeping, and the next one sends the remaining messages", async () => {
   const often = { when: "every 1s", target: { handler: "none" } };
   for (let n = 0; n < 20; n++) await world.put(`k${n}`, often);
   const { schedule: owes } = await world.put("owes", { when: "every 30d" });

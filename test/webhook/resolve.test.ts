@@ -11,7 +11,7 @@ let address = "";
 
 const typeA = 1;
 
-/** Of one question: its name, its type, and the bytes of all of it. */
+/** One question: its name, its type, and all of its bytes. */
 function question(message: Buffer): { name: string; type: number; bytes: Buffer } {
   const labels: string[] = [];
   let at = 12;
