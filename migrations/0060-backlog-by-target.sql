@@ -8,6 +8,7 @@ alter table carillon.backlog add column target_id int not null default 0;
 alter table carillon.backlog alter column target_id set statistics 0;
 
 -- Read by the tick: the rows of one target in the order of their turns.
+-- safe: the table has few rows, and the index is built in a moment.
 create index backlog_target on carillon.backlog (target_id, turn_at, id);
 
 create function carillon.name_backlog_target() returns trigger
@@ -30,7 +31,9 @@ begin
   return null;
 end $$;
 
+-- safe: it adds the target to rows that the previous release writes, and refuses none
 create trigger backlog_named before insert on carillon.backlog for each row execute function carillon.name_backlog_target();
+-- safe: the same
 create trigger schedules_backlog_moved after update of target_id, queue on carillon.schedules
   for each row when (old.target_id is distinct from new.target_id or old.queue <> new.queue) execute function carillon.move_backlog();
 
