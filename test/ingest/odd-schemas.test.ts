@@ -30,6 +30,7 @@ test("of a batch of messages each command whose payload's schema fails is dead, 
     },
     { key: "says-odd", fault: "half of \ufffd and NUL " },
     { key: "unreadable", fault: "cannot be read: its schema threw Error" },
+    { key: "endless", fault: "cannot be read: its schema takes too long" },
   ]);
   expect(JSON.stringify(world.carillon.log.lines)).not.toContain(secret);
 });

@@ -9,7 +9,7 @@ import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { done, thrown } from "../../lib/target/delivery.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { BatchFailed, fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import type { ClaimRecorder } from "./claims.ts";
@@ -49,6 +49,8 @@ class Died extends Error {
 /** What a killed connection and a killed process look like from inside; anything else is a fault of the product. */
 function isExpected(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isExpected);
+  // A batch of several rows is begun again with fewer of them: what ended it may be a limit of the server.
+  if (error instanceof BatchFailed) return isExpected(error.cause);
   if (error instanceof Died || error instanceof ConnectionLost) return true;
   return sqlState(error) === "shutdown";
 }
