@@ -61,7 +61,9 @@ type Failure = (typeof failures)[number];
 interface Item {
   index: number;
   key: string | null;
-  read: () => ReadCommand;
+  command: Command;
+  /** The command as it was read; undefined until it was. */
+  known?: ReadCommand;
 }
 
 interface Batch extends BatchDeps {
@@ -92,7 +94,7 @@ export async function applyBatch(
   if (allOrNothing) return applyAtomic(deps, commands);
   const { timing } = deps.queue;
   const until = timing.now() + beginMs;
-  const items = commands.map((command, index) => itemOf(deps, command, index));
+  const items = commands.map((command, index): Item => ({ index, key: keyIn(command.input), command }));
   let open = readInTime(deps, items);
   const batch: Batch = {
     ...deps,
@@ -124,28 +126,28 @@ async function applyAtomic(deps: BatchDeps, commands: readonly Command[]): Promi
   }
 }
 
-function itemOf({ acceptance }: BatchDeps, command: Command, index: number): Item {
-  let known: ReadCommand | undefined;
-  const read = () => {
-    known ??= readOrRefuse(command, acceptance);
-    return known;
-  };
-  return { index, key: keyIn(command.input), read };
+function readItem({ acceptance }: BatchDeps, item: Item): ReadCommand {
+  item.known ??= readOrRefuse(item.command, acceptance);
+  return item.known;
 }
 
 /** The operations that could be read in time; the others are reported as untried. */
-function readInTime({ queue: { timing } }: BatchDeps, items: readonly Item[]): readonly Item[] {
+function readInTime({ acceptance, queue: { timing } }: BatchDeps, items: readonly Item[]): readonly Item[] {
   const until = timing.now() + readMs;
-  const isRead = eachWithinLimit(items, ({ read }) => {
-    if (timing.now() > until) return false;
+  const reads = eachWithinLimit(items, ({ command }) => {
+    if (timing.now() > until) return "untried";
     try {
-      read();
+      return readOrRefuse(command, acceptance);
     } catch {
       // Its part reads it again, and reports the failure.
+      return "failed";
     }
-    return true;
   });
-  return items.filter((_, index) => isRead[index] === true);
+  return items.filter((item, index) => {
+    const read = reads[index];
+    if (typeof read === "object") item.known = read;
+    return read !== "untried";
+  });
 }
 
 async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
@@ -180,7 +182,7 @@ class PartFailed extends Error {
 async function applyPart(pass: Pass, items: readonly Item[]): Promise<Failure | null> {
   const isWhole = items.length === pass.size;
   try {
-    const read = items.map((item) => item.read());
+    const read = items.map((item) => readItem(pass, item));
     const act = () => applyCommands(pass, read, isWhole ? {} : { before: boundedPart });
     const applied = await inItsTime(pass.queue.timing, act);
     for (const [n, result] of applied.entries()) pass.results[items[n]?.index ?? -1] = result;

@@ -1,4 +1,5 @@
 import { Script } from "node:vm";
+import { isBounded } from "./bounded-schema.ts";
 import { hearingAll } from "./hear-promises.ts";
 
 /** A handler's schema ran into its time limit: an expression that backtracks, or a loop without an end. */
@@ -13,7 +14,10 @@ export class SchemaTooSlow extends Error {
 /** The first payload that takes too long has a second. The limit of its schema is then halved, down to 50 ms, until a minute has passed. */
 const limitMs = { first: 1_000, least: 50 };
 const rememberedMs = 60_000;
-/** One time limit for many payloads: Node starts a thread for each, which costs 0.14 ms of CPU, and reading a payload some 0.02 ms. */
+/**
+ * One time limit for many payloads: Node starts a thread for each, which costs 0.14 ms of CPU and, where all cores are busy, up to a millisecond. A payload takes some
+ * 0.02 ms.
+ */
 const sharedMs = 100;
 
 interface Slow {
@@ -23,17 +27,21 @@ interface Slow {
 
 /** By schema, so that a slow one does not shorten the limit of another handler. */
 const slow = new WeakMap<object, Slow>();
-/** Set while a limit is shared. `isLeft`: a schema that was slow before would use it up, and gets a limit of its own. */
-let shared: { isLeft: boolean } | undefined;
+/**
+ * Set while steps are taken together. `isTimed`: under a limit. `isLeft`: a step has met a schema that cannot be read so, and is to be taken again: without a
+ * limit, one that is not bounded; under it, one that was slow before and would use it up.
+ */
+let shared: { isTimed: boolean; isLeft: boolean } | undefined;
 
 /**
  * Runs synchronous code of a user's under a time limit; throws `SchemaTooSlow` where it is exceeded. The process can do nothing else
  * meanwhile: without a limit, one payload would keep a tick or a queue for ever. Code that is ended runs no `finally` of its own.
  */
 export function withinLimit<Answer>(schema: object, run: () => Answer): Answer {
+  if (isBounded(schema)) return run();
   const ms = limitOf(schema);
   if (shared !== undefined) {
-    if (cutsOf(schema) === 0) return run();
+    if (shared.isTimed && cutsOf(schema) === 0) return run();
     shared.isLeft = true;
     throw new SchemaTooSlow(ms);
   }
@@ -53,8 +61,10 @@ export function eachWithinLimit<Item extends object, Answer>(
 ): Answer[] {
   if (shared !== undefined) return items.map(step);
   const answers: Answer[] = [];
+  const take = (ms: number) => steps(answers, items, step, performance.now() + ms);
+  hearingAll(() => together(false, () => take(Number.POSITIVE_INFINITY)));
   while (answers.length < items.length) {
-    const isWhole = hearingAll(() => together(() => steps(answers, items, step)));
+    const isWhole = hearingAll(() => together(true, () => take(sharedMs / 2)));
     const index = answers.length;
     const item = items[index];
     if (!isWhole && item !== undefined) answers.push(step(item, index));
@@ -62,13 +72,13 @@ export function eachWithinLimit<Item extends object, Answer>(
   return answers;
 }
 
-/** As many as fit into half of the shared limit, so that each has the other half. */
+/** Under a limit as many as fit into half of it, so that each has the other half. */
 function steps<Item, Answer>(
   answers: Answer[],
   items: readonly Item[],
   step: (item: Item, index: number) => Answer,
+  until: number,
 ): void {
-  const until = performance.now() + sharedMs / 2;
   for (let index = answers.length; index < items.length && performance.now() < until; index++) {
     const item = items[index];
     if (item === undefined) return;
@@ -79,11 +89,11 @@ function steps<Item, Answer>(
 }
 
 /** False where the next step is to be taken by itself. */
-function together(run: () => void): boolean {
-  const own = { isLeft: false };
+function together(isTimed: boolean, run: () => void): boolean {
+  const own = { isTimed, isLeft: false };
   shared = own;
   try {
-    const ended = ending(run, sharedMs);
+    const ended = isTimed ? ending(run, sharedMs) : { answer: run() };
     if (ended !== undefined) settledValue(ended);
     return ended !== undefined && !own.isLeft;
   } finally {

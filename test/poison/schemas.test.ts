@@ -172,3 +172,24 @@ test("A schema that never ends fails its job, and its neighbour succeeds", async
   expect(odd).toMatchObject({ ...triedAgain, error: expect.stringContaining("its schema takes longer") });
   expect(other).toMatchObject(succeeded);
 });
+
+test("A payload beside one that its schema never ends on is read as it is without it, in a batch and in a later one", async () => {
+  const world = await carillon();
+  stop = world.stop;
+  const schema = z.unknown().refine((payload) => payload !== "odd" || /^(a+)+$/.test(`${"a".repeat(80)}!`));
+  const own = acceptanceOf({
+    handlers: [job("odd", schema)],
+    targets: allowedTargetsFrom({ AWS_REGION: "local" }),
+  });
+  const apply = (payloads: readonly string[]) =>
+    applyBatch(
+      { ...world, acceptance: own },
+      payloads.map((payload, n) => ({
+        input: { put: { key: `${payload}-${n}`, when: "every 1h", target: { handler: "odd" }, payload } },
+        caller: { name: "ann" },
+      })),
+    );
+  const changes = async (payloads: readonly string[]) => (await apply(payloads)).map(({ change }) => change);
+  expect(await changes(["a", "odd", "b", "c"])).toEqual(["created", "refused", "created", "created"]);
+  expect(await changes(["d", "e", "odd"])).toEqual(["created", "created", "refused"]);
+});

@@ -178,6 +178,13 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/functions/blocked-process.test.ts"],
   },
   {
+    name: "a schema with an expression of the app's has a time limit",
+    file: "lib/job/bounded-schema.ts",
+    text: 'if (check === "string_format") return formats.has(Reflect.get(definition, "format"));',
+    replacement: 'if (check === "string_format") return true || formats.has(null);',
+    tests: ["test/job/bounded-schema.test.ts"],
+  },
+  {
     name: "a schema that was too slow leaves the limit that it shares with others",
     file: "lib/job/schema-time.ts",
     text: "    if (shared?.isLeft === true) return;\n",

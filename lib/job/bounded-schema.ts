@@ -1,0 +1,105 @@
+/** Where a schema of each kind has others; a kind that is not listed runs code of the app's, or is rare. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  any: [],
+  bigint: [],
+  boolean: [],
+  date: [],
+  enum: [],
+  literal: [],
+  nan: [],
+  never: [],
+  null: [],
+  number: [],
+  string: [],
+  undefined: [],
+  unknown: [],
+  void: [],
+  array: ["element"],
+  default: ["innerType"],
+  intersection: ["left", "right"],
+  nonoptional: ["innerType"],
+  nullable: ["innerType"],
+  object: ["shape", "catchall"],
+  optional: ["innerType"],
+  pipe: ["in", "out"],
+  readonly: ["innerType"],
+  record: ["keyType", "valueType"],
+  tuple: ["items", "rest"],
+  union: ["options"],
+};
+
+const checks: ReadonlySet<unknown> = new Set([
+  "bigint_format",
+  "greater_than",
+  "length_equals",
+  "less_than",
+  "max_length",
+  "min_length",
+  "multiple_of",
+  "number_format",
+]);
+
+/** Forms of a text whose expression is zod's own. The app may give its own for others, such as `email`. */
+const formats: ReadonlySet<unknown> = new Set([
+  "base64",
+  "base64url",
+  "date",
+  "datetime",
+  "ends_with",
+  "guid",
+  "includes",
+  "ipv4",
+  "ipv6",
+  "lowercase",
+  "starts_with",
+  "time",
+  "uppercase",
+  "uuid",
+]);
+
+const known = new WeakMap<object, boolean>();
+
+/**
+ * Whether a payload's size alone bounds how long the schema takes: it runs no code and no expression of the app's. One that contains itself does not count, since
+ * a union in it may take twice as long with each level.
+ */
+export function isBounded(schema: object): boolean {
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  known.set(schema, false);
+  const bounded = isBoundedDefinition(definitionOf(schema));
+  known.set(schema, bounded);
+  return bounded;
+}
+
+function isBoundedDefinition(definition: object | undefined): boolean {
+  if (definition === undefined) return false;
+  const own = members[String(Reflect.get(definition, "type"))];
+  if (own === undefined || !isBoundedCheck(definition)) return false;
+  const given: unknown = Reflect.get(definition, "checks") ?? [];
+  if (!Array.isArray(given) || !given.every((check: unknown) => isBoundedCheck(definitionOf(check))))
+    return false;
+  return own.flatMap((name) => schemasIn(Reflect.get(definition, name))).every(isBounded);
+}
+
+/** A text with a form is its own check. */
+function isBoundedCheck(definition: object | undefined): boolean {
+  if (definition === undefined) return false;
+  const check: unknown = Reflect.get(definition, "check");
+  if (check === "string_format") return formats.has(Reflect.get(definition, "format"));
+  return check === undefined ? Reflect.has(definition, "type") : checks.has(check);
+}
+
+/** One schema, a list of them, or the members of an object. */
+function schemasIn(value: unknown): object[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (definitionOf(value) !== undefined) return [value];
+  return Object.values(value).filter((each) => typeof each === "object" && each !== null);
+}
+
+function definitionOf(schema: unknown): object | undefined {
+  if (typeof schema !== "object" || schema === null || !("_zod" in schema)) return undefined;
+  const { _zod: internals } = schema;
+  if (typeof internals !== "object" || internals === null || !("def" in internals)) return undefined;
+  return typeof internals.def === "object" && internals.def !== null ? internals.def : undefined;
+}
