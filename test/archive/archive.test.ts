@@ -8,10 +8,10 @@ import { type ArchiveStore, s3Store } from "../../lib/archive/archive-store.ts";
 import { daysToArchive, takeDay } from "../../lib/archive/archived-day.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { retryJob } from "../../lib/plan/retry-jobs.ts";
-import { dropDays } from "../../lib/retention/drop-days.ts";
 import { lookAtDays } from "../../lib/retention/past-days.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, minute } from "../support/instants.ts";
 import { connectAsMember } from "../support/role-logins.ts";
 
@@ -66,17 +66,7 @@ function archive({
   return archiveDays({ sql: archivist, store, log: world.log }, { retentionDays, part }, timeIsUp);
 }
 
-const drop = () =>
-  dropDays(
-    world,
-    { retentionDays, archived: true },
-    {
-      timeIsUp: () => false,
-      note: (error) => {
-        throw error;
-      },
-    },
-  );
+const drop = () => dropPastDays(world, retentionDays, { archived: true });
 
 async function objects(): Promise<string[]> {
   const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
@@ -292,7 +282,9 @@ test("whoever archives reads jobs and changes nothing but how far it has come", 
   await expect(archivist`select payload from carillon.schedule_versions`).rejects.toMatchObject({
     code: "42501",
   });
-  await expect(archivist`select carillon.drop_settled_day('1 day', false)`).rejects.toMatchObject({
+  await expect(
+    archivist`select carillon.drop_day_of_jobs('2026-03-02', '1 day', false)`,
+  ).rejects.toMatchObject({
     code: "42501",
   });
 });

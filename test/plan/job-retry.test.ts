@@ -8,6 +8,7 @@ import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { retryJob, retryJobs } from "../../lib/plan/retry-jobs.ts";
 import { done, failed, thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { oneParcel } from "../support/parcels.ts";
 import { functionRoles } from "../support/role-logins.ts";
@@ -47,10 +48,7 @@ async function deadJob(body: object = {}): Promise<string> {
 /** As after ticks that have come up to now: a day goes only when every shard is past it. */
 async function dropOldDays(): Promise<void> {
   await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
-  for (;;) {
-    const [row] = await world.sql<{ day: string | null }[]>`select carillon.drop_job_day('30 days') as day`;
-    if (row?.day === null || row === undefined) return;
-  }
+  await dropPastDays(world, 30);
 }
 
 const deadJobs = () => world.sql`select n from carillon.dead_jobs`;

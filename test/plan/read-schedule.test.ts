@@ -5,6 +5,7 @@ import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 
 let world: Carillon;
@@ -85,7 +86,7 @@ describe("a schedule is ended", () => {
     await world.work();
     await world.clock.advance(20 * day);
     await world.tick();
-    await world.sql`select carillon.drop_settled_day('3 days', false) from generate_series(1, 5)`;
+    await dropPastDays(world, 3);
     expect(await read("once")).toMatchObject({ state: "ended", lastJob: null });
   });
 

@@ -5,6 +5,7 @@ import { settleInside } from "../../lib/parcel/settle-inside.ts";
 import { fireNow } from "../../lib/plan/fire-now.ts";
 import { listSchedules } from "../../lib/plan/search-schedules.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "./recheck-world.ts";
@@ -204,8 +205,7 @@ test("a schedule whose days are dropped still has the check that waits, and ends
   await world.put("order", { when: "in 1m", ...handler });
   await world.workAt(minute);
   for (let today = 1; today <= 28; today++) await world.workAt(today * day);
-  await world.sql`select carillon.drop_job_day(interval '3 days')`;
-  await world.sql`select carillon.drop_job_day(interval '3 days')`;
+  await dropPastDays(world, 3);
   expect(await world.read("order")).toMatchObject({ state: "active", checks: 1, nextAt: at(29 * day) });
   await world.workAt(29 * day);
   expect(await world.read("order")).toMatchObject({ state: "ended", checks: 1 });

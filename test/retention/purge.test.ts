@@ -3,6 +3,7 @@ import { fireNow } from "../../lib/plan/fire-now.ts";
 import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { purge } from "../../lib/retention/purge.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
@@ -153,7 +154,7 @@ describe("schedules that are over", () => {
       select 'live:' || n, 1, 'fast', 'queue', carillon.clock(), 'a', carillon.clock(), 'a' from generate_series(1, 30000) n`;
     await world.clock.advance(5 * day);
     await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
-    await world.sql`select carillon.drop_settled_day('2 days', false) from generate_series(1, 2)`;
+    await dropPastDays(world, retentionDays);
     const wish = { retentionDays, auditRetentionDays: null };
     expect(await purge(deps(), wish, bounds)).toMatchObject({ schedules: 12_000 });
     expect(await world.sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);

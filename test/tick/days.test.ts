@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bringNear } from "../../lib/tick/bring-near.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
 import { at, day, hour, minute, monday } from "../support/instants.ts";
 
 let world: Carillon;
@@ -41,7 +42,7 @@ describe("days", () => {
     expect(await daysOf("plan")).toEqual(["20260303", "20260304", "20260305", "20260306", "20260307"]);
     await world.sql`update carillon.shards set watermark_at = ${at(0)} where id = 9`;
     await world.sql`select carillon.attach_days('2026-03-01', '2026-03-02')`;
-    await world.sql`select carillon.drop_plan_days()`;
+    await dropPastDays(world, 30);
     expect(await daysOf("plan")).toContain("20260302");
   });
 
