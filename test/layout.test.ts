@@ -25,6 +25,8 @@ const order = [
   ["functions"],
   ["local", "infra"],
   ["cli"],
+  // Commands for developers of Carillon, which no part of it imports.
+  ["tools"],
 ];
 
 /** Each says why it may stand where the order forbids it. */

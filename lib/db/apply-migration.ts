@@ -33,14 +33,18 @@ export async function applyMigration(run: Applying, migration: Migration): Promi
     case "transaction":
       return patiently(run, migration, async (tx) => {
         await tx`lock table carillon.migrations in exclusive mode`;
-        // A migrator of a release before the lock of the session may have been here meanwhile.
+        // Applies nothing twice, even if a person applied it by hand without the lock of this session.
         if (!(await record(tx, migration))) return;
         await tx.unsafe(migration.text);
-        await recordBackTo(tx, migration);
       });
     case "outside": {
       const left = await applyOutside(run, migration);
-      return left ?? patiently(run, migration, (tx) => recordWhole(tx, migration));
+      return (
+        left ??
+        patiently(run, migration, async (tx) => {
+          await record(tx, migration);
+        })
+      );
     }
     case "batches":
       return inBatches(run, migration);
@@ -71,7 +75,7 @@ async function oneBatch(tx: Tx, migration: Migration): Promise<string | null> {
   const place: unknown = row?.["place"];
   if (place === null) {
     await tx`delete from carillon.unfinished_migrations where number = ${number}`;
-    await recordWhole(tx, migration);
+    await record(tx, migration);
     return null;
   }
   if (typeof place !== "string" || place === before) {
@@ -150,21 +154,12 @@ async function bound(tx: Tx, statementMs: number, lockMs: number): Promise<void>
     where current_setting('transaction_timeout', true) is not null`;
 }
 
-async function recordWhole(tx: Tx, migration: Migration): Promise<void> {
-  await record(tx, migration);
-  await recordBackTo(tx, migration);
-}
-
-async function record(tx: Tx, { number, name }: Migration): Promise<boolean> {
+/** Returns false if the migration is recorded already. */
+async function record(tx: Tx, { number, name, backTo }: Migration): Promise<boolean> {
   const inserted = await tx`
-    insert into carillon.migrations (number, name) values (${number}, ${name}) on conflict (number) do nothing returning number`;
+    insert into carillon.migrations (number, name, back_to) values (${number}, ${name}, ${backTo})
+    on conflict (number) do nothing returning number`;
   return inserted.length === 1;
-}
-
-/** After the text: it may be what makes the column. */
-async function recordBackTo(tx: Tx, { number, backTo }: Migration): Promise<void> {
-  if (backTo === null) return;
-  await tx`update carillon.migrations set back_to = ${backTo} where number = ${number}`;
 }
 
 function nameOf({ number, name }: Migration): string {

@@ -18,6 +18,17 @@ export class NewerDatabase extends Error {
   }
 }
 
+/** The database was migrated by code with other migrations, so its tables are not those that this code knows. */
+export class OtherDatabase extends Error {
+  override readonly name = "OtherDatabase";
+
+  constructor(number: number, found: string, known: string) {
+    super(
+      `The database has "${found}" as migration ${number}; this release has "${known}". It was made by code from before the first release, or by a changed copy. Nothing was changed. Start with an empty database, or deploy the code that made this one.`,
+    );
+  }
+}
+
 export interface MigrateLimits {
   /** How long one run may take. What one transaction does, or waits for, takes no longer. */
   runMs: number;
@@ -119,16 +130,20 @@ async function whoMigrates(sql: Sql): Promise<string> {
   return `another run migrates: ${holderText(holder)}${waits}`;
 }
 
-/** Those that are not applied; or that the database is ahead of a release that it was left fit for. */
+/** The migrations to apply, or "ahead" if the database is newer than this release and its functions work with it. */
 async function missingOf(
   sql: Pick<Sql, "unsafe">,
   migrations: Migration[],
   mayBeOlder: boolean,
 ): Promise<Migration[] | "ahead"> {
-  const [newest] = await sql.unsafe<{ number: number }[]>(
-    "select number from carillon.migrations order by number desc limit 1",
+  const applied = await sql.unsafe<{ number: number; name: string }[]>(
+    "select number, name from carillon.migrations order by number",
   );
-  const found = newest?.number ?? 0;
+  for (const { number, name } of applied) {
+    const known = migrations[number - 1]?.name;
+    if (known !== undefined && known !== name) throw new OtherDatabase(number, name, known);
+  }
+  const found = applied.at(-1)?.number ?? 0;
   const last = migrations.at(-1)?.number ?? 0;
   if (found <= last) return migrations.filter(({ number }) => number > found);
   if (mayBeOlder && (await worksWith(sql, last))) return "ahead";
@@ -150,7 +165,11 @@ async function prepareTables(sql: Sql): Promise<void> {
     await sql.unsafe(`
       create schema if not exists carillon;
       create table if not exists carillon.migrations (
-        number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp());`);
+        number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp(),
+        -- The oldest release whose functions work with the tables as this migration leaves them, by its last migration. Null: no older release.
+        back_to int);
+      -- How far a migration in batches has come. It is not in carillon.migrations until it is through.
+      create table if not exists carillon.unfinished_migrations (number int primary key, place text not null);`);
   } catch (error) {
     if (
       sqlState(error) !== "unique_violation" &&

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { migrate, NewerDatabase } from "../../lib/db/migrate.ts";
+import { migrate, NewerDatabase, OtherDatabase } from "../../lib/db/migrate.ts";
 import {
   type Migration,
   migrationFrom,
@@ -57,6 +57,15 @@ describe("the migrations", () => {
     expect(await applied()).toHaveLength(migrations.length);
   });
 
+  test("are refused on a database that other code has made, which stays as it is", async () => {
+    await migrate(sql, [step(1, "create table carillon.one (n int)")], silentLog);
+    const others = [migrationFrom(1, "types", "select 1"), step(2, "create table carillon.two (n int)")];
+    const refused = expect(migrate(sql, others, silentLog)).rejects;
+    await refused.toThrow(OtherDatabase);
+    await refused.toThrow('The database has "step-1" as migration 1; this release has "types".');
+    expect(await applied()).toEqual([{ number: 1 }]);
+  });
+
   test("are each a transaction: one that fails leaves nothing of itself, and those before it stand", async () => {
     const steps = [
       step(1, "create table carillon.one (n int)"),
@@ -65,7 +74,7 @@ describe("the migrations", () => {
     ];
     await expect(migrate(sql, steps, silentLog)).rejects.toThrow("division by zero");
     const tables = await sql`select tablename from pg_tables where schemaname = 'carillon' order by 1`;
-    expect(tables.map(({ tablename }) => tablename)).toEqual(["migrations", "one"]);
+    expect(tables.map(({ tablename }) => tablename)).toEqual(["migrations", "one", "unfinished_migrations"]);
     expect(await applied()).toEqual([{ number: 1 }]);
     const mended = steps.map((each) =>
       each.number === 2 ? step(2, "create table carillon.two (n int)") : each,

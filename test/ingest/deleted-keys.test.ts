@@ -43,7 +43,7 @@ const last = at(times * minute);
 async function read(act: () => Promise<unknown>): Promise<number> {
   await act();
   const { index, scanned } = await touched(own, act);
-  return (index["schedules_deleted_key_at"] ?? 0) + (scanned["schedules"] ?? 0);
+  return (index["schedules_deleted_key"] ?? 0) + (scanned["schedules"] ?? 0);
 }
 
 test("A command of the queue reads the schedules of its key that were deleted since it was given, and no others", async () => {

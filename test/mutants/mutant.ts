@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { lastDefinitions } from "../../lib/tools/copied-functions.ts";
 
 /** A safeguard that is taken out by replacing text in one file. */
 export interface Mutant {
   /** What is taken out: unique in its area. */
   name: string;
-  /** From the root of the repository. */
+  /** From the root of the repository. A function of the database is named by its file in lib/. */
   file: string;
   /** Occurs once in the file. */
   text: string;
@@ -27,4 +29,26 @@ export function mutated({ name, file, text, replacement }: Mutant): string {
       `The mutant "${name}" names a text that ${file} has ${places} times: it must be there once.`,
     );
   return source.replace(text, () => replacement);
+}
+
+const homeFile = /^lib\/.*\/sql\/(\w+)\.sql$/;
+
+/**
+ * The files to write for the mutant, by their path, and their texts. The database is made by the migrations, so a function is changed in the
+ * migration with its copy too.
+ */
+export async function mutatedFiles(mutant: Mutant): Promise<Map<string, string>> {
+  const text = mutated(mutant);
+  const files = new Map([[mutant.file, text]]);
+  const name = homeFile.exec(mutant.file)?.[1];
+  if (name === undefined) return files;
+  const migration = lastDefinitions(await readMigrations(migrationsDirectory)).get(name);
+  const home = readFileSync(path.join(repository, mutant.file), "utf8");
+  if (migration?.text.includes(home) !== true)
+    throw new Error(`No migration has carillon.${name} as it is in ${mutant.file}: npm run migration.`);
+  const file = `migrations/${String(migration.number).padStart(4, "0")}-${migration.name}.sql`;
+  return files.set(
+    file,
+    migration.text.replace(home, () => text),
+  );
 }

@@ -1,13 +1,30 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { areas } from "./areas.ts";
-import { mutated, repository } from "./mutant.ts";
+import { mutated, mutatedFiles, repository } from "./mutant.ts";
 
 const rows = Object.entries(areas).flatMap(([area, mutants]) => mutants.map((mutant) => ({ area, mutant })));
 
 test("every mutant applies to the code as it is", () => {
   for (const { mutant } of rows) expect(mutated(mutant), mutant.name).not.toContain(`${mutant.text}\0`);
+});
+
+test("a mutant of a function changes the migration that the database has it from", async () => {
+  const mutant = rows.find(({ mutant: { file } }) => file === "lib/parcel/sql/claim_parcel.sql")?.mutant;
+  if (mutant === undefined) throw new Error("No mutant of carillon.claim_parcel.");
+  const files = await mutatedFiles(mutant);
+  expect([...files.keys()]).toEqual([mutant.file, expect.stringMatching(/^migrations\/\d{4}-.*\.sql$/)]);
+  for (const [file, text] of files) {
+    const before = readFileSync(path.join(repository, file), "utf8");
+    expect(text, file).not.toBe(before);
+    expect(text.length - before.length, file).toBe(mutant.replacement.length - mutant.text.length);
+  }
+});
+
+test("every mutant of SQL is of a file in lib/ or of a table", () => {
+  const inCopies = rows.filter(({ mutant: { file } }) => /^migrations\/.*-functions\.sql$/.test(file));
+  expect(inCopies.map(({ mutant }) => mutant.name)).toEqual([]);
 });
 
 test("every mutant changes the code and names tests that exist", () => {

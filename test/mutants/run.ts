@@ -5,7 +5,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { type RunReport, reportVariable } from "../gate/report.ts";
 import { areas } from "./areas.ts";
-import { type Mutant, mutated, repository } from "./mutant.ts";
+import { type Mutant, mutatedFiles, repository } from "./mutant.ts";
 
 const help = `npm run mutants [-- AREA ...] [--only TEXT]
 
@@ -82,10 +82,10 @@ interface Result {
 }
 
 async function tryMutant(copy: string, mutant: Mutant): Promise<Result> {
-  const file = path.join(copy, mutant.file);
-  await writeFile(file, mutated(mutant));
+  const files = await mutatedFiles(mutant);
+  for (const [file, text] of files) await writeFile(path.join(copy, file), text);
   const failure = await firstFailure(copy, mutant.tests);
-  await cp(path.join(repository, mutant.file), file);
+  for (const file of files.keys()) await cp(path.join(repository, file), path.join(copy, file));
   return { mutant, failure };
 }
 

@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
-import { previousRelease } from "./previous-release.ts";
+import { previousRelease } from "../../lib/tools/previous-release.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const taken = ["lib", "functions", "test", "package.json", "vitest.config.ts", "tsconfig.json"];
@@ -35,7 +35,6 @@ beforeAll(async () => {
   await run("git", ["archive", "--output", archive, previousRelease.commit, ...taken], repository);
   await run("tar", ["-xf", archive], previous);
   await cp(join(repository, "migrations"), join(previous, "migrations"), { recursive: true });
-  await insideTransactions(join(previous, "migrations"));
   await symlink(join(repository, "node_modules"), join(previous, "node_modules"));
 });
 afterAll(() => rm(previous, { recursive: true, force: true }));
@@ -59,20 +58,11 @@ describe.runIf(hasHistory)("the previous release's code, on the tables of this o
   });
 });
 
-/** The tests of the previous release migrate by its own code, which runs each migration in a transaction. `concurrently` is not allowed there, so it is left out. */
-async function insideTransactions(directory: string): Promise<void> {
-  for (const file of await readdir(directory)) {
-    const text = await readFile(join(directory, file), "utf8");
-    if (text.includes("-- carillon: outside a transaction"))
-      await writeFile(join(directory, file), text.replaceAll(/\bindex concurrently\b/g, "index"));
-  }
-}
-
 function runItsTests(files: readonly string[]): Promise<void> {
   return run(process.execPath, [join("node_modules", "vitest", "vitest.mjs"), "run", ...files], previous);
 }
 
-/** What it said goes into the error: a failure here is one of many tests there. */
+/** The output of the program goes into the error, because a failure here is one of many tests there. */
 function run(program: string, words: readonly string[], cwd: string): Promise<void> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST")));
   return new Promise((resolve, reject) => {

@@ -7,7 +7,6 @@ const forget = "lib/quarantine/forget-old.ts";
 const quarantine = "lib/quarantine/quarantine.ts";
 const inbox = "lib/inbox/inbox-rows.ts";
 const pulses = "lib/worker/work-pulses.ts";
-const migration = "migrations/0053-one-bad-row.sql";
 
 const stuckTest = "test/poison/stuck.test.ts";
 const byHandTest = "test/quarantine/by-hand.test.ts";
@@ -125,14 +124,14 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "forget_audit: the last thirty days stay whatever is asked",
-    file: migration,
+    file: "lib/retention/sql/forget_audit.sql",
     text: "a.at < least(p_before, carillon.clock() - interval '30 days')",
     replacement: "a.at < p_before",
     tests: ["test/retention/purge.test.ts"],
   },
   {
     name: "pulses: the database refuses an envelope that is no JSON",
-    file: migration,
+    file: "migrations/0007-pulses.sql",
     text: 'check ((\'{"id":"",\' || rest) is json)',
     replacement: "check (rest is not null)",
     tests: [pulseTest],

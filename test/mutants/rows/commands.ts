@@ -242,14 +242,14 @@ export const commandRows: readonly Mutant[] = [
   },
   {
     name: "a call in SQL counts what is escaped for queues as it is sent",
-    file: "migrations/0047-inbox-payload-bytes.sql",
+    file: "lib/inbox/sql/payload_bytes.sql",
     text: "octet_length(v_text) + 3 * (",
     replacement: "octet_length(v_text) + 0 * (",
     tests: ["test/inbox/payload-bytes.test.ts"],
   },
   {
     name: "a call in SQL does not count the blanks that Postgres writes",
-    file: "migrations/0047-inbox-payload-bytes.sql",
+    file: "lib/inbox/sql/payload_bytes.sql",
     text: "v_outside := regexp_replace(v_text, ",
     replacement: "v_outside := regexp_replace('', ",
     tests: ["test/inbox/payload-bytes.test.ts"],
@@ -312,14 +312,14 @@ export const commandRows: readonly Mutant[] = [
   },
   {
     name: "settle_pulses: what is handed on keeps its tries",
-    file: "migrations/0035-pulse-beats.sql",
+    file: "lib/pulse/sql/settle_pulses.sql",
     text: "v_parcel.pulse_at, v_parcel.pulse_targets, v_parcel.pulse_tries,\n",
     replacement: "v_parcel.pulse_at, v_parcel.pulse_targets, null,\n",
     tests: ["test/pulse/tried-again.test.ts"],
   },
   {
     name: "settle_pulses: what is handed on is for the same targets",
-    file: "migrations/0035-pulse-beats.sql",
+    file: "lib/pulse/sql/settle_pulses.sql",
     text: "v_parcel.pulse_at, v_parcel.pulse_targets, v_parcel.pulse_tries,\n",
     replacement: "v_parcel.pulse_at, null, v_parcel.pulse_tries,\n",
     tests: ["test/pulse/pages.test.ts"],

@@ -2,7 +2,6 @@ import type { Mutant } from "../mutant.ts";
 import { holdRows } from "./holds.ts";
 import { retryRows } from "./retry.ts";
 
-const jobControl = "migrations/0055-waiting-jobs.sql";
 const label = "lib/plan/cancel-label.ts";
 const cancelJobs = "lib/plan/cancel-jobs.ts";
 const enqueue = "lib/plan/enqueue-job.ts";
@@ -14,28 +13,28 @@ export const control: readonly Mutant[] = [
   ...holdRows,
   {
     name: "cancel_jobs: the gates",
-    file: jobControl,
-    text: "-- Keeps edits out: an edit locks jobs before parcels, and this locks parcels before jobs.\n  perform carillon.share_gates(p_schedule_ids);",
+    file: "lib/job-control/sql/cancel_jobs.sql",
+    text: "perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
     tests: ["test/plan/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: a job that is under way is only asked to stop",
-    file: jobControl,
+    file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where not o.under_way and j.occurrence",
     replacement: "where j.occurrence",
     tests: ["test/plan/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: the parcel of a turn that is given stays",
-    file: jobControl,
+    file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where p.id = any(v_locked) and p.lease_until is null and p.turn is distinct from 'granted' and not exists",
     replacement: "where p.id = any(v_locked) and p.lease_until is null and not exists",
     tests: ["test/plan/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: a parcel with other jobs stays",
-    file: jobControl,
+    file: "lib/job-control/sql/cancel_jobs.sql",
     text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id);\n  if (v_laned",
     replacement: "and j.n = coalesce(k.n, 0) and false);\n  if (v_laned",
     tests: ["test/plan/job-cancel.test.ts"],

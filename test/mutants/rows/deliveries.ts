@@ -181,7 +181,7 @@ export const deliveryRows: readonly Mutant[] = [
   },
   {
     name: "claim_events: two do not take the same",
-    file: "migrations/0021-lifecycle.sql",
+    file: "lib/lifecycle/sql/claim_events.sql",
     text: "where o.tries = 0 order by o.id limit p_limit for update skip locked) f;",
     replacement: "where o.tries <= 1 order by o.id limit p_limit for update skip locked) f;",
     tests: ["test/lifecycle/told-again.test.ts"],

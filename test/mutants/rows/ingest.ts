@@ -8,7 +8,6 @@ const memory = "lib/ingest/memory.ts";
 const inbox = "lib/inbox/apply-inbox.ts";
 const inboxRows = "lib/inbox/apply-rows.ts";
 const kept = "lib/idempotency/kept-requests.ts";
-const apart = "migrations/0049-days-apart.sql";
 const pulses = "lib/worker/work-pulses.ts";
 
 const ingestTest = "test/ingest/ingest.test.ts";
@@ -179,35 +178,35 @@ export const ingest: readonly Mutant[] = [
   },
   {
     name: "drop_day_of_jobs: a day that was written to since",
-    file: apart,
+    file: "lib/retention/sql/drop_day_of_jobs.sql",
     text: "if exists (select from carillon.stirred_days s where s.day = p_day and s.on_day > v_last) or (p_archived",
     replacement: "if (p_archived",
     tests: [daysTest],
   },
   {
     name: "drop_day_of_jobs: nothing comes again of a day that is gone",
-    file: apart,
+    file: "lib/retention/sql/drop_day_of_jobs.sql",
     text: "  update carillon.retention set kept_from = greatest(kept_from, (p_day + 1)::timestamp at time zone 'UTC');\n",
     replacement: "",
     tests: [daysTest, "test/retention/once.test.ts"],
   },
   {
     name: "purge_schedules: not while its job waits on another day",
-    file: "migrations/0050-purge-aside.sql",
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "      and not exists (select from carillon.jobs_beside b where b.schedule_id = s.id)\n",
     replacement: "",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while occurrences are owed",
-    file: "migrations/0050-purge-aside.sql",
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "      and not exists (select from carillon.backlog b where b.schedule_id = s.id)\n",
     replacement: "",
     tests: ["test/retention/purge-owed.test.ts"],
   },
   {
     name: "purge_schedules: not while a parcel waits for its hold",
-    file: "migrations/0050-purge-aside.sql",
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "      and not exists (select from carillon.parcels p where p.held_schedule = s.id)\n",
     replacement: "",
     tests: ["test/retention/purge-owed.test.ts"],
@@ -256,21 +255,21 @@ export const ingest: readonly Mutant[] = [
   },
   {
     name: "settle_pulses: the fence",
-    file: "migrations/0035-pulse-beats.sql",
+    file: "lib/pulse/sql/settle_pulses.sql",
     text: "where p.id = p_parcel and p.fence = p_fence and p.pulse_at is not null returning",
     replacement: "where p.id = p_parcel and p.pulse_at is not null returning",
     tests: ["test/pulse/fence.test.ts"],
   },
   {
     name: "settle_pulses: only the targets that failed come again",
-    file: "migrations/0035-pulse-beats.sql",
+    file: "lib/pulse/sql/settle_pulses.sql",
     text: "v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
     replacement: "v_parcel.pulse_at, null, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
     tests: [beatTest],
   },
   {
     name: "drop_day_of_jobs: a day that the archive has no more",
-    file: apart,
+    file: "lib/retention/sql/drop_day_of_jobs.sql",
     text: "s.on_day > v_last) or (p_archived and not carillon.is_archived(p_day)) then",
     replacement: "s.on_day > v_last) then",
     tests: [daysTest],

@@ -1,6 +1,5 @@
 import type { Mutant } from "../mutant.ts";
 
-const groups = "migrations/0019-group-lanes.sql";
 const edits = "lib/parcel/lanes.ts";
 
 const lanes = "test/parcel/lanes.test.ts";
@@ -11,35 +10,35 @@ const grouped = "test/parcel/grouped-handlers.test.ts";
 export const lanePassRows: readonly Mutant[] = [
   {
     name: "gather_group: a job that killed its worker stays alone",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "  if p_parcel.alone then return; end if;\n  for v_shard in",
     replacement: "  for v_shard in",
     tests: ["test/parcel/grouped-alone.test.ts"],
   },
   {
     name: "gather_group: the other shards' gates",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "if v_shard <> p_parcel.shard and pg_try_advisory_xact_lock_shared(2, v_shard) then",
     replacement: "if v_shard <> p_parcel.shard then",
     tests: [grouped],
   },
   {
     name: "gather_group: not what killed its worker",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "and (p.lease_until is not null or p.held_schedule is not null or p.alone))",
     replacement: "and (p.lease_until is not null or p.held_schedule is not null))",
     tests: ["test/parcel/grouped-alone.test.ts"],
   },
   {
     name: "gather_group: not what is tried again later",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "and j.parcel_id <> p_parcel.id and coalesce(j.ready_at, j.due_at) <= p_now",
     replacement: "and j.parcel_id <> p_parcel.id",
     tests: [grouped],
   },
   {
     name: "pass_lanes: a forgiven job has no deadline",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.forgiven is null and j.due_at + s.deadline_ms",
     replacement:
       "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.due_at + s.deadline_ms",
@@ -47,21 +46,21 @@ export const lanePassRows: readonly Mutant[] = [
   },
   {
     name: "pass_lanes: the lease counts from when the lanes were had",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "set laned = true, claimed_at = v_now, lease_until = p.lease_until + (v_now - p.claimed_at),\n      offer_at = p.lease_until + (v_now - p.claimed_at)",
     replacement: "set laned = true, claimed_at = v_now",
     tests: [lanes],
   },
   {
     name: "pass_lanes: what waits stays alone",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "p_parcel.owed, p_parcel.alone, array[p.occurrence]",
     replacement: "p_parcel.owed, null, array[p.occurrence]",
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {
     name: "gather_group: not what runs",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "and (p.lease_until is not null or p.held_schedule is not null or p.alone))",
     replacement: "and (p.held_schedule is not null or p.alone))",
     tests: [grouped],
@@ -70,63 +69,63 @@ export const lanePassRows: readonly Mutant[] = [
   },
   {
     name: "leave_lanes: a group's job that is tried again lets the others go on",
-    file: groups,
+    file: "lib/lane/sql/leave_lanes.sql",
     text: "where o.waits and o.lane like 'grouped/%' and e.lane = o.lane",
     replacement: "where false and e.lane = o.lane",
     tests: ["test/parcel/lane-retries.test.ts"],
   },
   {
     name: "gather_group: not what is held",
-    file: groups,
-    text: "and coalesce(s.deleted_at, 'infinity') = 'infinity' and (s.held_since is null or s.held_until <= p_now or j.kind = 'manual')\n      and (j.kind",
-    replacement: "and coalesce(s.deleted_at, 'infinity') = 'infinity'\n      and (j.kind",
+    file: "lib/lane/sql/gather_group.sql",
+    text: "and coalesce(s.deleted_at, 'infinity') = 'infinity' and (s.held_since is null or s.held_until <= p_now or j.kind = 'manual')\n",
+    replacement: "and coalesce(s.deleted_at, 'infinity') = 'infinity'\n",
     tests: [grouped],
   },
   {
     name: "gather_group: not what is late",
-    file: groups,
+    file: "lib/lane/sql/gather_group.sql",
     text: "or j.due_at + s.deadline_ms * interval '1 millisecond' >= p_now)))\n    where e.lane",
     replacement: "or true)))\n    where e.lane",
     tests: [grouped],
   },
   {
     name: "gather_group: no more than a parcel holds",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "v_now, greatest(0, 250 - cardinality(p_parcel.occurrences)));",
     replacement: "v_now, 1000);",
     tests: [grouped],
   },
   {
     name: "pass_lanes: the lanes' locks",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "  perform carillon.lock_lanes(v_schedules, v_lanes);\n  v_now := carillon.clock();",
     replacement: "  v_now := carillon.clock();",
     tests: [lanes],
   },
   {
     name: "pass_lanes: the deadline of a job that has not started",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.forgiven is null and j.due_at + s.deadline_ms",
     replacement: "where k.kind = 'cadence' and j.forgiven is null and j.due_at + s.deadline_ms",
     tests: ["test/parcel/lane-retries.test.ts"],
   },
   {
     name: "pass_lanes: no skip of a job that is to be tried again",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "s.overlap = 'skip' and j.attempt = 0 and j.started_at is null and not e.entered as may_skip",
     replacement: "s.overlap = 'skip' as may_skip",
     tests: ["test/parcel/lane-retries.test.ts"],
   },
   {
     name: "pass_lanes: both lanes or none",
-    file: groups,
+    file: "lib/lane/sql/pass_lanes.sql",
     text: "bool_and(open) as passes",
     replacement: "bool_or(open) as passes",
     tests: [groupLanes],
   },
   {
     name: "sweep_lanes: a job that waits with none before it",
-    file: groups,
+    file: "lib/lane/sql/sweep_lanes.sql",
     text: "return query select 0, f.id, f.queue from carillon.free_lanes(v_lanes, v_now) f;\n  update",
     replacement: "update",
     tests: [lanes],

@@ -2,9 +2,6 @@ import type { Mutant } from "../mutant.ts";
 import { lanePassRows } from "./lane-passes.ts";
 import { limitRows } from "./limits.ts";
 
-const groups = "migrations/0019-group-lanes.sql";
-const work = "migrations/0018-work.sql";
-
 const lanes = "test/parcel/lanes.test.ts";
 const groupLanes = "test/parcel/group-lanes.test.ts";
 const grouped = "test/parcel/grouped-handlers.test.ts";
@@ -16,28 +13,28 @@ export const laneRows: readonly Mutant[] = [
   ...limitRows,
   {
     name: "lane_front: one at a time",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "where e.lane = p_lane and not exists (select from inside)\n",
     replacement: "where e.lane = p_lane\n",
     tests: [lanes],
   },
   {
     name: "lane_front: not before what overlaps inside",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, not exists (\n        select from inside o\n        where o.leased and (o.occurrence, o.schedule_id, o.kind, o.n) <> (i.occurrence, i.schedule_id, i.kind, i.n))",
     replacement: "select i.occurrence, i.schedule_id, i.kind, i.n, i.parcel_id, true",
     tests: [lanes],
   },
   {
     name: "lane_front: a deleted schedule that runs counts as inside",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "and (p.lease_until is not null or (coalesce(s.deleted_at, 'infinity') = 'infinity'\n            and (s.held_since",
     replacement: "and ((coalesce(s.deleted_at, 'infinity') = 'infinity'\n            and (s.held_since",
     tests: [groupLanes],
   },
   {
     name: "lane_front: no turn for the jobs of a deleted schedule",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "and j.state = 'waiting'\n          and coalesce(s.deleted_at, 'infinity') = 'infinity'\n          and (s.held_since is null or s.held_until <= p_now or e.kind = 'manual') offset 0) j\n      where e.lane = p_lane and not exists",
     replacement:
       "and j.state = 'waiting'\n          and (s.held_since is null or s.held_until <= p_now or e.kind = 'manual') offset 0) j\n      where e.lane = p_lane and not exists",
@@ -45,63 +42,63 @@ export const laneRows: readonly Mutant[] = [
   },
   {
     name: "lane_front: no turn for a job that is held",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "and (s.held_since is null or s.held_until <= p_now or e.kind = 'manual') offset 0) j\n      where e.lane = p_lane and not exists",
     replacement: "offset 0) j\n      where e.lane = p_lane and not exists",
     tests: [groupLanes],
   },
   {
     name: "lane_front: an occurrence waits for one that is owed before it",
-    file: groups,
+    file: "lib/lane/sql/lane_front.sql",
     text: "e.kind <> 'cadence' or not carillon.owes_before(e.schedule_id, e.occurrence)\n      from",
     replacement: "true\n      from",
     tests: ["test/parcel/lane-owed.test.ts"],
   },
   {
     name: "lane_is_busy: a run of the group in another parcel",
-    file: groups,
+    file: "lib/lane/sql/lane_is_busy.sql",
     text: "and p.lease_until is not null and p.id is distinct from p_parcel\n",
     replacement: "and p.lease_until is not null and p.id is null\n",
     tests: [grouped],
   },
   {
     name: "grouped_front: not while the group runs",
-    file: groups,
+    file: "lib/lane/sql/grouped_front.sql",
     text: "where e.lane = p_lane and e.due_at <= p_now and not carillon.lane_is_busy(p_lane, null)",
     replacement: "where e.lane = p_lane and e.due_at <= p_now",
     tests: [grouped],
   },
   {
     name: "free_lanes: only who may pass",
-    file: groups,
+    file: "lib/lane/sql/free_lanes.sql",
     text: "where p.id = f.parcel_id and p.lane = l.lane and f.may_pass\n",
     replacement: "where p.id = f.parcel_id and p.lane = l.lane\n",
     tests: ["test/parcel/lane-owed.test.ts"],
   },
   {
     name: "leave_lanes: only jobs that are settled leave",
-    file: groups,
+    file: "lib/lane/sql/leave_lanes.sql",
     text: "where not o.waits and e.lane = o.lane and e.due_at",
     replacement: "where e.lane = o.lane and e.due_at",
     tests: [lanes],
   },
   {
     name: "leave_lanes: the lanes' locks",
-    file: groups,
+    file: "lib/lane/sql/leave_lanes.sql",
     text: "then return; end if;\n  perform carillon.lock_lanes(v_schedules, v_lanes);\n  -- An edit",
     replacement: "then return; end if;\n  -- An edit",
     tests: [lanes],
   },
   {
     name: "sweep_lanes: the lanes' locks",
-    file: groups,
+    file: "lib/lane/sql/sweep_lanes.sql",
     text: "if looked = 0 then return; end if;\n  perform carillon.lock_lanes(v_schedules, v_groups);",
     replacement: "if looked = 0 then return; end if;",
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {
     name: "cancel_superseded: a recheck of an older version",
-    file: work,
+    file: "lib/parcel/sql/cancel_superseded.sql",
     text: "and s.id = k.schedule_id and s.deleted_at is null and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.id = k.schedule_id and s.deleted_at is null and false",
     tests: ["test/plan/recheck-edits.test.ts"],

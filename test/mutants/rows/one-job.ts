@@ -1,13 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const sql = "migrations/0052-settle-apart.sql";
 const settle = "lib/parcel/settle-apart.ts";
 const end = "lib/parcel/end-lease.ts";
 const split = "lib/parcel/split-parcel.ts";
 const waitingTests = ["test/poison/waiting-parcel.test.ts"];
 const tests = ["test/poison/one-job.test.ts"];
 const claims = "lib/parcel/claims-aside.ts";
-const unwritable = "migrations/0054-unwritable-work.sql";
 const laneTests = ["test/poison/lane-entry.test.ts"];
 const claimTests = ["test/poison/claim.test.ts"];
 
@@ -15,70 +13,70 @@ const claimTests = ["test/poison/claim.test.ts"];
 export const oneJobRows: readonly Mutant[] = [
   {
     name: "settle_some: the fence",
-    file: sql,
+    file: "lib/parcel/sql/settle_some.sql",
     text: "where p.id = p_parcel and p.fence = p_fence and p.lease_until is not null for update;\n  v_now",
     replacement: "where p.id = p_parcel and p.lease_until is not null for update;\n  v_now",
     tests,
   },
   {
     name: "settle_some: its lease goes on, so that no sweep takes the other jobs meanwhile",
-    file: sql,
+    file: "lib/parcel/sql/settle_some.sql",
     text: "update carillon.parcels p set lease_until = greatest(p.lease_until, v_now + interval '30 seconds'),",
     replacement: "update carillon.parcels p set lease_until = p.lease_until,",
     tests,
   },
   {
     name: "end_lease_of_some: the jobs go back uncharged, each alone",
-    file: sql,
+    file: "lib/parcel/sql/end_lease_of_some.sql",
     text: "array_agg('back'::text) as outcomes",
     replacement: "array_agg('crashed'::text) as outcomes",
     tests,
   },
   {
     name: "leave_parcel: the place at the target",
-    file: unwritable,
+    file: "lib/parcel/sql/leave_parcel.sql",
     text: "update carillon.parcels p set slots = null, turn = null,",
     replacement: "update carillon.parcels p set",
     tests,
   },
   {
     name: "leave_parcel: the lease ends",
-    file: unwritable,
+    file: "lib/parcel/sql/leave_parcel.sql",
     text: "lease_until = least(p.lease_until, v_now),\n      offer_at = least(p.offer_at, v_now),",
     replacement: "lease_until = p.lease_until,",
     tests,
   },
   {
     name: "leave_parcel: the parcel lists the jobs that stay",
-    file: unwritable,
+    file: "lib/parcel/sql/leave_parcel.sql",
     text: "schedule_ids = v_stay.schedule_ids, kinds",
     replacement: "schedule_ids = v_parcel.schedule_ids, kinds",
     tests,
   },
   {
     name: "leave_parcel: a parcel without a job is deleted",
-    file: unwritable,
+    file: "lib/parcel/sql/leave_parcel.sql",
     text: "    delete from carillon.parcels p where p.id = p_parcel;\n  else",
     replacement: "    null;\n  else",
     tests,
   },
   {
     name: "due_turns: a waiting parcel that is set aside is passed over",
-    file: sql,
+    file: "lib/limit/sql/due_turns.sql",
     text: "q.consumer = 'turn' and q.item = 'parcel ' || p.id))",
     replacement: "q.consumer = 'turn' and q.item = 'parcel ' || p.id and false))",
     tests: waitingTests,
   },
   {
     name: "write_parcels: the jobs of a waiting parcel are written too",
-    file: "migrations/0055-waiting-jobs.sql",
+    file: "lib/parcel/sql/write_parcels.sql",
     text: "and j.state = 'waiting' and j.parcel_id = w.id;\nend $$;",
     replacement: "and j.state = 'waiting' and j.parcel_id = w.id and false;\nend $$;",
     tests: waitingTests,
   },
   {
     name: "fill_parcel: a waiting parcel that is set aside is passed over",
-    file: "migrations/0055-waiting-jobs.sql",
+    file: "lib/parcel/sql/fill_parcel.sql",
     text: "q.consumer = 'turn' and q.item = 'parcel ' || p.id))\n    for update",
     replacement: "q.consumer = 'turn' and q.item = 'parcel ' || p.id and false))\n    for update",
     tests: waitingTests,
@@ -106,7 +104,7 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "move_some: a job that another parcel has stays there",
-    file: sql,
+    file: "lib/parcel/sql/move_some.sql",
     text: "and j.state = 'waiting' and j.parcel_id = p_parcel\n      returning j.occurrence, j.schedule_id, j.kind, j.n\n    )\n    insert",
     replacement:
       "and j.state = 'waiting'\n      returning j.occurrence, j.schedule_id, j.kind, j.n\n    )\n    insert",
@@ -114,7 +112,7 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "move_some: a parcel that is claimed keeps its jobs",
-    file: sql,
+    file: "lib/parcel/sql/move_some.sql",
     text: "where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= v_now and p.pulse_at is null for update;",
     replacement:
       "where p.id = p_parcel and p.lane is null and p.ready_at <= v_now and p.pulse_at is null for update;",
@@ -178,14 +176,14 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "set_claim_aside: not what another worker has claimed",
-    file: unwritable,
+    file: "lib/parcel/sql/set_claim_aside.sql",
     text: "where p.id = p_parcel and p.lease_until is null and p.lane is null and p.ready_at <= c.now\n    on conflict",
     replacement: "where p.id = p_parcel\n    on conflict",
     tests: claimTests,
   },
   {
     name: "set_claim_aside: the job that is left in the parcel",
-    file: unwritable,
+    file: "lib/parcel/sql/set_claim_aside.sql",
     text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id) o",
     replacement: "and j.n = coalesce(k.n, 0)) o",
     tests: claimTests,

@@ -1,10 +1,6 @@
 import type { Mutant } from "../mutant.ts";
 import { unusedTargets } from "./unused-targets.ts";
 
-const days = "migrations/0037-retention.sql";
-const settled = "migrations/0045-settled-days.sql";
-const apart = "migrations/0049-days-apart.sql";
-const purge = "migrations/0050-purge-aside.sql";
 const archive = "lib/archive/archived-day.ts";
 
 const daysTest = "test/retention/days.test.ts";
@@ -18,63 +14,56 @@ const takenOverTest = "test/archive/taken-over.test.ts";
 export const retentionRows: readonly Mutant[] = [
   {
     name: "past_days: a day of which a parcel waits is kept",
-    file: apart,
+    file: "lib/retention/sql/past_days.sql",
     text: "    if v_parcel is null then\n",
     replacement: "    if true then\n",
     tests: [daysTest],
   },
   {
     name: "past_days: a day counts from when it was last written to",
-    file: apart,
+    file: "lib/retention/sql/past_days.sql",
     text: "    continue when exists (select from carillon.stirred_days s where s.day = v_day and s.on_day > v_last);\n",
     replacement: "",
     tests: [archiveTest],
   },
   {
     name: "past_days: a day that a shard has not left behind is kept",
-    file: apart,
+    file: "lib/retention/sql/past_days.sql",
     text: " or v_day >= v_planned;",
     replacement: ";",
     tests: [daysTest],
   },
   {
     name: "past_days: a day of which a job waits is kept",
-    file: apart,
+    file: "lib/retention/sql/past_days.sql",
     text: "l.day = v_day and l.occurrence is null",
     replacement: "l.day = v_day",
     tests: [daysTest, "test/poison/days.test.ts"],
   },
   {
     name: "past_days: a look is void when the day has been written to since",
-    file: apart,
+    file: "lib/retention/sql/past_days.sql",
     text: "s.day = v_day and s.on_day >= l.looked_on",
     replacement: "false",
     tests: [daysTest],
   },
   {
-    name: "settled_days: a call looks at the jobs of one day",
-    file: apart,
-    text: "      v_may_look := false;\n",
-    replacement: "",
-    tests: [daysTest],
-  },
-  {
     name: "day_waits: a look is void when the day has been written to since",
-    file: settled,
+    file: "lib/retention/sql/day_waits.sql",
     text: "s.day = p_day and s.on_day >= v_found.looked_on",
     replacement: "false",
     tests: [daysTest],
   },
   {
     name: "reclaim_cadences: a cadence that an edit has found is passed over",
-    file: settled,
+    file: "lib/schedule/sql/reclaim_cadences.sql",
     text: "order by c.id for update skip locked);",
     replacement: "order by c.id);",
     tests: [cadencesTest],
   },
   {
     name: "reclaim_cadences: the versions that were committed before the lock",
-    file: settled,
+    file: "lib/schedule/sql/reclaim_cadences.sql",
     text: "where c.id = any(v_unused) and not exists (select from carillon.schedule_versions v where v.cadence_id = c.id offset 0);",
     replacement: "where c.id = any(v_unused);",
     tests: [cadencesTest],
@@ -82,7 +71,7 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "keep_cadence: the lock",
-    file: settled,
+    file: "lib/schedule/sql/keep_cadence.sql",
     text: "where c.id = p_id for key share $$;",
     replacement: "where c.id = p_id $$;",
     tests: [cadencesTest],
@@ -97,7 +86,7 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "is_archived: not where the day was written to since",
-    file: days,
+    file: "lib/retention/sql/is_archived.sql",
     text: "\n      and not exists (select from carillon.stirred_days s where s.day = p_day and s.on_day >= (a.begun_at at time zone 'UTC')::date))",
     replacement: ")",
     tests: [archiveTest],
@@ -120,7 +109,7 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "drop_day_of_jobs: a day that the archive does not have is kept",
-    file: apart,
+    file: "lib/retention/sql/drop_day_of_jobs.sql",
     text: "not p.to_look) or (p_archived and not carillon.is_archived(p_day)) then",
     replacement: "not p.to_look) then",
     tests: [archiveTest],
@@ -149,42 +138,42 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "past_plan_days: a day of the plan that a shard has not done is kept",
-    file: apart,
+    file: "lib/retention/sql/past_plan_days.sql",
     text: "min(least(s.watermark_at, s.near_until))",
     replacement: "min(carillon.clock())",
     tests: ["test/tick/days.test.ts", daysTest],
   },
   {
     name: "purge_schedules: not while the ticks lag behind",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "from carillon.shards h) < v_now - interval '1 hour' then",
     replacement: "from carillon.shards h) < v_now - interval '100 years' then",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while a day is kept on which the schedule may have a job",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "      and not exists (select from unnest(v_old) d where d && tstzrange(s.created_at, o.over_at, '[]'))\n",
     replacement: "",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: not while the schedule is held",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "(s.held_since is null and w.ended_at is not null\n",
     replacement: "(w.ended_at is not null\n",
     tests: [purgeTest],
   },
   {
     name: "purge_schedules: a schedule that was over is not so by a version from before",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "e.schedule_id = s.id and e.version = s.version and coalesce(s.fires",
     replacement: "e.schedule_id = s.id and coalesce(s.fires",
     tests: [overTest],
   },
   {
     name: "purge_schedules: not while its last run waits in quarantine",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "\n        and not exists (select from carillon.quarantine q where q.consumer = 'plan' and q.item = s.id::text)",
     replacement: "",
     tests: ["test/poison/purge.test.ts"],
@@ -198,21 +187,21 @@ export const retentionRows: readonly Mutant[] = [
   },
   {
     name: "purge_listed: the tags of the schedule that has the key now stay",
-    file: days,
+    file: "lib/retention/sql/purge_listed.sql",
     text: "where s.id = any(p_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity' and t.key = s.key",
     replacement: "where s.id = any(p_ids) and t.key = s.key",
     tests: [overTest],
   },
   {
     name: "purge_schedules: what was passed over is kept from when it was noted on",
-    file: purge,
+    file: "lib/retention/sql/purge_schedules.sql",
     text: "and o.to_at < v_before and o.noted_at < v_before;",
     replacement: "and o.to_at < v_before;",
     tests: [overTest],
   },
   {
     name: "purge_schedules: what goes by its age is taken from no count",
-    file: days,
+    file: "lib/stats/sql/tally_unpassed.sql",
     text: "  if current_setting('carillon.purging', true) = 'on' then\n",
     replacement: "  if false then\n",
     tests: [purgeTest],

@@ -1,7 +1,5 @@
 import type { Mutant } from "../mutant.ts";
 
-const jobControl = "migrations/0055-waiting-jobs.sql";
-const work = "migrations/0018-work.sql";
 const bulkTest = "test/poison/bulk.test.ts";
 const cancelMany = "lib/plan/cancel-many.ts";
 const unmade = "lib/plan/cancel-unmade.ts";
@@ -13,7 +11,7 @@ const endRechecks = "lib/plan/end-rechecks.ts";
 export const retryRows: readonly Mutant[] = [
   {
     name: "cancel_jobs: not of a deleted schedule",
-    file: jobControl,
+    file: "lib/job-control/sql/cancel_jobs.sql",
     text: "s.id = j.schedule_id and s.deleted_at is null\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
     replacement:
       "s.id = j.schedule_id\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
@@ -21,42 +19,42 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "retry_jobs: the gates",
-    file: jobControl,
-    text: "-- Keeps deletes out until this commits; a schedule that was deleted before is seen as deleted.\n  perform carillon.share_gates(p_schedule_ids);",
+    file: "lib/job-control/sql/retry_jobs.sql",
+    text: "perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: the jobs are locked",
-    file: jobControl,
+    file: "lib/job-control/sql/retry_jobs.sql",
     text: "order by 1, 2, 3, 4 for update of j) l;\n  -- Two retries",
     replacement: "order by 1, 2, 3, 4) l;\n  -- Two retries",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: a job whose parcel is gone is looked at again once it is locked",
-    file: jobControl,
+    file: "lib/job-control/sql/retry_jobs.sql",
     text: "where j.state <> 'waiting' or not exists (select",
     replacement: "where true or not exists (select",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
     name: "cancel_jobs: a job whose parcel is gone is cancelled",
-    file: jobControl,
+    file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where p.id is null or p.id = any(v_locked)\n  ), cancelled",
     replacement: "where p.id = any(v_locked)\n  ), cancelled",
     tests: ["test/plan/lost-parcels.test.ts"],
   },
   {
     name: "retry_jobs: nothing before it is due",
-    file: jobControl,
+    file: "lib/job-control/sql/retry_jobs.sql",
     text: "greatest(j.due_at, v_now + coalesce(w.after_ms, 0) * interval '1 millisecond') as ready_at",
     replacement: "v_now + coalesce(w.after_ms, 0) * interval '1 millisecond' as ready_at",
     tests: ["test/plan/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: an old wish to cancel is forgotten",
-    file: jobControl,
+    file: "lib/job-control/sql/retry_jobs.sql",
     text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
     replacement: "version = greatest(j.version, p.versions[k.place])",
     tests: ["test/plan/job-retry.test.ts", "test/plan/job-cancel.test.ts"],
@@ -65,7 +63,7 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "retry_jobs: a recheck goes on as one of the version in force",
-    file: jobControl,
+    file: "lib/job-control/sql/retry_jobs.sql",
     text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
     replacement: "cancel_asked = null",
     tests: ["test/plan/recheck-retry.test.ts"],
@@ -199,14 +197,14 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "cancel_superseded: an edit that asks for nothing else keeps the recheck",
-    file: work,
+    file: "lib/parcel/sql/cancel_superseded.sql",
     text: "and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.version > j.version",
     tests: ["test/plan/recheck-lanes.test.ts"],
   },
   {
     name: "cancel_superseded: its lane goes to the next",
-    file: work,
+    file: "lib/parcel/sql/cancel_superseded.sql",
     text: "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;",
     replacement:
       "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f where p_now is null;",

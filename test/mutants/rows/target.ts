@@ -203,7 +203,7 @@ export const target: readonly Mutant[] = [
   },
   {
     name: "claim_events: a worker that dies leaves them to be taken again",
-    file: "migrations/0021-lifecycle.sql",
+    file: "lib/lifecycle/sql/claim_events.sql",
     text: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = v_now + interval '1 minute' * power(2, least(o.tries, 3))",
     replacement: "update carillon.outbox o set tries = least(o.tries + 1, 100), offer_at = 'infinity'",
     tests: ["test/lifecycle/told-again.test.ts"],

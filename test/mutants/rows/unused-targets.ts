@@ -1,27 +1,26 @@
 import type { Mutant } from "../mutant.ts";
 
-const targets = "migrations/0048-pages-and-targets.sql";
 const targetsTest = "test/retention/targets.test.ts";
 
 /** A target goes when nothing names it, and never under a schedule that does. */
 export const unusedTargets: readonly Mutant[] = [
   {
     name: "target_named: a target that is marked is used from now on",
-    file: targets,
+    file: "lib/target/sql/target_named.sql",
     text: "elsif v_unused_at is not null then",
     replacement: "elsif false then",
     tests: [targetsTest],
   },
   {
     name: "is_long_unused: a mark counts after a day",
-    file: targets,
+    file: "lib/target/sql/is_long_unused.sql",
     text: "coalesce(p_target.unused_at < p_now - interval '1 day', false)",
     replacement: "coalesce(p_target.unused_at <= p_now, false)",
     tests: [targetsTest],
   },
   {
     name: "is_unused: what is set for it",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: " and p_target.set_at is null\n",
     replacement: "\n",
     tests: [targetsTest],
@@ -29,56 +28,56 @@ export const unusedTargets: readonly Mutant[] = [
   },
   {
     name: "is_unused: a revision that a caller has",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "      and p_target.revision = 1\n",
     replacement: "",
     tests: [targetsTest],
   },
   {
     name: "is_unused: handlers",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "      and not starts_with(p_target.name, 'handler/')\n",
     replacement: "",
     tests: [targetsTest],
   },
   {
     name: "is_unused: deleted schedules",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "s.target_id is not null and s.deleted_at is not null offset 0",
     replacement: "false offset 0",
     tests: [targetsTest],
   },
   {
     name: "is_unused: parcels that wait for their time",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "p.queue = 'slow' and p.lease_until is null and p.turn is null offset 0",
     replacement: "false offset 0",
     tests: [targetsTest],
   },
   {
     name: "is_unused: parcels that wait for their turn",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "p.turn = 'waits' offset 0",
     replacement: "false offset 0",
     tests: [targetsTest],
   },
   {
     name: "is_unused: parcels that have a place",
-    file: targets,
+    file: "lib/target/sql/is_unused.sql",
     text: "p.slots is not null offset 0",
     replacement: "false offset 0",
     tests: [targetsTest],
   },
   {
     name: "reclaim_targets: what an edit has locked is passed over",
-    file: targets,
+    file: "lib/target/sql/reclaim_targets.sql",
     text: "where t.id = any(p_ids) order by t.id for update skip locked);",
     replacement: "where t.id = any(p_ids) order by t.id);",
     tests: [targetsTest],
   },
   {
     name: "reclaim_targets: those that are used lose their mark",
-    file: targets,
+    file: "lib/target/sql/reclaim_targets.sql",
     text: "where t.id = any(v_locked) and (t.unused_at is null)",
     replacement: "where t.id = any(v_unused) and (t.unused_at is null)",
     tests: [targetsTest],

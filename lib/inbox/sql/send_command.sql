@@ -1,0 +1,61 @@
+-- Writes one command into the inbox, in the transaction of the caller: a rollback withdraws it. The tick
+-- applies it after the commit.
+-- It takes any command that a batch takes: `{"put": {…}}`, `{"patch": {…}}`, `{"delete": "key"}`,
+-- `{"pause": …}` or `{"resume": …}`, each with optional `ifMatch` and `ifNoneMatch`. It also takes
+-- `{"job": {…}}`; a job without a key gets one, which begins with the first prefix of the role.
+-- Faults that the command alone shows are refused at once; the full check is made when the command is
+-- applied. Relative times count from this call. The function runs with the rights of the owner; the caller is
+-- the role that logged in.
+-- Locks: none.
+-- Returns: the number of the command in the inbox. Raises SQLSTATE 22023 if the command is not understood,
+-- and 42501 if the role may not use the key.
+-- Called by: carillon.put_schedule, patch_schedule, delete_schedule, pause_schedule, resume_schedule and
+-- enqueue_job; applications in SQL (docs/sql.md).
+create or replace function carillon.send_command(command jsonb) returns bigint
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_verb text;
+  v_value jsonb;
+  v_key text;
+  v_fault text;
+  v_prefixes text[] := carillon.inbox_prefixes(session_user);
+  v_command jsonb := command;
+  v_bytes int;
+  v_id bigint;
+begin
+  if jsonb_typeof(command) is distinct from 'object' then
+    raise exception 'The command is not understood: it takes an object with one of put, patch, delete, pause, resume, job' using errcode = '22023';
+  end if;
+  select min(m.key), case when count(*) <> 1 then 'takes one of put, patch, delete, pause, resume, job, and one alone' end into v_verb, v_fault
+  from jsonb_object_keys(command) m (key) where m.key in ('put', 'patch', 'delete', 'pause', 'resume', 'job');
+  if v_fault is null then
+    v_value := command -> v_verb;
+    if v_verb = 'job' and jsonb_typeof(v_value) = 'object' and coalesce(v_value -> 'key', 'null') = 'null' then
+      v_value := v_value || jsonb_build_object('key', concat(v_prefixes[1], 'job:', gen_random_uuid()));
+      v_command := jsonb_build_object('job', v_value) || (command - 'job');
+    end if;
+    v_key := case jsonb_typeof(v_value) when 'string' then v_value #>> '{}' when 'object' then v_value ->> 'key' end;
+    v_fault := carillon.inbox_fault(v_verb, v_value, v_key);
+  end if;
+  v_bytes := octet_length(v_command::text);
+  -- Only a text with more than 64 opening brackets is walked through.
+  if v_fault is null and length(translate(v_command::text, '[{', '')) < length(v_command::text) - 64
+    and jsonb_path_exists(v_command, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")') then
+    v_fault := 'it is nested more than 64 levels deep';
+  end if;
+  if v_fault is null and v_command::text ~ '[0-9]{16}' then
+    v_fault := 'the number ' || carillon.inbox_inexact(v_command) || ' cannot be kept exactly; send it as a string';
+  end if;
+  if v_fault is null and v_bytes > 1024 * 1024 then v_fault := format('takes up to 1048576 bytes as JSON, has %s', v_bytes); end if;
+  if v_fault is not null then
+    raise exception 'The command is not understood: %', v_fault using errcode = '22023';
+  end if;
+  if v_prefixes is not null and not exists (select from unnest(v_prefixes) p where starts_with(v_key, p)) then
+    raise exception 'Your role reaches keys that begin with %', array_to_string(array(select to_json(p) from unnest(v_prefixes) p), ' or ')
+      using errcode = '42501';
+  end if;
+  insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
+  return v_id;
+end $$;

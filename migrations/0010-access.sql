@@ -1,0 +1,106 @@
+-- Tokens, requests that happen once, and the audit.
+
+-- Bearer tokens. Only the SHA-256 of a token is kept: a token is random and long, so its hash cannot be reversed, and the search by index
+-- compares nothing secret byte by byte.
+create table carillon.tokens (
+  id uuid primary key,
+  hash bytea not null,
+  name text not null,
+  scope text not null,
+  created_at timestamptz(3) not null,
+  created_by text not null,
+  expires_at timestamptz(3),
+  last_used_at timestamptz(3),
+  -- A team's token reaches only keys with this prefix.
+  prefix text collate "C",
+  -- `rate_count` requests in `rate_ms`. Null: what the deployment allows each token.
+  rate_count int,
+  rate_ms int,
+  rotated_at timestamptz(3),
+  constraint tokens_scope check (scope in ('read', 'write', 'admin')),
+  -- Read by every request.
+  constraint tokens_hash unique (hash),
+  -- Read by lists, in this order. A name is the actor in the audit and owns holds, so no two tokens share one.
+  constraint tokens_name unique (name),
+  constraint tokens_rate check ((rate_count is null) = (rate_ms is null) and rate_count > 0 and rate_ms > 0)
+);
+
+-- Secrets that a newer one has replaced, for as long as both are valid. They stay afterwards, as do those of deleted tokens, so that no old
+-- secret is ever taken for a new one.
+create table carillon.earlier_secrets (
+  hash bytea primary key,
+  token_id uuid references carillon.tokens on delete set null,
+  ends_at timestamptz(3) not null
+);
+-- Read when the token is rotated, read or deleted.
+create index earlier_secrets_token on carillon.earlier_secrets (token_id, ends_at);
+
+-- How much of its rate a token has used: one row, from which each function takes a share for a moment ahead.
+create table carillon.token_allowances (
+  token_id uuid primary key references carillon.tokens on delete cascade,
+  at timestamptz(3) not null,
+  -- Requests admitted by then, less what the rate has given back since.
+  used double precision not null,
+  -- The share that was given last.
+  given int not null,
+  constraint token_allowances_count check (used >= 0 and used < 'infinity' and given >= 0)
+);
+
+-- Requests with an Idempotency-Key: the process that works on one, the results of its transactions, and its answer. A transaction's result
+-- is written inside the transaction, so the process may die anywhere. Everything is sealed with the caller's own token.
+create table carillon.idempotency (
+  token_id uuid not null,
+  key text collate "C" not null,
+  -- Hash of method, path, query, preconditions and body: the same key with another request is a mistake.
+  fingerprint bytea not null,
+  -- Raised by each process that takes the request over. A process with an older number commits nothing any more.
+  claim int not null,
+  claimed_until timestamptz(3) not null,
+  -- How many of its transactions are committed.
+  steps int not null default 0,
+  answer bytea,
+  created_at timestamptz(3) not null,
+  constraint idempotency_pkey primary key (token_id, key)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
+-- Read by ticks: requests that are older than a day.
+create index idempotency_oldest on carillon.idempotency (created_at);
+
+create table carillon.idempotency_steps (
+  token_id uuid not null,
+  key text collate "C" not null,
+  -- The number of the transaction within its request.
+  n int not null,
+  result bytea not null,
+  constraint idempotency_steps_pkey primary key (token_id, key, n),
+  constraint idempotency_steps_request foreign key (token_id, key) references carillon.idempotency on delete cascade
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
+
+-- Both are compressed before they are sealed.
+alter table carillon.idempotency alter column answer set storage external;
+alter table carillon.idempotency_steps alter column result set storage external;
+
+-- Written in the transaction of the change, never changed afterwards. Read newest first: as it is, or by a subject or an actor; the action is
+-- tested on the way. A prefix is a range of subjects. Every edit pays for each index. Rows are written at one end and deleted at the other a
+-- year later, so the dead ones are always at the front, where the purge looks.
+create table carillon.audit (
+  id bigint generated always as identity,
+  at timestamptz(3) not null,
+  actor text not null,
+  action text not null,
+  subject text collate "C" not null,
+  schedule_id bigint,
+  version int,
+  detail jsonb,
+  origin jsonb,
+  -- For an action on more than one schedule: the keys that it concerns begin with this.
+  prefix text collate "C",
+  primary key (at, id)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000, autovacuum_vacuum_insert_scale_factor = 0.05);
+-- `schedule_id` tells an entry of a schedule from all others, so that a prefix is searched in the index alone.
+create index audit_subject on carillon.audit (subject, at, id) include (schedule_id);
+create index audit_actor on carillon.audit (actor, at, id);
+create index audit_prefix on carillon.audit (prefix, at, id) where prefix is not null;
+-- Read by the versions of a schedule, and where an occurrence is explained: which actor held it, and why.
+create index audit_schedule on carillon.audit (schedule_id, version) where schedule_id is not null;
+-- Read by the explanation of a cancelled or retried job: which actor asked for it, and why.
+create index audit_jobs on carillon.audit (schedule_id, at) where action in ('jobs.cancelled', 'jobs.retried');

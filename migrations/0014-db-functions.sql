@@ -1,0 +1,98 @@
+-- Functions are checked when they run: they name each other in no order.
+set local check_function_bodies = off;
+
+-- Makes the planner forget row counts of queue tables that were counted while nearly empty. Without a count
+-- the planner goes by the number of pages.
+-- Does nothing before Postgres 18, which brought pg_restore_relation_stats. Each queue is done by itself. A
+-- queue whose lock is not granted within 200 ms (a vacuum is running), or whose rights are being changed, is
+-- left for the next tick.
+-- A count that was taken with rows in the table stays: the planner scales it with the pages, and each reset
+-- makes each connection plan the statements on the table again.
+-- Locks: queue by queue, and in each by name, the lock that pg_restore_relation_stats takes on a table or an
+-- index.
+-- Returns: nothing.
+-- Called by: prepare in lib/tick/keep-house.ts, before the tick plans, if carillon.queues_counted_empty has
+-- found a table.
+create or replace function carillon.forget_queue_sizes() returns void
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set lock_timeout = '200ms'
+  as $$
+declare
+  v_names text[];
+  v_name text;
+begin
+  if current_setting('server_version_num')::int < 180000 then return; end if;
+  for v_names in select array_agg(e.name::text order by e.name) from carillon.queues_counted_empty() e group by e.queue order by 1 loop
+    begin
+      foreach v_name in array v_names loop
+        perform pg_restore_relation_stats('schemaname', 'carillon', 'relname', v_name, 'relpages', 0, 'reltuples', (-1)::real, 'relallvisible', 0);
+      end loop;
+    exception
+      when lock_not_available or internal_error or undefined_table or insufficient_privilege then null;
+    end;
+  end loop;
+end $$;
+
+-- Measures for how long the oldest open transaction of this database has been open. Prepared transactions
+-- count, and so do replication slots of the server that have no reader and hold back vacuum. All of these
+-- keep locks, or keep vacuum from removing rows that they might still see.
+-- Left out are the caller's own session and autovacuum workers. Before Postgres 17, slots are left out too:
+-- the server does not tell since when they have had no reader.
+-- It runs with the rights of the owner, because the tick sees only its own sessions. The owner needs
+-- pg_read_all_stats.
+-- Locks: none.
+-- Returns: milliseconds; 0 if no transaction is open; null if the owner may not see the other sessions. Null
+-- means "unknown", not "none".
+-- Called by: oldestTransactionMs in lib/tick/oldest-transaction.ts.
+create or replace function carillon.oldest_transaction_ms() returns bigint
+  language sql stable security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+  select case when pg_has_role(current_user, 'pg_read_all_stats', 'usage') then
+    coalesce((extract(epoch from clock_timestamp() - min(o.since)) * 1000)::bigint, 0) end
+  from (
+    -- Autovacuum workers are left out: they hold back no other transaction.
+    select a.xact_start as since from pg_stat_activity a
+    where a.datname = current_database() and a.backend_type in ('client backend', 'background worker') and a.pid <> pg_backend_pid()
+    union all
+    select p.prepared from pg_prepared_xacts p where p.database = current_database()
+    union all
+    -- Read through JSON: a server before Postgres 17 does not have this column.
+    select (to_jsonb(s) ->> 'inactive_since')::timestamptz from pg_replication_slots s
+    where not s.active and coalesce(s.xmin, s.catalog_xmin) is not null
+  ) o
+  $$;
+
+-- Lists the queue tables. Their rows come and go within a minute, so a row count is wrong by the time the
+-- planner uses it.
+-- A count of the empty table is the worst. The planner then expects one row, however many there are, and
+-- takes a walk through a whole index to cost no more than one probe. Without a count it goes by the number of
+-- pages.
+-- Locks: none.
+-- Returns: the tables.
+-- Called by: carillon.queues_counted_empty.
+create or replace function carillon.queues() returns regclass[]
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$ select array['carillon.backlog', 'carillon.inbox', 'carillon.lane_entries', 'carillon.outbox', 'carillon.parcels', 'carillon.target_work']::regclass[] $$;
+
+-- Finds the queue tables, and their partial indexes, that were nearly empty when they were counted last:
+-- fewer rows than pages. A vacuum counts rows as well, and so does an analyze by hand.
+-- An index of one page is left out: the planner takes its real size, whatever the count says.
+-- Locks: none.
+-- Returns: one row for each such table or index: the queue table and the name of the table or index.
+-- Called by: carillon.forget_queue_sizes; lookBefore in lib/tick/look.ts, to see whether there is any.
+create or replace function carillon.queues_counted_empty() returns table (queue oid, name name)
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+    with queues as materialized (select q::oid as queue from unnest(carillon.queues()) q)
+    select r.queue, c.relname
+    from (
+      select q.queue, q.queue as relation from queues q
+      union all
+      select q.queue, i.indexrelid from queues q join pg_index i on i.indrelid = q.queue and i.indpred is not null
+    ) r join pg_class c on c.oid = r.relation
+    where c.reltuples >= 0 and c.reltuples < c.relpages and (c.relkind = 'r' or c.relpages > 1)
+  $$;

@@ -1,0 +1,293 @@
+-- Functions are checked when they run: they name each other in no order.
+set local check_function_bodies = off;
+
+-- Sorts a lateness into a bucket. Bucket 0 is below a millisecond; bucket b is from 1.1 ^ (b - 1) up to
+-- 1.1 ^ b milliseconds. lib/stats/lateness.ts reads the buckets back.
+-- Locks: none.
+-- Returns: the bucket; null for a null lateness, which callers give for a job that did not start for the
+-- first time.
+-- Called by: carillon.write_outcomes, write_successes and end_lease for jobs; carillon.settle_pulses for
+-- pulses.
+create or replace function carillon.lateness_bucket(p_late interval) returns int
+  language sql immutable parallel safe
+  as $$ select case when p_late is not null then 1 + floor(ln(greatest(date_part('epoch', p_late) * 1000, 0.95)) / ln(1.1::float8) + 1e-9)::int end $$;
+
+-- Adds at most p_max rows of schedule_tallies and p_max rows of tallies to the counts, and deletes these
+-- rows. Rows that another tick has are left to it.
+-- Locks: the rows of schedule_tallies, skipping locked ones, and the row of schedule_counts; then the rows of
+-- tallies, skipping locked ones, and those of their minutes, ascending.
+-- Returns: one row: `taken`, the larger of the two numbers of rows, and the sums of the tallies.
+-- Called by: rollUpTallies in lib/tick/roll-up.ts, until `taken` is below p_max.
+create or replace function carillon.roll_up(p_max int)
+  returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
+    pulses_lost bigint, pulse_seconds_passed bigint)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+#variable_conflict use_column
+declare
+  v_schedules int := carillon.roll_up_schedules(array(select p.ctid from carillon.schedule_tallies p limit p_max for update skip locked));
+begin
+  return query
+    select greatest(v_schedules, r.taken), r.fired, r.succeeded, r.failed, r.dead, r.cancelled, r.skipped, r.missed, r.pulses_lost, r.pulse_seconds_passed
+    from carillon.roll_up_tallies(array(select p.ctid from carillon.tallies p limit p_max for update skip locked)) r;
+end $$;
+
+-- Adds these rows of schedule_tallies to schedule_counts, and deletes them. Rows that are locked or gone are
+-- passed over. The time of the last roll-up is written even if there is nothing to add.
+-- Locks: the rows, skipping locked ones; then the row of schedule_counts.
+-- Returns: the number of rows that were added.
+-- Called by: carillon.roll_up; addSchedules in lib/tick/roll-up-apart.ts, for the parts of a roll-up that has
+-- failed.
+create or replace function carillon.roll_up_schedules(p_rows tid[]) returns int
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_taken int;
+begin
+  with taken as (
+    delete from carillon.schedule_tallies t
+    where t.ctid = any (array(select p.ctid from carillon.schedule_tallies p where p.ctid = any (p_rows) for update skip locked))
+    returning t.schedules, t.held
+  ), added as (
+    update carillon.schedule_counts c set schedules = c.schedules + s.schedules, held = c.held + s.held, rolled_up_at = carillon.clock()
+    from (select coalesce(sum(t.schedules), 0) as schedules, coalesce(sum(t.held), 0) as held from taken t) s
+  )
+  select count(*) into v_taken from taken;
+  return v_taken;
+end $$;
+
+-- Adds these rows of tallies to their minutes and to the lateness of their minutes, and deletes them. Rows
+-- that are locked or gone are passed over.
+-- Locks: the rows, skipping locked ones; then the rows of the minutes, ascending in each table.
+-- Returns: one row: the number of rows that were added, and their sums.
+-- Called by: carillon.roll_up; addTallies in lib/tick/roll-up-apart.ts, for the parts of a roll-up that has
+-- failed.
+create or replace function carillon.roll_up_tallies(p_rows tid[])
+  returns table (taken int, fired bigint, succeeded bigint, failed bigint, dead bigint, cancelled bigint, skipped bigint, missed bigint,
+    pulses_lost bigint, pulse_seconds_passed bigint)
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+#variable_conflict use_column
+begin
+  return query
+    with taken as (
+      delete from carillon.tallies t
+      where t.ctid = any (array(select p.ctid from carillon.tallies p where p.ctid = any (p_rows) for update skip locked))
+      returning t.*
+    ), counted as (
+      insert into carillon.minutes as m (minute, fired, succeeded, failed, dead, cancelled, skipped, missed, pulses, pulses_lost)
+      select date_trunc('minute', t.at), coalesce(sum(t.fired), 0), coalesce(sum(t.succeeded), 0), coalesce(sum(t.failed), 0),
+        coalesce(sum(t.dead), 0), coalesce(sum(t.cancelled), 0), coalesce(sum(t.skipped), 0), coalesce(sum(t.missed), 0),
+        coalesce(sum(t.pulses), 0), coalesce(sum(t.pulses_lost), 0)
+      from taken t group by 1 order by 1
+      on conflict (minute) do update set fired = m.fired + excluded.fired, succeeded = m.succeeded + excluded.succeeded,
+        failed = m.failed + excluded.failed, dead = m.dead + excluded.dead, cancelled = m.cancelled + excluded.cancelled,
+        skipped = m.skipped + excluded.skipped, missed = m.missed + excluded.missed, pulses = m.pulses + excluded.pulses,
+        pulses_lost = m.pulses_lost + excluded.pulses_lost
+    ), placed as (
+      insert into carillon.minute_lateness as m (minute, bucket, jobs)
+      select date_trunc('minute', t.at), l.bucket, sum(l.jobs) from taken t cross join lateral unnest(t.late_buckets, t.late_jobs) l (bucket, jobs)
+      group by 1, 2 order by 1, 2
+      on conflict (minute, bucket) do update set jobs = m.jobs + excluded.jobs
+    ), pulses_placed as (
+      insert into carillon.minute_pulse_lateness as m (minute, bucket, pulses)
+      select date_trunc('minute', t.at), l.bucket, sum(l.pulses) from taken t cross join lateral unnest(t.pulse_buckets, t.pulse_counts) l (bucket, pulses)
+      group by 1, 2 order by 1, 2
+      on conflict (minute, bucket) do update set pulses = m.pulses + excluded.pulses
+    )
+    select count(*)::int, coalesce(sum(t.fired), 0)::bigint, coalesce(sum(t.succeeded), 0)::bigint,
+      coalesce(sum(t.failed), 0)::bigint, coalesce(sum(t.dead), 0)::bigint, coalesce(sum(t.cancelled), 0)::bigint,
+      coalesce(sum(t.skipped), 0)::bigint, coalesce(sum(t.missed), 0)::bigint,
+      coalesce(sum(t.pulses_lost), 0)::bigint, coalesce(sum(t.pulse_seconds_passed), 0)::bigint
+    from taken t;
+end $$;
+
+-- Adds at most p_max rows of target_work to the costs of their targets, and deletes these rows. Rows that
+-- another tick has are left to it.
+-- Locks: the rows, skipping locked ones; then the targets, as carillon.roll_up_work_rows does.
+-- Returns: the number of rows that were taken.
+-- Called by: rollUpWork in lib/tick/roll-up.ts, until fewer than p_max rows are taken.
+create or replace function carillon.roll_up_work(p_max int) returns int
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  return carillon.roll_up_work_rows(array(select p.ctid from carillon.target_work p limit p_max for update skip locked));
+end $$;
+
+-- Moves the cost of targets on by these rows of target_work, and deletes them. A hundred jobs weigh as much
+-- as all jobs before them. Rows that are locked or gone are passed over.
+-- The rows of a locked target are deleted without being added: later rows will move its cost on.
+-- Locks: the rows, skipping locked ones; then their targets, by id, skipping locked ones.
+-- Returns: the number of rows that were taken.
+-- Called by: carillon.roll_up_work; addWork in lib/tick/roll-up-apart.ts, for the parts of a roll-up that has
+-- failed.
+create or replace function carillon.roll_up_work_rows(p_rows tid[]) returns int
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_taken int;
+begin
+  with taken as materialized (
+    delete from carillon.target_work w
+    where w.ctid = any (array(select p.ctid from carillon.target_work p where p.ctid = any (p_rows) for update skip locked))
+    returning w.target_id, w.jobs, w.ms
+  ), worked as materialized (
+    select t.target_id, sum(t.jobs) as jobs, sum(t.ms) / sum(t.jobs) as cost_ms from taken t group by t.target_id
+  ), free as materialized (
+    select t.id from carillon.targets t where t.id in (select w.target_id from worked w) order by t.id for update skip locked
+  ), moved as (
+    update carillon.targets t set cost_ms = coalesce(t.cost_ms + (w.cost_ms - t.cost_ms) * w.jobs / (w.jobs + 100), w.cost_ms)
+    from worked w join free f on f.id = w.target_id where t.id = w.target_id
+  )
+  select count(*) into v_taken from taken;
+  return v_taken;
+end $$;
+
+-- Counts a waiting job that becomes skipped or cancelled. Jobs that succeed or die are counted by their
+-- settle, or where their lease ends.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger jobs_tally_ended, after update on carillon.jobs, for each row that waited and is now
+-- skipped or cancelled.
+create or replace function carillon.tally_ended() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, skipped, cancelled)
+  values (carillon.clock(), case when new.state = 'skipped' then 1 end, case when new.state = 'cancelled' then 1 end);
+  return null;
+end $$;
+
+-- Counts an attempt that failed or crashed.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger attempts_tally_failed, after insert on carillon.attempts, for each failed or crashed
+-- attempt.
+create or replace function carillon.tally_failed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, failed) values (carillon.clock(), 1);
+  return null;
+end $$;
+
+-- Counts a job where it is made. Waiting cadence jobs without a `ready_at`, nearly all jobs, are not counted
+-- here: the statement that makes them writes one row for all (lib/plan/packed-jobs.ts).
+-- Rare changes are counted by triggers, whatever statement makes them. All other rows pay only for the
+-- condition of the trigger.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger jobs_tally_made, after insert on carillon.jobs, for each row that does not wait, has
+-- another kind than cadence, or has a `ready_at`.
+create or replace function carillon.tally_made() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, fired, skipped, missed)
+  values (carillon.clock(), case when new.state = 'waiting' then 1 end,
+    case when new.state = 'skipped' and new.reason <> 'missed' then 1 end, case when new.state = 'skipped' and new.reason = 'missed' then 1 end);
+  return null;
+end $$;
+
+-- Counts the occurrences of a range that was passed over: as missed if that is the reason, otherwise as
+-- skipped.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger passed_over_tally, after insert on carillon.passed_over, for each row.
+create or replace function carillon.tally_passed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, skipped, missed)
+  values (carillon.clock(), case when new.reason <> 'missed' then new.count end, case when new.reason = 'missed' then new.count end);
+  return null;
+end $$;
+
+-- Counts the seconds in which the pulses of a shard were passed over, whether a tick, a claim or a sweep
+-- writes them. Rows with a count are left out: they are of pulses that a settle has tallied.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger pulses_passed_tally, after insert on carillon.pulses_passed, for each row without a
+-- count.
+create or replace function carillon.tally_pulses_passed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, pulse_seconds_passed)
+  values (carillon.clock(), extract(epoch from new.to_at - new.from_at)::bigint + 1);
+  return null;
+end $$;
+
+-- Counts by how many a statement changes the number of live schedules, and of held ones among them. Many
+-- schedules are written at once, so it writes one row per statement, and none if the numbers stay.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: triggers schedules_tally_made, schedules_tally_changed and schedules_tally_gone, after insert,
+-- update and delete on carillon.schedules, for each statement.
+create or replace function carillon.tally_schedules() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_schedules int := 0;
+  v_held int := 0;
+  v_row record;
+begin
+  if tg_op <> 'DELETE' then
+    select count(*) as count, count(n.held_since) as held into v_row from new_schedules n where n.deleted_at is null;
+    v_schedules := v_row.count;
+    v_held := v_row.held;
+  end if;
+  if tg_op <> 'INSERT' then
+    select count(*) as count, count(o.held_since) as held into v_row from old_schedules o where o.deleted_at is null;
+    v_schedules := v_schedules - v_row.count;
+    v_held := v_held - v_row.held;
+  end if;
+  if v_schedules <> 0 or v_held <> 0 then
+    insert into carillon.schedule_tallies (schedules, held) values (v_schedules, v_held);
+  end if;
+  return null;
+end $$;
+
+-- Takes a range back from the count of skipped occurrences, when an edit deletes it to decide it again. A
+-- purge deletes ranges for their age and takes nothing back: it has set carillon.purging.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger passed_over_tally_withdrawn, after delete on carillon.passed_over, for each row.
+create or replace function carillon.tally_unpassed() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  if current_setting('carillon.purging', true) = 'on' then
+    return null;
+  end if;
+  insert into carillon.tallies (at, skipped) values (carillon.clock(), -old.count);
+  return null;
+end $$;
+
+-- Takes deleted jobs back from the counts. Only edits delete jobs: those that were made ahead of their time,
+-- or left out by a calendar, and are decided again. Old days are dropped as whole tables, which calls no
+-- trigger.
+-- Locks: none.
+-- Returns: null; the result of the trigger is not used.
+-- Called by: trigger jobs_tally_withdrawn, after delete on carillon.jobs, for each statement.
+create or replace function carillon.tally_withdrawn() returns trigger
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.tallies (at, fired, skipped)
+  select carillon.clock(), -count(*) filter (where o.state = 'waiting'), -count(*) filter (where o.state = 'skipped') from old_jobs o having count(*) > 0;
+  return null;
+end $$;
