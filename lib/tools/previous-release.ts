@@ -1,9 +1,9 @@
 /**
- * The release before this one. Its functions run on while the present migrations are applied, and until they are replaced. To be
- * changed with each release; the digest is that of the text of its migrations, one after the other.
+ * The release before this one. Its functions continue to run while the present migrations are applied, until they are replaced.
+ * Change it with each release. The digest is that of the text of its migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "c43e6069f4c7a0464cb660b7f93112f59a863aa8",
-  lastMigration: 31,
-  migrationsDigest: "0361657f109dc4b0da28b4c1232696c893df88eed40e904c57a8635df1723ee3",
+  commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
+  lastMigration: 29,
+  migrationsDigest: "08c5a01892b1c8cc9c02a4093e10df64ac9e219cf750f7f6c83ae43221bf8b0e",
 } as const;
