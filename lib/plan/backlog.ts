@@ -44,7 +44,7 @@ export interface Pace {
   ahead: number;
 }
 
-/** Rows of the backlog whose turn came by `upTo`. */
+/** Rows of the backlog that are due by `upTo`. */
 export interface RowsWish {
   upTo: Date;
   limit: number;

@@ -148,7 +148,7 @@ interface Round {
   outgoing: OutgoingParcel[];
   /** What may still be let in after it. */
   room: Room;
-  /** 0 when no row is left whose turn came by then and whose target has room. */
+  /** 0 if no row is left that was due by then at a target with room. */
   looked: number;
   served: number;
   held: number;
