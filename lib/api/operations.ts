@@ -28,6 +28,7 @@ import {
 } from "../limit/limits.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import { cancelAnyJob, retryAnyJob } from "../plan/any-job.ts";
 import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
 import {
   type CalendarDone,
@@ -49,7 +50,7 @@ import { type FireWish, fireNow } from "../plan/fire-now.ts";
 import { jobsOf } from "../plan/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
 import type { ApplyOptions } from "../plan/operation.ts";
-import { cancelAnyJob, readAnyJob, retryAnyJob } from "../plan/planned-job.ts";
+import { readAnyJob } from "../plan/planned-job.ts";
 import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
 import { type LabelRead, readLabel } from "../plan/read-label.ts";
 import { readSchedule, type ScheduleRead } from "../plan/read-schedule.ts";

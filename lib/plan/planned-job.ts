@@ -2,13 +2,9 @@ import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
-import { PassingConflict, Refusal } from "../refusal.ts";
 import { findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
-import { cancelJob, type JobWish, noSuchJob } from "./cancel-jobs.ts";
 import { isHeldAt } from "./coming.ts";
-import { type EditDeps, edit } from "./edit-transaction.ts";
-import { retryJob } from "./retry-jobs.ts";
 import { plannedUpTo, readShard, type ShardState } from "./shard.ts";
 
 /**
@@ -36,7 +32,7 @@ export function onceOf(cadence: Cadence): number | null {
 }
 
 /** The schedule whose only run has this id; also one that is deleted. */
-async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null> {
+export async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null> {
   const key = parseJobId(id);
   if (key === null || key.kind !== "cadence" || key.n !== 0) return null;
   const schedule = await findScheduleById(tx, key.scheduleId);
@@ -104,47 +100,4 @@ function jobWithoutRow({ id, key, version, body }: StoredSchedule, at: number, d
     payload: body.payload,
     attempts: [],
   };
-}
-
-/** As `retryJob`; what has no row is told why it is not tried again. */
-export async function retryAnyJob(deps: EditDeps, wish: JobWish): Promise<JobRead> {
-  const planned = (await readJob(deps.sql, wish.id)) === null ? await readAnyJob(deps.sql, wish.id) : null;
-  if (planned === null) return retryJob(deps, wish);
-  throw new Refusal(
-    "conflict",
-    planned.state === "cancelled"
-      ? `The job ${planned.id} was cancelled before it was made, and its schedule is deleted: enqueue it again.`
-      : `The job ${planned.id} is ${planned.state}: only what is dead or cancelled is tried again.`,
-  );
-}
-
-/** As `cancelJob`, also before it has a row: a job without a lasting schedule then goes with its schedule. */
-export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job: JobRead; asked: boolean }> {
-  const schedule =
-    (await readJob(deps.sql, wish.id)) === null ? await scheduleOnceAt(deps.sql, wish.id) : null;
-  const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
-  if (schedule === null || planned === null) return cancelJob(deps, wish);
-  if (planned.state !== "waiting")
-    throw new Refusal("conflict", `The job ${planned.id} is ${planned.state} already.`);
-  if (!isJob(schedule))
-    throw new Refusal(
-      "conflict",
-      `The job ${planned.id} is not made yet: delete or change its schedule ${JSON.stringify(schedule.key)} instead.`,
-    );
-  const { id, key, version } = schedule;
-  const detail = { job: planned.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
-  await edit(
-    deps,
-    { key, caller: wish.caller },
-    {
-      decide: async (_tx, { current }) => {
-        if (current.id !== id || current.version !== version)
-          throw new PassingConflict(`The job ${planned.id} is being changed at this moment: try again.`);
-        return { edit: { change: "deleted", delete: true, detail }, holdsAfter: [] };
-      },
-    },
-  );
-  const job = await readAnyJob(deps.sql, wish.id);
-  if (job === null) throw noSuchJob(wish.id);
-  return { job, asked: job.cancelling };
 }
