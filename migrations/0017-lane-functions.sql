@@ -148,7 +148,7 @@ end $$;
 -- Locks: none.
 -- Returns: the name of the lane; null for nearly all schedules.
 -- Called by: laneOfRow in lib/schedule/version-rows.ts, for a schedule's row; lockLanesToPass in
--- lib/plan/lock-many.ts, for the lanes to be locked; behind and followOnce in lib/tick/follow-handlers.ts,
+-- lib/batch/lock-many.ts, for the lanes to be locked; behind and followOnce in lib/tick/follow-handlers.ts,
 -- where a handler has become grouped or stopped being so.
 create or replace function carillon.lane_for(p_target text, p_group text, p_serial boolean) returns text
   language sql stable
@@ -257,7 +257,7 @@ create or replace function carillon.lanes_of(p_schedule bigint, p_kind carillon.
 -- Returns: the parcels to be sent.
 -- Called by: carillon.settle_parcel and carillon.end_lease, for a parcel that has passed lanes;
 -- carillon.cancel_superseded and carillon.cancel_jobs, for the jobs that they cancelled; leaveSome in
--- lib/parcel/leave-parcel.ts; endRechecks in lib/plan/end-rechecks.ts.
+-- lib/parcel/leave-parcel.ts; endRechecks in lib/edit/end-rechecks.ts.
 create or replace function carillon.leave_lanes(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[], p_now timestamptz)
   returns table (id bigint, queue carillon.queue_class)
   language plpgsql security definer
@@ -315,7 +315,7 @@ end $$;
 -- Returns: nothing.
 -- Called by: carillon.leave_lanes, carillon.pass_lanes, carillon.sweep_lanes and carillon.cancel_jobs;
 -- lockLane and lockLanes in lib/db/locks.ts; sweepSome in lib/parcel/sweep-lanes.ts; deleteTogether in
--- lib/plan/cancel-label.ts; lockLanesToPass in lib/plan/lock-many.ts.
+-- lib/batch/cancel-label.ts; lockLanesToPass in lib/batch/lock-many.ts.
 create or replace function carillon.lock_lanes(p_schedules bigint[], p_lanes text[] default null) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp

@@ -9,7 +9,7 @@ set local check_function_bodies = off;
 -- partitioned tables, until the transaction ends. It waits 2 s at most for each and then fails.
 -- Returns: how many partitions it attached, up to five for a day.
 -- Called by: attachDaysFor in lib/parcel/settle.ts, attachTheirDays in lib/plan/backlog.ts, fireOnce in
--- lib/plan/fire-now.ts.
+-- lib/job-control/fire-now.ts.
 create or replace function carillon.attach_missing_days(p_instants timestamptz[]) returns int
   language sql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -932,7 +932,7 @@ end $$;
 -- wait there, by id. The caller holds the gates exclusively.
 -- Returns: false if a claim has made one of the parcels wait at its target meanwhile. That row is then locked
 -- out of order: the caller must wait for no further lock and start again.
--- Called by: lockReplaced in lib/plan/lock-many.ts.
+-- Called by: lockReplaced in lib/batch/lock-many.ts.
 create or replace function carillon.lock_parcels_of(p_occurrences timestamptz[], p_schedule_ids bigint[]) returns boolean
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -15,7 +15,7 @@ set local check_function_bodies = off;
 -- Returns: one row for each given job, with `became`: `cancelled`; `asked`; `settled` (it no longer waits, or
 -- its schedule is deleted); `missing`; or `moved` (ask again). The other rows have no `became`: they are
 -- parcels to send, of jobs in the same lanes.
--- Called by: cancelJobsInside in lib/plan/cancel-jobs.ts.
+-- Called by: cancelJobsInside in lib/edit/cancel-jobs.ts.
 create or replace function carillon.cancel_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[])
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint, queue carillon.queue_class)
   language plpgsql security definer
@@ -145,7 +145,7 @@ end $$;
 -- Returns: one row for each given job, with `became`: `retried`; `unsettled` (neither dead nor cancelled, and
 -- in no lost parcel); `deleted` (its schedule is); or `missing`. The other rows have no `became`: they are
 -- parcels to send, with the time at which they are ready.
--- Called by: retryOnce in lib/plan/retry-jobs.ts.
+-- Called by: retryOnce in lib/job-control/retry-jobs.ts.
 create or replace function carillon.retry_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[],
     p_after_ms bigint[], p_owed boolean, p_fast_max int, p_slow_max int)
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint,

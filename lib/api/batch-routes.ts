@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import * as z from "zod";
+import type { Refused } from "../batch/operation.ts";
 import type { BatchResult, NotDone } from "../command/apply-batch.ts";
 import type { Command } from "../command/apply-commands.ts";
 import { notDone } from "../command/apply-commands.ts";
-import type { Refused } from "../plan/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { memberPath } from "../schedule/shape-faults.ts";
 import type { Answer } from "./answer.ts";

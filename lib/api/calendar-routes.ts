@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readCalendarRules } from "../cadence/calendar-rules.ts";
-import type { CalendarRead } from "../plan/calendar-edits.ts";
 import { type Fault, Refusal } from "../refusal.ts";
+import type { CalendarRead } from "../rules/calendar-edits.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";

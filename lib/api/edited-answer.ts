@@ -1,4 +1,4 @@
-import type { EditDone } from "../plan/edit-transaction.ts";
+import type { EditDone } from "../edit/edit-transaction.ts";
 import type { Answer } from "./answer.ts";
 import { etagOf } from "./etag.ts";
 import { scheduleView } from "./schedule-view.ts";

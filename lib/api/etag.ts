@@ -1,4 +1,4 @@
-import type { IfMatch } from "../plan/edit-transaction.ts";
+import type { IfMatch } from "../edit/edit-transaction.ts";
 import { Refusal } from "../refusal.ts";
 
 export function etagOf(version: number): string {

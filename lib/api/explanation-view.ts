@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
-import type { Explanation } from "../plan/explain.ts";
-import type { LateCause, Outcome } from "../plan/explained.ts";
+import type { Explanation } from "../explain/explain.ts";
+import type { LateCause, Outcome } from "../explain/verdict.ts";
 import type { ScheduleChange } from "../schedule/write-schedule.ts";
 import { instantText } from "./instant-text.ts";
 import { jobListSchema, jobListView } from "./job-view.ts";

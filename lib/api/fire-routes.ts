@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
-import { backfillMax } from "../plan/backfill.ts";
+import { backfillMax } from "../job-control/backfill.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { payloadShape } from "../schedule/schedule-body.ts";
 import { backfillDoc, fireDoc } from "./fire-docs.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
+import type { SharedHoldDone } from "../batch/label-holds.ts";
 import { pauseShape, resumeShape } from "../command/schedule-input.ts";
-import type { SharedHoldRead } from "../plan/read-label.ts";
-import type { SharedHoldDone } from "../plan/shared-holds.ts";
+import type { SharedHoldRead } from "../history/read-label.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import type { Label } from "../schedule/shared-holds.ts";

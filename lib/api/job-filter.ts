@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { RetryFilter } from "../plan/retry-many.ts";
+import type { RetryFilter } from "../job-control/retry-many.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { keyShape } from "../schedule/schedule-key.ts";

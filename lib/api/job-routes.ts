@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
+import { deadPlaceText, readDeadPlace } from "../history/dead-jobs.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { placeText, readPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
-import { isCancelPlace } from "../plan/cancel-many.ts";
-import { deadPlaceText, readDeadPlace } from "../plan/dead-jobs.ts";
-import { isRetryPlace } from "../plan/retry-many.ts";
+import { isCancelPlace } from "../job-control/cancel-many.ts";
+import { isRetryPlace } from "../job-control/retry-many.ts";
 import { Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
 import type { Answer } from "./answer.ts";

@@ -1,11 +1,44 @@
 import type { AuditPlace } from "../audit/audit-place.ts";
 import type { EntrySearch } from "../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../audit/read-audit.ts";
+import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../batch/cancel-label.ts";
+import { type Enqueued, type EnqueueWish, enqueueJob } from "../batch/enqueue-job.ts";
+import {
+  pauseLabel,
+  resumeLabel,
+  type SharedHoldDone,
+  type SharedHoldWish,
+  type SharedPauseWish,
+} from "../batch/label-holds.ts";
+import type { ApplyOptions } from "../batch/operation.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
 import { applyBatch, type BatchResult } from "../command/apply-batch.ts";
 import type { Command } from "../command/apply-commands.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
+import type { JobWish } from "../edit/cancel-jobs.ts";
+import type { EditDone, EditWish } from "../edit/edit-transaction.ts";
+import { type RestoreWish, restoreVersion } from "../edit/restore.ts";
+import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../edit/schedule-edits.ts";
+import { type PauseWish, pauseSchedule, resumeSchedule } from "../edit/schedule-holds.ts";
+import { type Explanation, explain } from "../explain/explain.ts";
+import { type DeadPlace, type DeadSearch, listDead } from "../history/dead-jobs.ts";
+import { jobsOf } from "../history/job-history.ts";
+import { type NextOccurrences, nextOccurrences } from "../history/next-occurrences.ts";
+import { readAnyJob } from "../history/planned-job.ts";
+import { type Preview, type PreviewWish, previewSchedule } from "../history/preview.ts";
+import { type LabelRead, readLabel } from "../history/read-label.ts";
+import { readSchedule, type ScheduleRead } from "../history/read-schedule.ts";
+import { searchKey } from "../history/search-histories.ts";
+import { type JobSearch, searchJobs } from "../history/search-jobs.ts";
+import type { Count } from "../history/search-page.ts";
+import {
+  countSchedules,
+  listSchedules,
+  type ScheduleFilter,
+  type ScheduleSearch,
+} from "../history/search-schedules.ts";
+import { type VersionRead, versionsOf } from "../history/versions.ts";
 import { applyInboxAtOnce, type InboxApplied } from "../inbox/apply-inbox.ts";
 import {
   listRefused,
@@ -17,6 +50,11 @@ import {
 import type { JobKey } from "../job/job-id.ts";
 import type { JobPlace } from "../job/job-place.ts";
 import type { JobRead } from "../job/read-job.ts";
+import { cancelAnyJob, retryAnyJob } from "../job-control/any-job.ts";
+import { type BackfillDone, type BackfillWish, backfillSchedule } from "../job-control/backfill.ts";
+import { type CancelledMany, type CancelManyWish, cancelMany } from "../job-control/cancel-many.ts";
+import { type FireWish, fireNow } from "../job-control/fire-now.ts";
+import { type RetriedMany, type RetryManyWish, retryMany } from "../job-control/retry-many.ts";
 import {
   clearLimits,
   type Limits,
@@ -28,54 +66,6 @@ import {
 } from "../limit/limits.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
-import { cancelAnyJob, retryAnyJob } from "../plan/any-job.ts";
-import { type BackfillDone, type BackfillWish, backfillSchedule } from "../plan/backfill.ts";
-import {
-  type CalendarDone,
-  type CalendarRead,
-  type CalendarWish,
-  listCalendars,
-  putCalendar,
-  readCalendarWithCounts,
-  removeCalendar,
-} from "../plan/calendar-edits.ts";
-import type { JobWish } from "../plan/cancel-jobs.ts";
-import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../plan/cancel-label.ts";
-import { type CancelledMany, type CancelManyWish, cancelMany } from "../plan/cancel-many.ts";
-import { type DeadPlace, type DeadSearch, listDead } from "../plan/dead-jobs.ts";
-import type { EditDone, EditWish } from "../plan/edit-transaction.ts";
-import { type Enqueued, type EnqueueWish, enqueueJob } from "../plan/enqueue-job.ts";
-import { type Explanation, explain } from "../plan/explain.ts";
-import { type FireWish, fireNow } from "../plan/fire-now.ts";
-import { jobsOf } from "../plan/job-history.ts";
-import { type NextOccurrences, nextOccurrences } from "../plan/next-occurrences.ts";
-import type { ApplyOptions } from "../plan/operation.ts";
-import { readAnyJob } from "../plan/planned-job.ts";
-import { type Preview, type PreviewWish, previewSchedule } from "../plan/preview.ts";
-import { type LabelRead, readLabel } from "../plan/read-label.ts";
-import { readSchedule, type ScheduleRead } from "../plan/read-schedule.ts";
-import { type RestoreWish, restoreVersion } from "../plan/restore.ts";
-import { type RetriedMany, type RetryManyWish, retryMany } from "../plan/retry-many.ts";
-import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../plan/schedule-edits.ts";
-import { type PauseWish, pauseSchedule, resumeSchedule } from "../plan/schedule-holds.ts";
-import { searchKey } from "../plan/search-histories.ts";
-import { type JobSearch, searchJobs } from "../plan/search-jobs.ts";
-import type { Count } from "../plan/search-page.ts";
-import {
-  countSchedules,
-  listSchedules,
-  type ScheduleFilter,
-  type ScheduleSearch,
-} from "../plan/search-schedules.ts";
-import {
-  pauseLabel,
-  resumeLabel,
-  type SharedHoldDone,
-  type SharedHoldWish,
-  type SharedPauseWish,
-} from "../plan/shared-holds.ts";
-import { type VersionRead, versionsOf } from "../plan/versions.ts";
-import { readZoneData, type ZoneDataRead, type ZoneMoveRead, zoneMovesOf } from "../plan/zone-data-moves.ts";
 import {
   type EntryPlace,
   listEntries,
@@ -84,6 +74,16 @@ import {
   retryEntries,
 } from "../quarantine/entries.ts";
 import { Refusal } from "../refusal.ts";
+import {
+  type CalendarDone,
+  type CalendarRead,
+  type CalendarWish,
+  listCalendars,
+  putCalendar,
+  readCalendarWithCounts,
+  removeCalendar,
+} from "../rules/calendar-edits.ts";
+import { readZoneData, type ZoneDataRead, type ZoneMoveRead, zoneMovesOf } from "../rules/zone-data-moves.ts";
 import type { CalendarBody, CalendarHead } from "../schedule/calendars.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";

@@ -7,7 +7,7 @@ import {
   readSchedulePatch,
   resumeShape,
 } from "../command/schedule-input.ts";
-import { isSearchPlace } from "../plan/search-schedules.ts";
+import { isSearchPlace } from "../history/search-schedules.ts";
 import { Refusal } from "../refusal.ts";
 import { edited } from "./edited-answer.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "./etag.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ScheduleRead } from "../plan/read-schedule.ts";
+import type { ScheduleRead } from "../history/read-schedule.ts";
 import type { Hold } from "../schedule/holds.ts";
 import { shownIfKnown } from "../schedule/target-credentials.ts";
 import { instantText } from "./instant-text.ts";

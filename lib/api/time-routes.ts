@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
-import type { ComingOccurrence } from "../plan/next-occurrences.ts";
-import type { PreviewWish } from "../plan/preview.ts";
+import type { ComingOccurrence } from "../history/next-occurrences.ts";
+import type { PreviewWish } from "../history/preview.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { zoneMovesKept } from "../plan/zone-data-moves.ts";
 import { Refusal } from "../refusal.ts";
+import { zoneMovesKept } from "../rules/zone-data-moves.ts";
 import { textFault } from "../schedule/text.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Operations } from "./operations.ts";

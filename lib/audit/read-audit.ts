@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
-import type { Change } from "../plan/version-changes.ts";
-import { changesOfVersions } from "../plan/versions.ts";
+import type { Change } from "../history/version-changes.ts";
+import { changesOfVersions } from "../history/versions.ts";
 import type { Origin } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";
 import type { AuditPlace } from "./audit-place.ts";

@@ -1,14 +1,14 @@
+import { oneByOneMax, TooMuchAtOnce } from "../batch/apply-wave.ts";
+import type { ApplyOptions } from "../batch/operation.ts";
 import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { isPassingFailure } from "../db/passing-failure.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { FailedBefore, isRepeating, leaveOpen, noteFailure } from "../idempotency/remembered-sql.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
-import { oneByOneMax, TooMuchAtOnce } from "../plan/apply-wave.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import type { ApplyOptions } from "../plan/operation.ts";
-import { UnfoldingTooLong } from "../plan/too-long.ts";
+import { UnfoldingTooLong } from "../plan/unfolding-time.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";

@@ -1,7 +1,7 @@
+import { applyOperations } from "../batch/apply-operations.ts";
+import type { Applied, ApplyOptions, Operation, Refused } from "../batch/operation.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
-import { applyOperations } from "../plan/apply-operations.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import type { Applied, ApplyOptions, Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Acceptance } from "./acceptance.ts";

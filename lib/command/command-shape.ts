@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Operation } from "../plan/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import type { Acceptance } from "./acceptance.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
+import type { OwnCheck } from "../edit/app-check.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
-import type { FireWish } from "../plan/fire-now.ts";
-import type { OwnCheck } from "../plan/own-check.ts";
+import type { FireWish } from "../job-control/fire-now.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { IfExists } from "../batch/enqueue-job.ts";
 import { readDuration } from "../cadence/duration.ts";
-import type { IfExists } from "../plan/enqueue-job.ts";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";

@@ -10,12 +10,12 @@ import type { Tx } from "./connect.ts";
  * | actor                        | plan lock | gate      | lanes (carillon.lock_lanes)      |
  * | tick                         | exclusive | –         | –                                |
  * | create                       | shared    | –         | –                                |
- * | edit, pause, resume, delete  | shared    | exclusive; none in a batch for what has no jobs (lib/plan/jobless.ts) | its own, where overlap is not `allow`; those of its group before and after |
+ * | edit, pause, resume, delete  | shared    | exclusive; none in a batch for what has no jobs (lib/batch/pulses-without-jobs.ts) | its own, where overlap is not `allow`; those of its group before and after |
  * | claim (inside claim_parcel)  | –         | shared    | those of its jobs that have one  |
  * | … of several (claim_parcels) | –         | shared, ascending | none: whose jobs have one is left alone |
  * | … along with one (claim_company) | –     | shared, by a try | none, as those of several |
  * | settle                       | –         | –         | those that its jobs passed       |
- * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/plan/edits-inside.ts |
+ * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/batch/edits-inside.ts |
  * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |
  * | retry of jobs                | –         | shared    | –                                |
  * | sweep                        | –         | –         | those of jobs that are dead by it; apart, of those that wait |

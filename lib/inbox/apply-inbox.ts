@@ -1,8 +1,8 @@
 import type { Acceptance } from "../command/acceptance.ts";
 import { inItsTime } from "../db/bounded.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import type { Log } from "../log/log.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
 import { type Halved, inHalves, mayBeOfARow, OfNoRow } from "../quarantine/in-halves.ts";
 import { putAside as putRowsAside } from "../quarantine/try-rows.ts";
 import { applyTogether, type RefusedRow, refuseTogether, type UnderstoodRow } from "./apply-rows.ts";

@@ -1,12 +1,12 @@
+import { applyOperations } from "../batch/apply-operations.ts";
+import type { Applied, Operation, Refused } from "../batch/operation.ts";
 import { belowVerb } from "../command/command-shape.ts";
 import { withoutCredentials } from "../command/without-credentials.ts";
 import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockInbox } from "../db/locks.ts";
 import { isOfTheDatabase } from "../db/passing-failure.ts";
-import { applyOperations } from "../plan/apply-operations.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import type { Applied, Operation, Refused } from "../plan/operation.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { OfNoRow } from "../quarantine/in-halves.ts";
 import { letGoUnlocked } from "../quarantine/quarantine.ts";
 import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";

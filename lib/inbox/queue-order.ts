@@ -1,7 +1,7 @@
+import type { Operation } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
 import { isLate, leaveTombstones, readMarks } from "../ingest/marks.ts";
 import { stampOf } from "../ingest/stamp.ts";
-import type { Operation } from "../plan/operation.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
 /** A command of the inbox as the queue's commands are ordered: by when it was called. */

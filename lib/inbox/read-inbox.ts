@@ -1,8 +1,8 @@
+import type { Operation, Refused } from "../batch/operation.ts";
 import type { Acceptance } from "../command/acceptance.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
-import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { Json } from "../schedule/json.ts";

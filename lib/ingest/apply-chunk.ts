@@ -1,9 +1,9 @@
+import { applyOperations } from "../batch/apply-operations.ts";
+import type { Applied, Refused } from "../batch/operation.ts";
 import { boundStatements, inItsTime } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { lockInboxShared } from "../db/locks.ts";
-import { applyOperations } from "../plan/apply-operations.ts";
-import type { Applied, Refused } from "../plan/operation.ts";
 import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import { lockMarks, MarksMoved, readMarks, writeMarks } from "./marks.ts";

@@ -1,7 +1,7 @@
 import type { Acceptance } from "../command/acceptance.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
 import type { Metrics } from "../log/metrics.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
 
 export interface IngestDeps extends EditDeps {
   acceptance: Acceptance;

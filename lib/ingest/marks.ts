@@ -1,6 +1,6 @@
 import * as z from "zod";
+import type { Operation } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Operation } from "../plan/operation.ts";
 import { type Memory, nothingKnown } from "./memory.ts";
 import { isNewer } from "./stamp.ts";
 

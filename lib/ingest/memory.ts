@@ -1,4 +1,4 @@
-import type { Operation } from "../plan/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 import { isNewer, isSameCommand } from "./stamp.ts";
 
 /** A command that must be done again where an older one comes after it. */

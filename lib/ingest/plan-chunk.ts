@@ -1,4 +1,4 @@
-import type { Operation } from "../plan/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 import { type Kept, type KeptHold, type Memory, pausesIn, type Remembered, remember } from "./memory.ts";
 import { isNewer } from "./stamp.ts";
 import { isOverruled, type Standing } from "./standing.ts";

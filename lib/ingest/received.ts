@@ -1,8 +1,8 @@
 import type { SQSRecord } from "aws-lambda";
 import * as z from "zod";
+import type { Refused } from "../batch/operation.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
-import type { Refused } from "../plan/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";

@@ -1,4 +1,4 @@
-import type { Operation } from "../plan/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 
 /** At one instant and place, what ends something counts as the later: an order that is placed and shipped within a second is shipped. */
 const ranks: Readonly<Record<Operation["kind"], number>> = {

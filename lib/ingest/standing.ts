@@ -1,5 +1,5 @@
+import type { Applied, Operation } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Applied, Operation } from "../plan/operation.ts";
 
 /** As whom the queue's commands stand in versions, holds and audit; no token can have such a name. */
 export const queueName = "queue:ingest";

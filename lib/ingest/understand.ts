@@ -1,6 +1,6 @@
 import { v5 as uuidv5 } from "uuid";
+import type { Operation, Refused } from "../batch/operation.ts";
 import { readCommands } from "../command/apply-commands.ts";
-import type { Operation, Refused } from "../plan/operation.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/caller.ts";
 import type { IngestDeps } from "./ingest-deps.ts";

@@ -3,7 +3,7 @@ import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Destination } from "./backlog-room.ts";
-import { passedTold } from "./passed-told.ts";
+import { passedTold } from "./passed-events.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
 

@@ -5,7 +5,7 @@ import { type MadeParcel, targetLimits } from "../limit/target-limits.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { passedSinglyMax } from "./instants.ts";
 import { packedJobs } from "./packed-jobs.ts";
-import { passedTold } from "./passed-told.ts";
+import { passedTold } from "./passed-events.ts";
 import { missedAfterMs } from "./shard.ts";
 import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 

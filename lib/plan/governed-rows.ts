@@ -6,8 +6,8 @@ import { isReadable, type PassedRow, unreadableRow } from "./aside.ts";
 import { momentOf, unfold } from "./instants.ts";
 import { isRelease, madeBy, type Release, releaseOf } from "./release.ts";
 import { missedAfterMs, type ShardState } from "./shard.ts";
-import type { TooLong } from "./too-long.ts";
 import type { UnfoldedRow } from "./unfolded-rows.ts";
+import type { TooLong } from "./unfolding-time.ts";
 
 /** A plan row of a schedule with rules of its own; `place` counts the rows of its batch from 1. */
 export interface GovernedRow {

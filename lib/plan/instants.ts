@@ -8,7 +8,7 @@ import {
 } from "../cadence/cadence.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
-import { counted } from "./too-long.ts";
+import { counted } from "./unfolding-time.ts";
 
 /** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */
 export const passedSinglyMax = 10;

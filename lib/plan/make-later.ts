@@ -5,7 +5,7 @@ import { rowMax } from "./backlog.ts";
 import { type Unfolded, unfold } from "./instants.ts";
 import type { Maker } from "./maker.ts";
 import { noteRanges, rangesOf } from "./note-passed.ts";
-import { tellPassed } from "./passed-told.ts";
+import { tellPassed } from "./passed-events.ts";
 import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
 import { firstUnderHold, planBeyondHolds, releaseOf } from "./release.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";

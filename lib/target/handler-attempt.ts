@@ -1,3 +1,4 @@
+import { applyEditsInside, type EditInside } from "../batch/edits-inside.ts";
 import type { AlarmClock } from "../clock.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
@@ -11,7 +12,6 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { attachDaysFor, type Notify } from "../parcel/settle.ts";
 import { settleInside } from "../parcel/settle-inside.ts";
-import { applyEditsInside, type EditInside } from "../plan/edits-inside.ts";
 import { shardOf } from "../plan/shard.ts";
 import { type Delivery, done } from "./delivery.ts";
 import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";

@@ -1,5 +1,5 @@
+import type { EditInside } from "../batch/edits-inside.ts";
 import type { HandlerSchedules, ScheduleInput } from "../job/handler-context.ts";
-import type { EditInside } from "../plan/edits-inside.ts";
 import { Refusal } from "../refusal.ts";
 import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyFault } from "../schedule/schedule-key.ts";

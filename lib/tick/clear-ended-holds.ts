@@ -1,10 +1,10 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
+import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../edit/ended-hold.ts";
 import type { Log } from "../log/log.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
-import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../plan/ended-hold.ts";
 import { readShard } from "../plan/shard.ts";
-import { unfoldingInTime } from "../plan/too-long.ts";
+import { unfoldingInTime } from "../plan/unfolding-time.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { allListedAgain, tryInHalves } from "../quarantine/try-rows.ts";
 import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../schedule/holds.ts";

@@ -1,7 +1,7 @@
+import { dropMembersAside, memberAside, membersToTryAgain } from "../batch/members-aside.ts";
+import { changeMember, walkMembers } from "../batch/walk-members.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import { dropMembersAside, memberAside, membersToTryAgain } from "../plan/members-aside.ts";
-import { changeMember, walkMembers } from "../plan/walk-members.ts";
 import { putAside, tryEach } from "../quarantine/try-rows.ts";
 import { removeEndedSharedHolds, type SharedHold, unfinishedSharedHolds } from "../schedule/shared-holds.ts";
 

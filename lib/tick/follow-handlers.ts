@@ -1,10 +1,10 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { lockForEdit } from "../edit/apply-edit.ts";
+import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { lockForEdit } from "../plan/edit.ts";
-import { attemptsMax, type EditDeps, mayPass } from "../plan/edit-transaction.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type ShardBounds, type TriedInShard, tryEachInShards } from "../quarantine/try-rows.ts";

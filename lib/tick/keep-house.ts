@@ -1,10 +1,10 @@
 import { keepCanaries } from "../canary/keep-canaries.ts";
 import { sqlState } from "../db/sql-state.ts";
+import { applyWantedHolds } from "../edit/wanted-holds.ts";
+import { deleteEnded } from "../job-control/delete-ended.ts";
 import { keepSetting } from "../lifecycle/outbox.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { offerNext, sweep, sweepMax, watchedLeases } from "../parcel/sweep.ts";
-import { deleteEnded } from "../plan/delete-ended.ts";
-import { applyWantedHolds } from "../plan/wanted-holds.ts";
 import { dropDays } from "../retention/drop-days.ts";
 import { purge } from "../retention/purge.ts";
 import { admitBacklog } from "./admit-backlog.ts";

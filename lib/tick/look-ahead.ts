@@ -5,8 +5,8 @@ import { type GovernedRow, unfoldGoverned } from "../plan/governed-rows.ts";
 import { momentOf, unfold } from "../plan/instants.ts";
 import type { Release } from "../plan/release.ts";
 import { greatestSchedule, missedAfterMs, type ShardState } from "../plan/shard.ts";
-import type { TooLong } from "../plan/too-long.ts";
 import type { UnfoldedRow } from "../plan/unfolded-rows.ts";
+import type { TooLong } from "../plan/unfolding-time.ts";
 import {
   type CadenceColumns,
   rulesOnce,

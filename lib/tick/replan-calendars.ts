@@ -1,7 +1,7 @@
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import { replanCalendar } from "../plan/replan-calendar.ts";
 import { asideOrNoted } from "../quarantine/try-rows.ts";
+import { replanCalendar } from "../rules/replan-calendar.ts";
 import { calendarsToReplan } from "../schedule/calendar-replans.ts";
 
 const calendarsMax = 100;

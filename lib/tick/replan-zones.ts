@@ -1,16 +1,16 @@
 import { databaseClock } from "../db/database-clock.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
-import type { EditDeps } from "../plan/edit-transaction.ts";
-import { coverageAt, isNewer, runtimeRules } from "../plan/zone-data.ts";
-import { dropOldZoneMoves } from "../plan/zone-data-moves.ts";
-import { replanForZones } from "../plan/zone-data-replan.ts";
+import { asideOrNoted } from "../quarantine/try-rows.ts";
+import { coverageAt, isNewer, runtimeRules } from "../rules/zone-data.ts";
+import { dropOldZoneMoves } from "../rules/zone-data-moves.ts";
+import { replanForZones } from "../rules/zone-data-replan.ts";
 import {
   findZoneData,
   latestZoneUpdate,
   recordZoneData,
   type ZoneUpdate,
-} from "../plan/zone-data-updates.ts";
-import { asideOrNoted } from "../quarantine/try-rows.ts";
+} from "../rules/zone-data-updates.ts";
 
 /**
  * Keeps the plan to the newest zone data that any runtime has brought. Runtimes are updated on different days: an older one leaves

@@ -9,7 +9,7 @@ import { errorText } from "../log/error-text.ts";
 import { type Fired, fire } from "../plan/fire.ts";
 import { fireReleases } from "../plan/release.ts";
 import { greatestSchedule, horizonMs, readShard, type ShardState } from "../plan/shard.ts";
-import { tooLongFor } from "../plan/too-long.ts";
+import { tooLongFor } from "../plan/unfolding-time.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
 import { beyondWatermark, firstRows, lookAhead, type Place, type PlanRow } from "./look-ahead.ts";

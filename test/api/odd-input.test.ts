@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isCancelPlace } from "../../lib/plan/cancel-many.ts";
-import { changesBetween } from "../../lib/plan/version-changes.ts";
+import { changesBetween } from "../../lib/history/version-changes.ts";
+import { isCancelPlace } from "../../lib/job-control/cancel-many.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;

@@ -7,7 +7,7 @@ import { archiveDays } from "../../lib/archive/archive-days.ts";
 import { type ArchiveStore, s3Store } from "../../lib/archive/archive-store.ts";
 import { daysToArchive, takeDay } from "../../lib/archive/archived-day.ts";
 import type { Sql } from "../../lib/db/connect.ts";
-import { retryJob } from "../../lib/plan/retry-jobs.ts";
+import { retryJob } from "../../lib/job-control/retry-jobs.ts";
 import { lookAtDays } from "../../lib/retention/past-days.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

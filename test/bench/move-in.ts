@@ -1,5 +1,5 @@
+import { putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { bringNear } from "../../lib/tick/bring-near.ts";

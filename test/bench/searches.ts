@@ -1,6 +1,6 @@
 import type { Tx } from "../../lib/db/connect.ts";
-import { type JobFilter, searchJobs } from "../../lib/plan/search-jobs.ts";
-import { countSchedules, listSchedules, type ScheduleFilter } from "../../lib/plan/search-schedules.ts";
+import { type JobFilter, searchJobs } from "../../lib/history/search-jobs.ts";
+import { countSchedules, listSchedules, type ScheduleFilter } from "../../lib/history/search-schedules.ts";
 
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000);
 

@@ -4,10 +4,10 @@ import { acceptanceOf } from "../../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
 import { applyCommands, type CommandResult, readCommands } from "../../lib/command/apply-commands.ts";
 import type { Sql } from "../../lib/db/connect.ts";
+import { restoreVersion } from "../../lib/edit/restore.ts";
+import { patchSchedule } from "../../lib/edit/schedule-edits.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { restoreVersion } from "../../lib/plan/restore.ts";
-import { patchSchedule } from "../../lib/plan/schedule-edits.ts";
 import { PassingConflict } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 

@@ -1,5 +1,5 @@
-import { deleteSchedule } from "../../lib/plan/schedule-edits.ts";
-import { resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { deleteSchedule } from "../../lib/edit/schedule-edits.ts";
+import { resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import type { Moment } from "./fuse.ts";
 import {
   caller,

@@ -1,6 +1,6 @@
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { defineGroups } from "../../lib/limit/define-groups.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
 import { acceptance } from "../inbox/inbox-world.ts";
 import { mend, poison } from "../poison/poison.ts";
 import type { Moment } from "./fuse.ts";

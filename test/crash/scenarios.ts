@@ -1,5 +1,5 @@
-import { deleteSchedule, patchSchedule } from "../../lib/plan/schedule-edits.ts";
-import { resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { deleteSchedule, patchSchedule } from "../../lib/edit/schedule-edits.ts";
+import { resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { caller, mendJobs, nextEdit, pause, put, refuseJobs, type Scenario, slow } from "./steps.ts";
 
 export const tickScenarios: readonly Scenario[] = [

@@ -1,6 +1,6 @@
 import type { Sql } from "../../lib/db/connect.ts";
-import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule } from "../../lib/plan/schedule-holds.ts";
+import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
+import { pauseSchedule } from "../../lib/edit/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { unknownZone } from "../poison/plan-steps.ts";
 import type { Moment } from "./fuse.ts";

@@ -1,7 +1,7 @@
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import type { EditDeps, EditDone } from "../../lib/edit/edit-transaction.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
-import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
 import type { TickDeps, TickSettings } from "../../lib/tick/run.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { claimRecorder, nameOf } from "../race/claims.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemTiming } from "../../lib/clock.ts";
 import { connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { closeGate, lockPlan, lockPlanShared } from "../../lib/db/locks.ts";
-import { lockForEdit } from "../../lib/plan/edit.ts";
+import { lockForEdit } from "../../lib/edit/apply-edit.ts";
 import { readShard } from "../../lib/plan/shard.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import type { Sql } from "../../lib/db/connect.ts";
+import { jobsOf } from "../../lib/history/job-history.ts";
+import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { listSchedules } from "../../lib/history/search-schedules.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { jobsOf } from "../../lib/plan/job-history.ts";
-import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { listSchedules } from "../../lib/plan/search-schedules.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { backfillSchedule } from "../../lib/plan/backfill.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";

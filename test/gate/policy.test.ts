@@ -51,7 +51,7 @@ const forbidden: Forbidden[] = [
       "test/race/actors.ts": faultMoments,
       "test/race/lane-race.ts": faultMoments,
       "test/race/group-race.ts": faultMoments,
-      "test/plan/backlog-race.test.ts": faultMoments,
+      "test/job-control/backlog-race.test.ts": faultMoments,
       "test/support/database-clock.ts": "it wakes sleepers of the clock that a race lets run faster",
       "test/mutants/run.ts": "its limit ends a mutant that hangs; the gate runs no mutants",
       "test/gate/gate.test.ts": "the tests that it writes leave an error behind after their end",

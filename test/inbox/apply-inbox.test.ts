@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Acceptance } from "../../lib/command/acceptance.ts";
 import type { Sql, Tx } from "../../lib/db/connect.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { acceptance, type InboxWorld, inboxWorld } from "./inbox-world.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Acceptance } from "../../lib/command/acceptance.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { connectThrough } from "../race/lines.ts";
 import { cutBefore } from "../race/stage.ts";
 import { minute } from "../support/instants.ts";

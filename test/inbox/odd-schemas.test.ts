@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { acceptanceOf } from "../../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { oddHandlers, oddNames, secret } from "../command/odd-schemas.ts";
 import { second } from "../support/instants.ts";
 import { type InboxWorld, inboxWorld } from "./inbox-world.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
 import { minute } from "../support/instants.ts";
 import { acceptance, type InboxWorld, inboxWorld } from "./inbox-world.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { failed as failedWith } from "../../lib/target/delivery.ts";
 import { hour, minute, second } from "../support/instants.ts";
 import { acceptance, type InboxWorld, inboxWorld } from "./inbox-world.ts";

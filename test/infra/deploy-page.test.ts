@@ -15,12 +15,12 @@ import {
   ingestRetentionDays,
   targetWindow,
 } from "../../lib/config/function-limits.ts";
+import { openJobsMax } from "../../lib/history/open-jobs.ts";
 import { commandsMax } from "../../lib/ingest/received.ts";
 import { rememberedDays } from "../../lib/ingest/understand.ts";
 import { lightBytes } from "../../lib/parcel/heavy-payloads.ts";
 import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
 import { passedSinglyMax } from "../../lib/plan/instants.ts";
-import { openJobsMax } from "../../lib/plan/open-jobs.ts";
 import { jsonDepthMax } from "../../lib/schedule/json.ts";
 import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
 import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";

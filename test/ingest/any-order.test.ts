@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { second } from "../support/instants.ts";
 import { type IngestWorld, ingestWorld, type MessageSpec } from "./ingest-world.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
 
 let world: IngestWorld;

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import { findSubject } from "../../lib/explain/facts.ts";
 import { nothingKnown } from "../../lib/ingest/memory.ts";
 import { readReleases } from "../../lib/ingest/releases.ts";
 import { readStandings } from "../../lib/ingest/standing.ts";
 import type { Understood } from "../../lib/ingest/understand.ts";
-import { findSubject } from "../../lib/plan/explain-facts.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { touched } from "../support/touched.ts";

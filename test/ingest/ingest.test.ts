@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { hour, minute, second } from "../support/instants.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
 

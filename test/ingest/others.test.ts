@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { editOnce } from "../../lib/edit/edit-transaction.ts";
+import { deleteSteps, putSteps } from "../../lib/edit/schedule-edits.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
-import { editOnce } from "../../lib/plan/edit-transaction.ts";
 import { makeAtOnce } from "../../lib/plan/maker.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { deleteSteps, putSteps } from "../../lib/plan/schedule-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { minute, second } from "../support/instants.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";

@@ -4,11 +4,11 @@ import path from "node:path";
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { z } from "zod";
 import type { LifecycleEvent } from "../../lib/config/lifecycle-events.ts";
+import { applyWantedHolds } from "../../lib/edit/wanted-holds.ts";
 import { parcelEvents } from "../../lib/lifecycle/parcel-events.ts";
 import type { QueueMessage } from "../../lib/local/events/bus.ts";
 import { startEvents } from "../../lib/local/events/start-events.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { applyWantedHolds } from "../../lib/plan/wanted-holds.ts";
 import { type Carillon, carillon, type RoleUrls } from "../support/carillon.ts";
 
 const arrivals = z.object({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyWantedHolds } from "../../lib/plan/wanted-holds.ts";
+import { applyWantedHolds } from "../../lib/edit/wanted-holds.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { gate } from "../../lib/db/locks.ts";
+import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
 import { type JobKey, jobId } from "../../lib/job/job-id.ts";
 import type { ClaimedParcel } from "../../lib/parcel/claim.ts";
 import { claimCompany } from "../../lib/parcel/claim-together.ts";
-import { cancelJob } from "../../lib/plan/cancel-jobs.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Tx } from "../../lib/db/connect.ts";
+import { putSchedule } from "../../lib/edit/schedule-edits.ts";
 import type { ClaimedParcel } from "../../lib/parcel/claim.ts";
 import { claimTogether } from "../../lib/parcel/claim-together.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { settleTogether } from "../../lib/parcel/settle-together.ts";
-import { putSchedule } from "../../lib/plan/schedule-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

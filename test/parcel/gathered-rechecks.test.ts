@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { again } from "../plan/recheck-world.ts";
+import { again } from "../history/recheck-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 

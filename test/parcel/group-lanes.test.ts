@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { jobId } from "../../lib/job/job-id.ts";
 import { readJob } from "../../lib/job/read-job.ts";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
-import { backfillSchedule } from "../../lib/plan/backfill.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { type Claimed, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { type Settlement, settleParcel } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

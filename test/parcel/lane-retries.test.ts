@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { jobId } from "../../lib/job/job-id.ts";
+import { retryJob } from "../../lib/job-control/retry-jobs.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { retryJob } from "../../lib/plan/retry-jobs.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { setLimits } from "../../lib/limit/limits.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";

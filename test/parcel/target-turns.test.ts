@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { explain } from "../../lib/explain/explain.ts";
+import { jobsOf } from "../../lib/history/job-history.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { clearLimits, readLimits, setLimits } from "../../lib/limit/limits.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { endLease } from "../../lib/parcel/end-lease.ts";
-import { explain } from "../../lib/plan/explain.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
-import { jobsOf } from "../../lib/plan/job-history.ts";
 import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
+import { explain } from "../../lib/explain/explain.ts";
 import { setLimits } from "../../lib/limit/limits.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { BacklogRoom } from "../../lib/plan/backlog-room.ts";
-import { explain } from "../../lib/plan/explain.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { admitBacklog } from "../../lib/tick/admit-backlog.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

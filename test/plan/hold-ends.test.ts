@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";
 

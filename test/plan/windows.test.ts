@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, monday } from "../support/instants.ts";
 

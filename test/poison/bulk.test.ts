@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cancelLabel } from "../../lib/batch/cancel-label.ts";
 import { connect } from "../../lib/db/connect.ts";
-import { cancelLabel } from "../../lib/plan/cancel-label.ts";
-import { type CancelledMany, cancelMany } from "../../lib/plan/cancel-many.ts";
-import { type RetriedMany, type RetryFilter, retryMany } from "../../lib/plan/retry-many.ts";
+import { type CancelledMany, cancelMany } from "../../lib/job-control/cancel-many.ts";
+import { type RetriedMany, type RetryFilter, retryMany } from "../../lib/job-control/retry-many.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day } from "../support/instants.ts";

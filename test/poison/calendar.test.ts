@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { civilFromDays, daysFromCivil } from "../../lib/cadence/civil.ts";
 import type { Sql } from "../../lib/db/connect.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { connectThrough } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { explain } from "../../lib/explain/explain.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { setClaimAside } from "../../lib/parcel/claims-aside.ts";
-import { explain } from "../../lib/plan/explain.ts";
 import { retryEntries } from "../../lib/quarantine/entries.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

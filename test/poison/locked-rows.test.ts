@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { canaryAuthor, canaryKeys } from "../../lib/canary/canaries.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { tryEach } from "../../lib/quarantine/try-rows.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

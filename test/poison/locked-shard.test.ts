@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { closeGate } from "../../lib/db/locks.ts";
 import { defineGroups } from "../../lib/limit/define-groups.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

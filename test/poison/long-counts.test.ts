@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyEditsInside } from "../../lib/batch/edits-inside.ts";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import type { Acceptance } from "../../lib/command/acceptance.ts";
 import { applyBatch } from "../../lib/command/apply-batch.ts";
-import { deleteEnded } from "../../lib/plan/delete-ended.ts";
-import { applyEditsInside } from "../../lib/plan/edits-inside.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { deleteEnded } from "../../lib/job-control/delete-ended.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
 import { retryPlans } from "../../lib/tick/retry-plans.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute } from "../support/instants.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
 import type { CalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";

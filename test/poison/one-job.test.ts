@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { explain } from "../../lib/explain/explain.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleApart } from "../../lib/parcel/settle-apart.ts";
 import { splitParcel } from "../../lib/parcel/split-parcel.ts";
-import { explain } from "../../lib/plan/explain.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

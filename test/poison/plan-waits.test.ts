@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { closeGate } from "../../lib/db/locks.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { listSchedules } from "../../lib/plan/search-schedules.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { listSchedules } from "../../lib/history/search-schedules.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour } from "../support/instants.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";

@@ -1,6 +1,6 @@
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { bad, zoneOfBad } from "./row-poisons.ts";

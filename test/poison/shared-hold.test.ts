@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import { finishSharedHolds } from "../../lib/tick/finish-shared-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deleteEnded } from "../../lib/plan/delete-ended.ts";
+import { deleteEnded } from "../../lib/job-control/delete-ended.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
 import { retryPlans } from "../../lib/tick/retry-plans.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { explain } from "../../lib/plan/explain.ts";
+import { explain } from "../../lib/explain/explain.ts";
 import { retryEntries } from "../../lib/quarantine/entries.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { explain } from "../../lib/plan/explain.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { explain } from "../../lib/explain/explain.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { listEntries } from "../../lib/quarantine/entries.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

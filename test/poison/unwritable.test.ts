@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

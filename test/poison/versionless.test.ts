@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { explain } from "../../lib/explain/explain.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { explain } from "../../lib/plan/explain.ts";
 import { listEntries } from "../../lib/quarantine/entries.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { explain } from "../../lib/plan/explain.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { restoreVersion } from "../../lib/plan/restore.ts";
-import { pauseLabel, resumeLabel } from "../../lib/plan/shared-holds.ts";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
+import { restoreVersion } from "../../lib/edit/restore.ts";
+import { explain } from "../../lib/explain/explain.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { applyWaves } from "../../lib/batch/apply-waves.ts";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
 import { closeGates, gate } from "../../lib/db/locks.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { applyWaves } from "../../lib/plan/apply-waves.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";

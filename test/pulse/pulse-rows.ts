@@ -1,6 +1,6 @@
 import type { Sql } from "../../lib/db/connect.ts";
+import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { jobId } from "../../lib/job/job-id.ts";
-import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { monday } from "../support/instants.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { forgetGone, waitingCommands } from "../../lib/inbox/inbox-rows.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { quarantined } from "../poison/poison.ts";
 import { idOf } from "../poison/row-scenario.ts";

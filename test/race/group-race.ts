@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../lib/db/connect.ts";
-import { fireNow } from "../../lib/plan/fire-now.ts";
-import { patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { killer, ticker, type World, worker } from "./actors.ts";

@@ -1,9 +1,9 @@
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import type { EditDeps, EditDone } from "../../lib/plan/edit-transaction.ts";
-import type { Operation } from "../../lib/plan/operation.ts";
-import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
+import type { EditDeps, EditDone } from "../../lib/edit/edit-transaction.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import type { Acknowledged } from "./judge.ts";
 import type { Dice } from "./seeded.ts";

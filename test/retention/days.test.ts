@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { backfillSchedule } from "../../lib/plan/backfill.ts";
-import { retryJob } from "../../lib/plan/retry-jobs.ts";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
+import { retryJob } from "../../lib/job-control/retry-jobs.ts";
 import { lookAtDays } from "../../lib/retention/past-days.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

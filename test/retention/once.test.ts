@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { backfillSchedule } from "../../lib/plan/backfill.ts";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import type { Refusal } from "../../lib/refusal.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fireNow } from "../../lib/plan/fire-now.ts";
-import { readSchedule } from "../../lib/plan/read-schedule.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { purge } from "../../lib/retention/purge.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { dropPastDays } from "../support/drop-past-days.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { patchedBody } from "../../lib/plan/schedule-edits.ts";
+import { patchedBody } from "../../lib/edit/schedule-edits.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { mergePatch, patchedSchedule } from "../../lib/schedule/merge-patch.ts";
 import { parseScheduleBody, type ScheduleBody } from "../../lib/schedule/schedule-body.ts";

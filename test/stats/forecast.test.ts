@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
-import { nextOccurrences } from "../../lib/plan/next-occurrences.ts";
+import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { readForecast } from "../../lib/stats/forecast.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { putCalendar } from "../../lib/plan/calendar-edits.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { readStats } from "../../lib/stats/stats.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import type { EditDone } from "../../lib/edit/edit-transaction.ts";
+import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
+import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
-import type { EditDone } from "../../lib/plan/edit-transaction.ts";
-import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/plan/schedule-edits.ts";
-import { pauseSchedule, resumeSchedule } from "../../lib/plan/schedule-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";

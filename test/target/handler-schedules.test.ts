@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { versionsOf } from "../../lib/history/versions.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 import type { HandlerSchedules, ScheduleInput } from "../../lib/job/handler-context.ts";
 import { again } from "../../lib/job/handler-results.ts";
-import { versionsOf } from "../../lib/plan/versions.ts";
 import { connectThrough, notingFailures } from "../race/lines.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "./handler-world.ts";

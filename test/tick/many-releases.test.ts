@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { applyOperations } from "../../lib/plan/apply-operations.ts";
-import { pauseLabel } from "../../lib/plan/shared-holds.ts";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -12,7 +12,7 @@
 -- Returns: one row for each given job, with `became`: `cancelled`; `asked`; `settled` (it no longer waits, or
 -- its schedule is deleted); `missing`; or `moved` (ask again). The other rows have no `became`: they are
 -- parcels to send, of jobs in the same lanes.
--- Called by: cancelJobsInside in lib/plan/cancel-jobs.ts.
+-- Called by: cancelJobsInside in lib/edit/cancel-jobs.ts.
 create or replace function carillon.cancel_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[])
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint, queue carillon.queue_class)
   language plpgsql security definer

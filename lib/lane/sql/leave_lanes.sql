@@ -9,7 +9,7 @@
 -- Returns: the parcels to be sent.
 -- Called by: carillon.settle_parcel and carillon.end_lease, for a parcel that has passed lanes;
 -- carillon.cancel_superseded and carillon.cancel_jobs, for the jobs that they cancelled; leaveSome in
--- lib/parcel/leave-parcel.ts; endRechecks in lib/plan/end-rechecks.ts.
+-- lib/parcel/leave-parcel.ts; endRechecks in lib/edit/end-rechecks.ts.
 create or replace function carillon.leave_lanes(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[], p_now timestamptz)
   returns table (id bigint, queue carillon.queue_class)
   language plpgsql security definer

@@ -7,7 +7,7 @@
 -- Returns: nothing.
 -- Called by: carillon.leave_lanes, carillon.pass_lanes, carillon.sweep_lanes and carillon.cancel_jobs;
 -- lockLane and lockLanes in lib/db/locks.ts; sweepSome in lib/parcel/sweep-lanes.ts; deleteTogether in
--- lib/plan/cancel-label.ts; lockLanesToPass in lib/plan/lock-many.ts.
+-- lib/batch/cancel-label.ts; lockLanesToPass in lib/batch/lock-many.ts.
 create or replace function carillon.lock_lanes(p_schedules bigint[], p_lanes text[] default null) returns void
   language plpgsql
   set search_path = pg_catalog, pg_temp

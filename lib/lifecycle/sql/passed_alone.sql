@@ -1,5 +1,5 @@
 -- Builds the detail of a `skipped` event for one occurrence, in the form that passedTold in
--- lib/plan/passed-told.ts has for ranges.
+-- lib/plan/passed-events.ts has for ranges.
 -- Locks: none.
 -- Returns: the detail as JSON.
 -- Called by: carillon.pass_lanes, where it skips a job as late or because of an overlap.

@@ -6,7 +6,7 @@
 -- partitioned tables, until the transaction ends. It waits 2 s at most for each and then fails.
 -- Returns: how many partitions it attached, up to five for a day.
 -- Called by: attachDaysFor in lib/parcel/settle.ts, attachTheirDays in lib/plan/backlog.ts, fireOnce in
--- lib/plan/fire-now.ts.
+-- lib/job-control/fire-now.ts.
 create or replace function carillon.attach_missing_days(p_instants timestamptz[]) returns int
   language sql volatile security definer
   set search_path = pg_catalog, pg_temp

@@ -5,7 +5,7 @@
 -- wait there, by id. The caller holds the gates exclusively.
 -- Returns: false if a claim has made one of the parcels wait at its target meanwhile. That row is then locked
 -- out of order: the caller must wait for no further lock and start again.
--- Called by: lockReplaced in lib/plan/lock-many.ts.
+-- Called by: lockReplaced in lib/batch/lock-many.ts.
 create or replace function carillon.lock_parcels_of(p_occurrences timestamptz[], p_schedule_ids bigint[]) returns boolean
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -2,7 +2,7 @@
 -- on.
 -- Locks: the row of the pulse, if it changes. The caller holds the row of the schedule.
 -- Returns: nothing.
--- Called by: makeJob in lib/plan/fire-now.ts.
+-- Called by: makeJob in lib/job-control/fire-now.ts.
 create or replace function carillon.note_jobs_of_pulse(p_schedule bigint) returns void
   language sql security definer
   set search_path = pg_catalog, pg_temp

@@ -5,7 +5,7 @@
 -- being deleted, this waits for the delete and makes it again.
 -- Locks: the row of a target that is new or marked; none otherwise.
 -- Returns: the id.
--- Called by: carillon.define_limits; change in lib/limit/limits.ts; makeShared in lib/plan/make-shared.ts;
+-- Called by: carillon.define_limits; change in lib/limit/limits.ts; makeShared in lib/batch/make-shared.ts;
 -- wantedRows in lib/schedule/version-rows.ts; nameSome in lib/tick/name-targets.ts.
 create or replace function carillon.target_named(p_name text) returns int
   language plpgsql volatile security definer

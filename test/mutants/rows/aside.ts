@@ -11,7 +11,7 @@ const unreadable = "test/poison/unreadable-instants.test.ts";
 export const asideRows: readonly Mutant[] = [
   {
     name: "an edit withdraws what was made ahead for a cadence that cannot be read",
-    file: "lib/plan/end-version.ts",
+    file: "lib/edit/end-version.ts",
     text: "if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);",
     replacement: "",
     tests: [unread],
@@ -33,7 +33,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a schedule that is deleted in quarantine leaves a range in the ledger",
-    file: "lib/plan/edit.ts",
+    file: "lib/edit/apply-edit.ts",
     text: "  await noteOwedUnread(tx, found, { goesOnAs: edit.delete === true ? null : cadence, cut });\n",
     replacement: "",
     tests: ["test/poison/unread-ledger.test.ts"],
@@ -54,7 +54,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "the place of a walk is moved when its members have been changed",
-    file: "lib/plan/walk-members.ts",
+    file: "lib/batch/walk-members.ts",
     text: "const changed = await changePage(deps, hold, members, bounds);",
     replacement:
       "const to = page.at(-1);\n    if (to !== undefined) await moveReached(deps.sql, hold, to.place);\n    const changed = await changePage(deps, hold, members, bounds);",
@@ -62,7 +62,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a wanted hold is forgotten by the transaction that holds its schedule",
-    file: "lib/plan/wanted-holds.ts",
+    file: "lib/edit/wanted-holds.ts",
     text: "const found = await findScheduleById(deps.sql, wanted.scheduleId);",
     replacement:
       "const found = await findScheduleById(deps.sql, wanted.scheduleId);\n  await forget(deps.sql, wanted);",
@@ -133,7 +133,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "an edit plans a row whose occurrence cannot be read from when it is due",
-    file: "lib/plan/end-version.ts",
+    file: "lib/edit/end-version.ts",
     text: "const occurrence = readOccurrence(current, row);",
     replacement: "const { occurrence } = row;",
     tests: [unreadable],

@@ -1,6 +1,6 @@
 import type { Mutant } from "../mutant.ts";
 
-const ended = "lib/plan/delete-ended.ts";
+const ended = "lib/job-control/delete-ended.ts";
 const holds = "lib/tick/clear-ended-holds.ts";
 const plans = "lib/tick/retry-plans.ts";
 const forget = "lib/quarantine/forget-old.ts";
@@ -82,7 +82,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "shared holds: an item that is no revision is dropped",
-    file: "lib/plan/members-aside.ts",
+    file: "lib/batch/members-aside.ts",
     text: "h.revision::text = split_part(q.item, '/', 1))",
     replacement: "h.revision = split_part(q.item, '/', 1)::bigint)",
     tests: [byHandTest],

@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
 const batch = "lib/command/apply-batch.ts";
-const outside = "lib/plan/search-outside.ts";
+const outside = "lib/edit/search-outside.ts";
 const batchTest = "test/poison/batch.test.ts";
-const inside = "lib/plan/edits-inside.ts";
-const insideTest = "test/plan/search-in-handler.test.ts";
-const outsideTest = "test/plan/search-outside.test.ts";
+const inside = "lib/batch/edits-inside.ts";
+const insideTest = "test/batch/search-in-handler.test.ts";
+const outsideTest = "test/edit/search-outside.test.ts";
 
 /** A batch of which one operation fails, and what an edit does before it takes its locks. */
 export const batchRows: readonly Mutant[] = [

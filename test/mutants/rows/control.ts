@@ -2,10 +2,10 @@ import type { Mutant } from "../mutant.ts";
 import { holdRows } from "./holds.ts";
 import { retryRows } from "./retry.ts";
 
-const label = "lib/plan/cancel-label.ts";
-const cancelJobs = "lib/plan/cancel-jobs.ts";
-const enqueue = "lib/plan/enqueue-job.ts";
-const once = "lib/plan/settled-once.ts";
+const label = "lib/batch/cancel-label.ts";
+const cancelJobs = "lib/edit/cancel-jobs.ts";
+const enqueue = "lib/batch/enqueue-job.ts";
+const once = "lib/job-control/finished-one-time.ts";
 
 /** What is cancelled, tried again, replaced or ended on purpose. */
 export const control: readonly Mutant[] = [
@@ -16,84 +16,84 @@ export const control: readonly Mutant[] = [
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
-    tests: ["test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: a job that is under way is only asked to stop",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where not o.under_way and j.occurrence",
     replacement: "where j.occurrence",
-    tests: ["test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: the parcel of a turn that is given stays",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where p.id = any(v_locked) and p.lease_until is null and p.turn is distinct from 'granted' and not exists",
     replacement: "where p.id = any(v_locked) and p.lease_until is null and not exists",
-    tests: ["test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
     name: "cancel_jobs: a parcel with other jobs stays",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "and j.n = coalesce(k.n, 0) and j.state = 'waiting' and j.parcel_id = p.id);\n  if (v_laned",
     replacement: "and j.n = coalesce(k.n, 0) and false);\n  if (v_laned",
-    tests: ["test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
     name: "cancelJobs: what was moved is looked at again",
     file: cancelJobs,
     text: 'left = done.filter(({ became }) => became === "moved");',
     replacement: "left = [];",
-    tests: ["test/plan/moved-jobs.test.ts"],
+    tests: ["test/batch/moved-jobs.test.ts"],
   },
   {
     name: "a group's cancel: not a schedule that has left the group meanwhile",
     file: label,
     text: "schedules.filter(({ body }) => labelsBesides([label], labelsOf(body)).length === 0);",
     replacement: "schedules;\n  void [labelsBesides, labelsOf];",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a group's cancel: the gate",
     file: label,
     text: "closeGate(tx, shard),",
     replacement: "Promise.resolve(),",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a group's cancel: only keys that the caller reaches",
     file: label,
     text: "and group_key = ${name} and key > ${after} and key >= ${prefix} and key < ${to}",
     replacement: "and group_key = ${name} and key > ${after} and ${prefix} <> ${to}",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a tag's cancel: only keys that the caller reaches",
     file: label,
     text: "and t.key > ${after} and t.key >= ${prefix} and t.key < ${to}",
     replacement: "and t.key > ${after} and ${prefix}::text <> ${to}",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a group's cancel: jobs of the group that passed another shard's lane are asked to stop",
     file: label,
     text: "(shard = ${shard} or laned)",
     replacement: "shard = ${shard}",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a group's cancel: only its own jobs of a parcel are asked to stop",
     file: label,
     text: "p.lease_until is not null and k.schedule_id = any(${ids}::bigint[])\n",
     replacement: "p.lease_until is not null and ${ids}::bigint[] is not null\n",
-    tests: ["test/plan/label-members.test.ts"],
+    tests: ["test/batch/label-members.test.ts"],
   },
   {
     name: "a group's cancel: where time is up the page is gone through again",
     file: label,
     text: "next: page[firstLeft - 1]?.key ?? after };",
     replacement: "next: page.at(-1)?.key ?? after };",
-    tests: ["test/plan/group-cancel.test.ts"],
+    tests: ["test/batch/group-cancel.test.ts"],
   },
   {
     name: "a group's cancel: the next call comes past a member that cannot be deleted",
@@ -107,70 +107,70 @@ export const control: readonly Mutant[] = [
     file: enqueue,
     text: "if (!isJob(current))",
     replacement: "if (!isJob(current) && false)",
-    tests: ["test/plan/enqueue-keeps.test.ts"],
+    tests: ["test/batch/enqueue-keeps.test.ts"],
   },
   {
     name: "an enqueue: `keep` leaves a job that is not done",
     file: enqueue,
     text: 'if (open !== null && wish.ifExists === "keep") return null;',
     replacement: "",
-    tests: ["test/plan/enqueue-job.test.ts"],
+    tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
     name: "an enqueue: what is due and has not started is cancelled",
     file: enqueue,
     text: "return { ...decision, freed: await cancelReplaced(tx, job, wish.caller) };",
     replacement: "void cancelReplaced;\n      return decision;",
-    tests: ["test/plan/enqueue-job.test.ts"],
+    tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
     name: "an enqueue: a replaced job that moves begins it anew",
     file: enqueue,
     text: 'if (done.some(({ became }) => became === "moved")) throw new BeginAnew();',
     replacement: "void [done, BeginAnew];",
-    tests: ["test/plan/moved-jobs.test.ts"],
+    tests: ["test/batch/moved-jobs.test.ts"],
   },
   {
     name: "an enqueue: what has started takes no other payload",
     file: enqueue,
     text: "refuseSpent(job);\n        return decision;",
     replacement: "void refuseSpent;\n        return decision;",
-    tests: ["test/plan/enqueue-job.test.ts"],
+    tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
     name: "an enqueue: what runs goes on",
     file: enqueue,
     text: '|| job.state === "running") return decision;',
     replacement: ") return decision;",
-    tests: ["test/plan/enqueue-keeps.test.ts"],
+    tests: ["test/batch/enqueue-keeps.test.ts"],
   },
   {
     name: "settled once: not before its job is due",
     file: once,
     text: "and j.due_at <= carillon.clock() and",
     replacement: "and",
-    tests: ["test/plan/delete-ended-looks.test.ts"],
+    tests: ["test/job-control/delete-ended-looks.test.ts"],
   },
   {
     name: "settled once: not with jobs beside the cadence",
     file: once,
     text: "where k.id not in (select b.schedule_id from beside b)`",
     replacement: "where true or k.id not in (select b.schedule_id from beside b)`",
-    tests: ["test/plan/delete-ended.test.ts"],
+    tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
     name: "settled once: not one that is held",
     file: once,
     text: "and s.spec_version = 1 and s.held_since is null and",
     replacement: "and s.spec_version = 1 and",
-    tests: ["test/plan/delete-ended-looks.test.ts"],
+    tests: ["test/job-control/delete-ended-looks.test.ts"],
   },
   {
     name: "settled once: not one that has been edited",
     file: once,
     text: "and s.spec_version = 1 and s.held_since",
     replacement: "and s.held_since",
-    tests: ["test/plan/delete-ended-looks.test.ts"],
+    tests: ["test/job-control/delete-ended-looks.test.ts"],
   },
   {
     name: "a row that fails keeps no other from its turn",

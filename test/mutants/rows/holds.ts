@@ -1,8 +1,8 @@
 import type { Mutant } from "../mutant.ts";
 
-const shared = "lib/plan/shared-holds.ts";
-const ended = "lib/plan/delete-ended.ts";
-const wanted = "lib/plan/wanted-holds.ts";
+const shared = "lib/batch/label-holds.ts";
+const ended = "lib/job-control/delete-ended.ts";
+const wanted = "lib/edit/wanted-holds.ts";
 
 /** Holds of labels, holds that Carillon wants itself, and schedules that go when they have ended. */
 export const holdRows: readonly Mutant[] = [
@@ -11,7 +11,7 @@ export const holdRows: readonly Mutant[] = [
     file: shared,
     text: "await lockLabelAlone(tx, label);\n  const now",
     replacement: "const now",
-    tests: ["test/plan/shared-holds.test.ts"],
+    tests: ["test/batch/label-holds.test.ts"],
   },
   {
     name: "a shared hold: a narrower one beside a wider one is refused",
@@ -32,49 +32,49 @@ export const holdRows: readonly Mutant[] = [
     file: shared,
     text: "if (revision !== undefined && revision !== standing.revision) throw overtaken();",
     replacement: "void revision;",
-    tests: ["test/plan/shared-hold-cursor.test.ts"],
+    tests: ["test/batch/shared-hold-cursor.test.ts"],
   },
   {
     name: "ended schedules: not one that an edit has kept since it was listed",
     file: ended,
     text: "locked.filter(({ body }) => body.deleteOnEnd);",
     replacement: "locked;",
-    tests: ["test/plan/delete-ended.test.ts"],
+    tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
     name: "ended schedules: the gate",
     file: ended,
     text: "closeGate(tx, shard).then(noteLocked),",
     replacement: "Promise.resolve().then(noteLocked),",
-    tests: ["test/plan/delete-ended.test.ts"],
+    tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
     name: "ended schedules: not with an open job before the last",
     file: ended,
     text: "const gone = settled.filter(({ id }) => !open.has(id));",
     replacement: "const gone = settled;\n  void open;",
-    tests: ["test/plan/delete-ended.test.ts"],
+    tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
     name: "ended schedules: open jobs in lanes of another shard",
     file: ended,
     text: "where (p.shard = ${shard} or p.laned) and",
     replacement: "where p.shard = ${shard} and",
-    tests: ["test/plan/delete-ended-late.test.ts"],
+    tests: ["test/job-control/delete-ended-late.test.ts"],
   },
   {
     name: "ended schedules: one whose last job is dead stays",
     file: ended,
     text: 'return newest?.state === "dead" ? "dead" : "settled";',
     replacement: 'void newest;\n  return "settled";',
-    tests: ["test/plan/delete-ended.test.ts"],
+    tests: ["test/job-control/delete-ended.test.ts"],
   },
   {
     name: "ended schedules: a pulse whose last beat may be tried again",
     file: ended,
     text: '?.state === "ended" && !counted(() => mayStillBeat(schedule, state.now)),',
     replacement: '?.state === "ended" && (mayStillBeat(schedule, state.now) || true),',
-    tests: ["test/plan/delete-ended-late.test.ts"],
+    tests: ["test/job-control/delete-ended-late.test.ts"],
   },
   {
     name: "a wanted hold: not of what was asked before an edit",

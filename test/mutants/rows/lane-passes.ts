@@ -42,7 +42,7 @@ export const lanePassRows: readonly Mutant[] = [
     text: "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.forgiven is null and j.due_at + s.deadline_ms",
     replacement:
       "where k.kind = 'cadence' and j.attempt = 0 and j.started_at is null and j.due_at + s.deadline_ms",
-    tests: ["test/plan/job-retry.test.ts", "test/plan/catch-up.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts", "test/plan/catch-up.test.ts"],
   },
   {
     name: "pass_lanes: the lease counts from when the lanes were had",

@@ -101,7 +101,7 @@ export const laneRows: readonly Mutant[] = [
     file: "lib/parcel/sql/cancel_superseded.sql",
     text: "and s.id = k.schedule_id and s.deleted_at is null and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.id = k.schedule_id and s.deleted_at is null and false",
-    tests: ["test/plan/recheck-edits.test.ts"],
+    tests: ["test/edit/recheck-edits.test.ts"],
   },
   {
     name: "sweep: what waits at a target",

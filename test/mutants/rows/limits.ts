@@ -191,7 +191,7 @@ export const limitRows: readonly Mutant[] = [
     file: "lib/parcel/sql/set_aside.sql",
     text: "select case when j.held_since is not null and coalesce(j.held_until, 'infinity') > p_now and j.kind <> 'manual' then j.schedule_id end as held",
     replacement: "select null::bigint as held",
-    tests: ["test/parcel/claim.test.ts", "test/plan/holds.test.ts"],
+    tests: ["test/parcel/claim.test.ts", "test/edit/holds.test.ts"],
   },
   {
     name: "direct_slots: the limit",

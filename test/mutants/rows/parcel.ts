@@ -197,7 +197,7 @@ export const parcel: readonly Mutant[] = [
     file: "lib/parcel/sql/plain_jobs.sql",
     text: "and (s.may or j.kind = 'manual')",
     replacement: "",
-    tests: ["test/parcel/claim.test.ts", "test/plan/plain-holds.test.ts"],
+    tests: ["test/parcel/claim.test.ts", "test/batch/plain-holds.test.ts"],
   },
   {
     name: "plain_jobs: the deadline",
@@ -211,7 +211,7 @@ export const parcel: readonly Mutant[] = [
     file: "lib/parcel/sql/plain_jobs.sql",
     text: "where s.id = any(p_schedule_ids) and coalesce(s.deleted_at, 'infinity') = 'infinity' and s.queue = p_queue",
     replacement: "where s.id = any(p_schedule_ids) and s.queue = p_queue",
-    tests: ["test/parcel/claim.test.ts", "test/plan/edit.test.ts"],
+    tests: ["test/parcel/claim.test.ts", "test/edit/apply-edit.test.ts"],
   },
   {
     name: "settle_parcel: the fence",

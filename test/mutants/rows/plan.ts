@@ -1,18 +1,18 @@
 import type { Mutant } from "../mutant.ts";
 
-const edit = "lib/plan/edit.ts";
+const edit = "lib/edit/apply-edit.ts";
 const begin = "lib/plan/begin-version.ts";
-const transaction = "lib/plan/edit-transaction.ts";
+const transaction = "lib/edit/edit-transaction.ts";
 const planning = "lib/plan/plan-schedule.ts";
-const plainEdits = "lib/plan/plain-edits.ts";
-const plainAmong = "lib/plan/plain-among.ts";
-const plainHolds = "lib/plan/plain-holds.ts";
+const plainEdits = "lib/batch/plain-edits.ts";
+const plainAmong = "lib/batch/divide-edits.ts";
+const plainHolds = "lib/batch/plain-holds.ts";
 const release = "lib/plan/release.ts";
-const fireNow = "lib/plan/fire-now.ts";
-const backfill = "lib/plan/backfill.ts";
+const fireNow = "lib/job-control/fire-now.ts";
+const backfill = "lib/job-control/backfill.ts";
 const backlog = "lib/plan/backlog.ts";
-const waves = "lib/plan/apply-waves.ts";
-const wave = "lib/plan/apply-wave.ts";
+const waves = "lib/batch/apply-waves.ts";
+const wave = "lib/batch/apply-wave.ts";
 
 /** Edits, holds, backfills and what is owed. */
 export const plan: readonly Mutant[] = [
@@ -21,14 +21,14 @@ export const plan: readonly Mutant[] = [
     file: edit,
     text: "lockPlanShared(tx, found.shard),\n    closeGate",
     replacement: "Promise.resolve(),\n    closeGate",
-    tests: ["test/plan/edit-locks.test.ts"],
+    tests: ["test/edit/edit-locks.test.ts"],
   },
   {
     name: "an edit: the gate",
     file: edit,
     text: "closeGate(tx, found.shard).then(noteLocked),",
     replacement: "Promise.resolve(),",
-    tests: ["test/plan/edit-locks.test.ts"],
+    tests: ["test/edit/edit-locks.test.ts"],
   },
   {
     name: "an edit: its cut comes after its locks",
@@ -36,11 +36,11 @@ export const plan: readonly Mutant[] = [
     text: "const [, , , , current, state] = await Promise.all([",
     replacement:
       "const state = await readShard(tx, found.shard);\n  const [, , , , current] = await Promise.all([",
-    tests: ["test/plan/edit-locks.test.ts"],
+    tests: ["test/edit/edit-locks.test.ts"],
   },
   {
     name: "an ended hold: stands while the ticks lag behind its end",
-    file: "lib/plan/ended-hold.ts",
+    file: "lib/edit/ended-hold.ts",
     text: "plannedUpTo(state, schedule.id) < schedule.heldUntil || unreadableReason(schedule.cadence) !== null",
     replacement: "unreadableReason(schedule.cadence) !== null",
     tests: ["test/plan/hold-ends.test.ts", "test/plan/ended-while-lagging.test.ts"],
@@ -57,7 +57,7 @@ export const plan: readonly Mutant[] = [
     file: edit,
     text: "if (current.heldSince !== null && !kept) await",
     replacement: "if (false) await",
-    tests: ["test/plan/holds.test.ts"],
+    tests: ["test/edit/holds.test.ts"],
   },
   {
     name: "an edit on purpose: failures in a row are forgotten",
@@ -71,189 +71,189 @@ export const plan: readonly Mutant[] = [
     file: edit,
     text: "await removeHolds(tx, [current.id]);",
     replacement: "",
-    tests: ["test/plan/edit.test.ts", "test/plan/holds.test.ts"],
+    tests: ["test/edit/apply-edit.test.ts", "test/edit/holds.test.ts"],
   },
   {
     name: "a delete: what waits for a hold is cancelled",
     file: edit,
     text: "await cancelHeld(tx, [current.id]);",
     replacement: "",
-    tests: ["test/plan/edit.test.ts"],
+    tests: ["test/edit/apply-edit.test.ts"],
   },
   {
     name: "a resume: the backlog is woken",
     file: begin,
     text: "await wakeBacklog(tx, [planned.id]);",
     replacement: "",
-    tests: ["test/plan/resume.test.ts"],
+    tests: ["test/edit/resume.test.ts"],
   },
   {
     name: "an edit: a due time that moved behind the cut runs now",
     file: begin,
     text: "const moved = kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined;",
     replacement: "const moved = undefined;",
-    tests: ["test/plan/edit-while-behind.test.ts"],
+    tests: ["test/edit/edit-while-behind.test.ts"],
   },
   {
     name: "an edit: only of the version that was meant",
     file: transaction,
     text: '&& wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)',
     replacement: '&& wish.ifMatch !== "*" && false',
-    tests: ["test/plan/edit.test.ts"],
+    tests: ["test/edit/apply-edit.test.ts"],
   },
   {
     name: "an edit: a deadlock is tried again",
     file: transaction,
     text: 'if (state === "deadlock" || state === "serialization_failure") return true;',
     replacement: 'if (state === "serialization_failure") return true;',
-    tests: ["test/plan/passing-failures.test.ts"],
+    tests: ["test/edit/passing-failures.test.ts"],
   },
   {
     name: "an edit: a key that was taken meanwhile is tried again",
     file: transaction,
     text: 'return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";',
     replacement: "return false;",
-    tests: ["test/plan/edit.test.ts", "test/plan/create.test.ts"],
+    tests: ["test/edit/apply-edit.test.ts", "test/edit/create.test.ts"],
   },
   {
     name: "an edit: a schedule that was deleted meanwhile is looked for again",
     file: transaction,
     text: 'if (context === null) return "again";',
     replacement: 'if (context === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);',
-    tests: ["test/plan/edit.test.ts", "test/plan/create.test.ts"],
+    tests: ["test/edit/apply-edit.test.ts", "test/edit/create.test.ts"],
   },
   {
     name: "planning: nothing where the fires are used up",
     file: planning,
     text: "if (first === null || timetable.firesLeft === 0) continue;",
     replacement: "if (first === null) continue;",
-    tests: ["test/plan/edit-while-behind.test.ts"],
+    tests: ["test/edit/edit-while-behind.test.ts"],
   },
   {
     name: "planning: what is far goes to the far table",
     file: planning,
     text: "row.due < state.nearUntil.getTime();",
     replacement: "true;",
-    tests: ["test/plan/create.test.ts", "test/tick/days.test.ts"],
+    tests: ["test/edit/create.test.ts", "test/tick/days.test.ts"],
   },
   {
     name: "planning: the days of jobs from long ago",
     file: planning,
     text: "await attachMissingDays(tx, instants, state);",
     replacement: "",
-    tests: ["test/plan/holds.test.ts"],
+    tests: ["test/edit/holds.test.ts"],
   },
   {
     name: "pending: only from behind the watermark's schedule",
     file: planning,
     text: "where shard = ${shard} and (due_at, schedule_id) > (${watermarkAt}, ${watermarkSchedule}::bigint)\n      and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id",
     replacement: "where shard = ${shard} and due_at >= ${watermarkAt} and due_at <= ${now} and schedule_id",
-    tests: ["test/plan/edit-while-behind.test.ts"],
+    tests: ["test/edit/edit-while-behind.test.ts"],
   },
   {
     name: "pending: what is far",
     file: planning,
     text: "where shard = ${shard} and due_at >= ${nearUntil} and due_at <= ${now} and schedule_id = ${id} and version = ${version}",
     replacement: "where false",
-    tests: ["test/plan/edit-while-behind.test.ts"],
+    tests: ["test/edit/edit-while-behind.test.ts"],
   },
   {
     name: "pending of many: what is far",
     file: planning,
     text: "where p.shard = ${shard} and p.due_at <= ${now}`;",
     replacement: "where false`;",
-    tests: ["test/plan/edit-while-behind.test.ts"],
+    tests: ["test/edit/edit-while-behind.test.ts"],
   },
   {
     name: "plain edits: not what the ticks owe",
     file: plainAmong,
     text: "    current.versionsFault === null &&\n    !pending.has(id)",
     replacement: "    current.versionsFault === null",
-    tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],
+    tests: ["test/batch/same-as-alone.test.ts", "test/batch/apply-operations.test.ts"],
   },
   {
     name: "plain edits: not where days are left out",
     file: plainAmong,
     text: "!leavesOut(cadence) &&\n",
     replacement: "",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another cadence while something waits to be due",
     file: plainAmong,
     text: "keepsDue &&\n",
     replacement: "",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another overlap",
     file: plainAmong,
     text: "if (body.overlap !== after.overlap) return false;",
     replacement: "",
-    tests: ["test/plan/same-as-alone.test.ts", "test/plan/apply-operations.test.ts"],
+    tests: ["test/batch/same-as-alone.test.ts", "test/batch/apply-operations.test.ts"],
   },
   {
     name: "plain edits: what is not due yet is withdrawn",
     file: plainEdits,
     text: "await withdrawAhead(tx, withJobs);",
     replacement: "",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: failures in a row are forgotten",
     file: plainEdits,
     text: "afresh.map(({ current }) => current.id),",
     replacement: "afresh.flatMap(() => []),",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: the rechecks of what was asked until then end",
     file: plainEdits,
     text: "const freed = await endTheirRechecks(tx, edits);",
     replacement: "const freed: OutgoingParcel[] = [];\n  void endTheirRechecks;",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: a due time that moved behind the cut runs now",
     file: plainEdits,
     text: "owed: kept ? { missedUpTo: Number.NEGATIVE_INFINITY, dueFrom: cut } : undefined,",
     replacement: "owed: undefined,",
-    tests: ["test/plan/batch-edits.test.ts"],
+    tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain holds: not where something due is not made yet",
     file: plainHolds,
     text: "body.maxFires !== null || made < state.now) return null;",
     replacement: "body.maxFires !== null) return null;",
-    tests: ["test/plan/plain-holds.test.ts"],
+    tests: ["test/batch/plain-holds.test.ts"],
   },
   {
     name: "plain holds: not until an end that is planned already",
     file: plainHolds,
     text: "if (until <= plannedUpTo(state, id)) return null;",
     replacement: "",
-    tests: ["test/plan/plain-holds.test.ts"],
+    tests: ["test/batch/plain-holds.test.ts"],
   },
   {
     name: "plain holds: not where a hold ends by itself",
     file: plainHolds,
     text: "if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;",
     replacement: "if (holdsAfter.length > 0 && until !== null) return null;",
-    tests: ["test/plan/plain-holds.test.ts"],
+    tests: ["test/batch/plain-holds.test.ts"],
   },
   {
     name: "plain holds: a resume wakes the backlog",
     file: plainHolds,
     text: "await wakeBacklog(tx, released);",
     replacement: "",
-    tests: ["test/plan/resume.test.ts"],
+    tests: ["test/edit/resume.test.ts"],
   },
   {
     name: "plain holds: a resume forgets failures in a row",
     file: plainHolds,
     text: 'if (change === "resumed")\n    await',
     replacement: "if (false)\n    await",
-    tests: ["test/plan/resume.test.ts"],
+    tests: ["test/edit/resume.test.ts"],
   },
   {
     name: "the end of a hold: its jobs count for the limit",
@@ -274,42 +274,42 @@ export const plan: readonly Mutant[] = [
     file: fireNow,
     text: "deleted_at is null for no key update`",
     replacement: "deleted_at is null`",
-    tests: ["test/plan/fire-now.test.ts"],
+    tests: ["test/job-control/fire-now.test.ts"],
   },
   {
     name: "fire: the day of the job",
     file: fireNow,
     text: "select now, carillon.attach_missing_days(array[now]) from",
     replacement: "select now from",
-    tests: ["test/plan/fire-now.test.ts"],
+    tests: ["test/job-control/fire-now.test.ts"],
   },
   {
     name: "fire: the job is among those beside the cadence",
     file: fireNow,
     text: "'manual', n, shard from numbered, parcel\n    )",
     replacement: "'manual', n, shard from numbered, parcel where false\n    )",
-    tests: ["test/plan/fire-now.test.ts", "test/plan/job-history.test.ts"],
+    tests: ["test/job-control/fire-now.test.ts", "test/history/job-history.test.ts"],
   },
   {
     name: "backfill: one at a time of a schedule",
     file: backfill,
     text: "found === null ? null : await lockSchedule(tx, found.id);",
     replacement: "found;\n  void lockSchedule;",
-    tests: ["test/plan/backfill.test.ts"],
+    tests: ["test/job-control/backfill.test.ts"],
   },
   {
     name: "backfill: not what is owed already",
     file: backfill,
     text: "and not exists (select from owed o where o.occurrence = w.occurrence)",
     replacement: "",
-    tests: ["test/plan/backfill.test.ts"],
+    tests: ["test/job-control/backfill.test.ts"],
   },
   {
     name: "backfill: not before what is kept",
     file: backfill,
     text: "...(from < kept",
     replacement: "...(from < kept && false",
-    tests: ["test/plan/backfill.test.ts"],
+    tests: ["test/job-control/backfill.test.ts"],
   },
   {
     name: "backlog: what is older than what is kept does not run",
@@ -323,7 +323,7 @@ export const plan: readonly Mutant[] = [
     file: backlog,
     text: "limit t.rows_max for update of w skip locked) b",
     replacement: "limit t.rows_max for update of w) b",
-    tests: ["test/plan/backlog-shared.test.ts"],
+    tests: ["test/job-control/backlog-shared.test.ts"],
   },
   {
     name: "backlog: a row is locked until it is served",
@@ -351,28 +351,28 @@ export const plan: readonly Mutant[] = [
     file: waves,
     text: "if (locked === null) throw new BeginAnew();",
     replacement: "if (locked === null) return all;",
-    tests: ["test/plan/passing-failures.test.ts"],
+    tests: ["test/edit/passing-failures.test.ts"],
   },
   {
     name: "waves: what was made is read for the next of its key",
     file: waves,
     text: 'applied.change === "created" ? [applied.id] : []',
     replacement: "applied.change === null ? [applied.id] : []",
-    tests: ["test/plan/apply-operations.test.ts"],
+    tests: ["test/batch/apply-operations.test.ts"],
   },
   {
     name: "a wave: the cadences of folded edits are made in the order that all follow",
     file: wave,
     text: "const specs = [...made, ...edits].flatMap",
     replacement: "const specs = [...made, ...changes.map((each) => each.edit)].flatMap",
-    tests: ["test/plan/crosswise.test.ts"],
+    tests: ["test/batch/crosswise.test.ts"],
   },
   {
     name: "a wave: only of the version that was meant",
     file: wave,
     text: '&& ifMatch !== "*" && !ifMatch.includes(current.version)',
     replacement: '&& ifMatch !== "*" && false',
-    tests: ["test/plan/apply-operations.test.ts"],
+    tests: ["test/batch/apply-operations.test.ts"],
   },
   {
     name: "a transaction reads all shards at one moment",
@@ -380,11 +380,11 @@ export const plan: readonly Mutant[] = [
     text: 's.near_until as "nearUntil", c.now\n    from clock c cross join carillon.shards s`;',
     replacement:
       's.near_until as "nearUntil", carillon.clock() as now\n    from clock c cross join carillon.shards s`;',
-    tests: ["test/plan/one-cut.test.ts"],
+    tests: ["test/batch/one-cut.test.ts"],
   },
   {
     name: "a schedule that cannot be read is not over",
-    file: "lib/plan/read-schedule.ts",
+    file: "lib/history/read-schedule.ts",
     text: "if (isSetAside(schedule)) return { nextAt: null, ended: false };",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
@@ -405,7 +405,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a pause makes what waited in quarantine",
-    file: "lib/plan/end-version.ts",
+    file: "lib/edit/end-version.ts",
     text: "(plannedUpTo(state, id) < state.now || asideOf(current) !== null)",
     replacement: "plannedUpTo(state, id) < state.now",
     tests: ["test/poison/plan.test.ts"],
@@ -419,7 +419,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a change of a schedule that is held keeps what it was owed before the hold",
-    file: "lib/plan/held-from.ts",
+    file: "lib/edit/held-from.ts",
     text: "return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };",
     replacement: "return held;",
     tests: ["test/poison/two-rows.test.ts"],
@@ -433,7 +433,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a schedule that waits in quarantine is not over",
-    file: "lib/plan/read-schedule.ts",
+    file: "lib/history/read-schedule.ts",
     text: "if (passed !== null) late.push(passed);",
     replacement: "",
     tests: ["test/poison/plan.test.ts"],
@@ -461,14 +461,14 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "a deleted schedule leaves what it was owed to the ledger",
-    file: "lib/plan/edit.ts",
+    file: "lib/edit/apply-edit.ts",
     text: "edit.delete === true && found.aside !== null ?",
     replacement: 'edit.delete === true && found.id === "" ?',
     tests: ["test/poison/unwritable.test.ts"],
   },
   {
     name: "jobs of a cadence that cannot be read are withdrawn by their rows",
-    file: "lib/plan/end-version.ts",
+    file: "lib/edit/end-version.ts",
     text: "if (unreadableReason(schedule.cadence) !== null) return",
     replacement: 'if (schedule.id === "") return',
     tests: ["test/poison/made-ahead.test.ts"],
@@ -482,7 +482,7 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "an edit leaves a hold that has ended to the schedule while that cannot be read",
-    file: "lib/plan/ended-hold.ts",
+    file: "lib/edit/ended-hold.ts",
     text: " || unreadableReason(schedule.cadence) !== null;",
     replacement: ";",
     tests: ["test/poison/unread-ledger.test.ts"],
@@ -496,21 +496,21 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "code of the app's is not run in an edit's transaction",
-    file: "lib/plan/own-check.ts",
+    file: "lib/edit/app-check.ts",
     text: "throw new Unchecked([asked]);",
     replacement: "return asked.check();",
     tests: ["test/command/patched-payload.test.ts"],
   },
   {
     name: "what an edit may be checked for again and again is bounded",
-    file: "lib/plan/own-check.ts",
+    file: "lib/edit/app-check.ts",
     text: "verdicts.length >= verdictsMax",
     replacement: "verdicts.length < 0",
     tests: ["test/command/patched-payload.test.ts"],
   },
   {
     name: "patches of one key are checked together",
-    file: "lib/plan/check-ahead.ts",
+    file: "lib/batch/check-ahead.ts",
     text: "stands = bodyBehind(stands, operation);",
     replacement: "void operation;",
     tests: ["test/command/patched-payload.test.ts"],

@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
 const bulkTest = "test/poison/bulk.test.ts";
-const cancelMany = "lib/plan/cancel-many.ts";
-const unmade = "lib/plan/cancel-unmade.ts";
-const retryMany = "lib/plan/retry-many.ts";
-const rechecks = "lib/plan/rechecks.ts";
-const endRechecks = "lib/plan/end-rechecks.ts";
+const cancelMany = "lib/job-control/cancel-many.ts";
+const unmade = "lib/job-control/cancel-unmade.ts";
+const retryMany = "lib/job-control/retry-many.ts";
+const rechecks = "lib/history/rechecks.ts";
+const endRechecks = "lib/edit/end-rechecks.ts";
 
 /** Jobs that are tried again, checked again or fired by hand, and cancels of many. */
 export const retryRows: readonly Mutant[] = [
@@ -15,49 +15,49 @@ export const retryRows: readonly Mutant[] = [
     text: "s.id = j.schedule_id and s.deleted_at is null\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
     replacement:
       "s.id = j.schedule_id\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
-    tests: ["test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
     name: "retry_jobs: the gates",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "perform carillon.share_gates(p_schedule_ids);",
     replacement: "",
-    tests: ["test/plan/job-retry.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: the jobs are locked",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "order by 1, 2, 3, 4 for update of j) l;\n  -- Two retries",
     replacement: "order by 1, 2, 3, 4) l;\n  -- Two retries",
-    tests: ["test/plan/job-retry.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: a job whose parcel is gone is looked at again once it is locked",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "where j.state <> 'waiting' or not exists (select",
     replacement: "where true or not exists (select",
-    tests: ["test/plan/job-retry.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts"],
   },
   {
     name: "cancel_jobs: a job whose parcel is gone is cancelled",
     file: "lib/job-control/sql/cancel_jobs.sql",
     text: "where p.id is null or p.id = any(v_locked)\n  ), cancelled",
     replacement: "where p.id = any(v_locked)\n  ), cancelled",
-    tests: ["test/plan/lost-parcels.test.ts"],
+    tests: ["test/job-control/lost-parcels.test.ts"],
   },
   {
     name: "retry_jobs: nothing before it is due",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "greatest(j.due_at, v_now + coalesce(w.after_ms, 0) * interval '1 millisecond') as ready_at",
     replacement: "v_now + coalesce(w.after_ms, 0) * interval '1 millisecond' as ready_at",
-    tests: ["test/plan/job-retry.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts"],
   },
   {
     name: "retry_jobs: an old wish to cancel is forgotten",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
     replacement: "version = greatest(j.version, p.versions[k.place])",
-    tests: ["test/plan/job-retry.test.ts", "test/plan/job-cancel.test.ts"],
+    tests: ["test/job-control/job-retry.test.ts", "test/job-control/job-cancel.test.ts"],
     equivalent:
       "Whatever has made a job dead or cancelled has forgotten the wish already: a settle, the end of a lease, or the cancel itself.",
   },
@@ -66,21 +66,21 @@ export const retryRows: readonly Mutant[] = [
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
     replacement: "cancel_asked = null",
-    tests: ["test/plan/recheck-retry.test.ts"],
+    tests: ["test/job-control/recheck-retry.test.ts"],
   },
   {
     name: "a cancel of many: what is asked to stop is not asked again",
     file: cancelMany,
     text: "and j.cancel_asked is not true offset 0) j",
     replacement: "offset 0) j",
-    tests: ["test/plan/job-bulk.test.ts"],
+    tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a cancel of many: the parcel at which it stopped is looked at again",
     file: cancelMany,
     text: "String(BigInt(parcel) - 1n)",
     replacement: "parcel",
-    tests: ["test/plan/job-bulk.test.ts"],
+    tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a cancel of many: a job that failed is not tried again by the next call",
@@ -98,21 +98,21 @@ export const retryRows: readonly Mutant[] = [
   },
   {
     name: "bulk: a job that has failed alone is passed",
-    file: "lib/plan/act-apart.ts",
+    file: "lib/edit/act-in-halves.ts",
     text: "isAnyPassed ||= some.length === 1;\n",
     replacement: "",
     tests: [bulkTest],
   },
   {
     name: "bulk: each call passes a job at least",
-    file: "lib/plan/act-apart.ts",
+    file: "lib/edit/act-in-halves.ts",
     text: "() => isAnyPassed && timeIsUp(),",
     replacement: "timeIsUp,",
     tests: [bulkTest],
   },
   {
     name: "bulk: a half waits for a lock briefly",
-    file: "lib/plan/act-apart.ts",
+    file: "lib/edit/act-in-halves.ts",
     text: 'if (part === "batch") return boundStatements(tx, batchMsMax);',
     replacement: "return;",
     tests: [bulkTest],
@@ -122,70 +122,70 @@ export const retryRows: readonly Mutant[] = [
     file: cancelMany,
     text: "and p.lease_until is null and j.attempt = 0`",
     replacement: "and j.attempt = 0`",
-    tests: ["test/plan/cancel-running.test.ts"],
+    tests: ["test/job-control/cancel-running.test.ts"],
   },
   {
     name: "a cancel of many: only those to be tried again where these are meant",
     file: cancelMany,
     text: "and p.lease_until is null and j.attempt > 0`",
     replacement: "and p.lease_until is null`",
-    tests: ["test/plan/job-bulk.test.ts"],
+    tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a cancel of what has no row: only the version that was seen",
     file: unmade,
     text: 'return { kind: "delete", key, caller: by.caller, ifMatch: [version] };',
     replacement: 'void version;\n      return { kind: "delete", key, caller: by.caller };',
-    tests: ["test/plan/cancel-ahead-edited.test.ts"],
+    tests: ["test/job-control/cancel-ahead-edited.test.ts"],
   },
   {
     name: "a retry of many: not what died after it began",
     file: retryMany,
     text: "filter.to !== undefined && filter.to < before ? filter.to : before;",
     replacement: "filter.to;\n  void before;",
-    tests: ["test/plan/job-bulk.test.ts"],
+    tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "a retry of many: behind what is let in already",
     file: retryMany,
     text: "let ahead = await owedUnderWay(deps.sql);",
     replacement: "let ahead = 0;\n  void owedUnderWay;",
-    tests: ["test/plan/job-bulk.test.ts"],
+    tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
     name: "rechecks: only those of what is asked for now",
     file: rechecks,
     text: "where j.state = 'waiting' and (j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
     replacement: "where j.state = 'waiting'",
-    tests: ["test/plan/recheck-overtaken.test.ts"],
+    tests: ["test/history/recheck-overtaken.test.ts"],
   },
   {
     name: "rechecks: one that runs keeps its schedule from ending",
     file: rechecks,
     text: "(j.version >= coalesce(s.fresh_version, 1) or p.lease_until >= ${now})",
     replacement: "j.version >= coalesce(s.fresh_version, 1)",
-    tests: ["test/plan/recheck-overtaken.test.ts"],
+    tests: ["test/history/recheck-overtaken.test.ts"],
   },
   {
     name: "the end of rechecks: not one that runs",
     file: endRechecks,
     text: "where id = j.parcel_id and lease_until is null offset 0) p",
     replacement: "where id = j.parcel_id offset 0) p",
-    tests: ["test/plan/recheck-edits.test.ts"],
+    tests: ["test/edit/recheck-edits.test.ts"],
   },
   {
     name: "the end of rechecks: the parcel of a turn that is given stays",
     file: endRechecks,
     text: "and p.lease_until is null and p.turn is distinct from 'granted' and not exists (",
     replacement: "and p.lease_until is null and not exists (",
-    tests: ["test/plan/recheck-edits.test.ts"],
+    tests: ["test/edit/recheck-edits.test.ts"],
   },
   {
     name: "the end of rechecks: a parcel with jobs of others stays",
     file: endRechecks,
     text: "and j.n = coalesce(k.n, 0) and j.parcel_id = p.id)`;",
     replacement: "and j.n = coalesce(k.n, 0) and false)`;",
-    tests: ["test/plan/recheck-company.test.ts"],
+    tests: ["test/history/recheck-company.test.ts"],
   },
   {
     name: "the end of rechecks: their lanes go to the next",
@@ -193,14 +193,14 @@ export const retryRows: readonly Mutant[] = [
     text: "from carillon.leave_lanes(${occurrences}::timestamptz[], ${waiting.map(() => scheduleId)}::bigint[],",
     replacement:
       "from carillon.leave_lanes((${occurrences}::timestamptz[])[1:0], ${waiting.map(() => scheduleId)}::bigint[],",
-    tests: ["test/plan/recheck-lanes.test.ts"],
+    tests: ["test/history/recheck-lanes.test.ts"],
   },
   {
     name: "cancel_superseded: an edit that asks for nothing else keeps the recheck",
     file: "lib/parcel/sql/cancel_superseded.sql",
     text: "and coalesce(s.fresh_version, 1) > j.version",
     replacement: "and s.version > j.version",
-    tests: ["test/plan/recheck-lanes.test.ts"],
+    tests: ["test/history/recheck-lanes.test.ts"],
   },
   {
     name: "cancel_superseded: its lane goes to the next",
@@ -208,20 +208,20 @@ export const retryRows: readonly Mutant[] = [
     text: "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f;",
     replacement:
       "array_fill('again'::carillon.job_kind, array[cardinality(v_ns)]), v_ns, p_now) f where p_now is null;",
-    tests: ["test/plan/recheck-lanes.test.ts"],
+    tests: ["test/history/recheck-lanes.test.ts"],
   },
   {
     name: "a job read: a job that is settled is asked to stop no more",
     file: "lib/job/read-job.ts",
     text: "(j.cancel_asked and j.state = 'waiting') is true",
     replacement: "j.cancel_asked is true",
-    tests: ["test/plan/cancel-running.test.ts"],
+    tests: ["test/job-control/cancel-running.test.ts"],
   },
   {
     name: "a job fired by hand has its place in its group's lane at once",
-    file: "lib/plan/fire-now.ts",
+    file: "lib/job-control/fire-now.ts",
     text: "where s.id = ${id} and s.lane is not null",
     replacement: "where s.id = ${id} and s.lane is not null and false",
-    tests: ["test/plan/fired-in-lane.test.ts"],
+    tests: ["test/job-control/fired-in-lane.test.ts"],
   },
 ];

@@ -102,7 +102,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: what changed in a version tells no credential",
-    file: "lib/plan/versions.ts",
+    file: "lib/history/versions.ts",
     text: "spec: { ...spec, target: shownIfKnown(target) }, target,",
     replacement: "spec: { ...spec, target }, target,",
     tests: [targetsTest],
@@ -193,14 +193,14 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a patch is not laid over defaults that stand for what cannot be read",
-    file: "lib/plan/schedule-edits.ts",
+    file: "lib/edit/schedule-edits.ts",
     text: "if (unread !== null) throw",
     replacement: "if (false) throw",
     tests: [unreadableTest],
   },
   {
     name: "shown: a put of the defaults mends a version that cannot be read",
-    file: "lib/plan/schedule-edits.ts",
+    file: "lib/edit/schedule-edits.ts",
     text: "const same = isRead && ",
     replacement: "const same = ",
     tests: [unreadableTest],
@@ -214,7 +214,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a hold of a group reaches a member whose labels cannot be read",
-    file: "lib/plan/bind-members.ts",
+    file: "lib/batch/bind-members.ts",
     text: "if (unread === null && labels",
     replacement: "if (labels",
     tests: [unreadableTest],

@@ -42,7 +42,7 @@ export const ticks: readonly Mutant[] = [
     file: batch,
     text: 'sqlState(error.cause) !== "unique_violation") throw error;',
     replacement: "true) throw error;",
-    tests: ["test/tick/tick.test.ts", "test/plan/edit.test.ts", "test/plan/lagging-edit.test.ts"],
+    tests: ["test/tick/tick.test.ts", "test/edit/apply-edit.test.ts", "test/edit/lagging-edit.test.ts"],
   },
   {
     name: "what a shard has reached never falls when its clock goes back",
@@ -277,14 +277,14 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "a batch that takes too long is rolled back",
-    file: "lib/plan/too-long.ts",
+    file: "lib/plan/unfolding-time.ts",
     text: "rowsMax > 1 && spent > unfoldingMs",
     replacement: "rowsMax < 0",
     tests: ["test/tick/too-long.test.ts"],
   },
   {
     name: "a batch of one row is never too long",
-    file: "lib/plan/too-long.ts",
+    file: "lib/plan/unfolding-time.ts",
     text: "rowsMax > 1 &&",
     replacement: "rowsMax > 0 &&",
     tests: ["test/tick/too-long.test.ts"],

@@ -1,0 +1,95 @@
+import type { Tx } from "../db/connect.ts";
+import { checkingOutside } from "../edit/app-check.ts";
+import { type EditDeps, mayPass } from "../edit/edit-transaction.ts";
+import { BeginAnew } from "../edit/restart-transaction.ts";
+import { searchingOutside } from "../edit/search-outside.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { joinParcels } from "../parcel/join-parcels.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Maker, makeAtOnce, owingWhatFails } from "../plan/maker.ts";
+import { unfoldingInTime } from "../plan/unfolding-time.ts";
+import { PassingConflict } from "../refusal.ts";
+import type { Label } from "../schedule/shared-holds.ts";
+import { oneByOneMax } from "./apply-wave.ts";
+import { applyWaves } from "./apply-waves.ts";
+import { checkAhead } from "./check-ahead.ts";
+import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
+import type { Applied, ApplyOptions, Operation } from "./operation.ts";
+
+/** So often they begin anew, where others make, delete or lock the same schedules crosswise. */
+const beginningsMax = 10;
+
+/**
+ * Many edits in one transaction, each as if it were alone and one after the other; the results in the order of the operations. Throws
+ * TooMuchAtOnce, and has then done nothing, where too many of them cannot be done together.
+ */
+export function applyOperations(
+  deps: EditDeps,
+  operations: readonly Operation[],
+  options: ApplyOptions = {},
+): Promise<Applied[]> {
+  // With several operations it is not known whose jobs cannot be written: the caller halves them.
+  return operations.length > 1
+    ? applyBy(makeAtOnce, deps, operations, options)
+    : owingWhatFails((maker) => applyBy(maker, deps, operations, options));
+}
+
+async function applyBy(
+  maker: Maker,
+  deps: EditDeps,
+  operations: readonly Operation[],
+  options: ApplyOptions,
+): Promise<Applied[]> {
+  const labels: Label[] = [];
+  await foreseeRuns(deps.sql, operations);
+  for (let beginning = 1; ; ) {
+    try {
+      const once = () =>
+        unfoldingInTime(deps.queue.timing, operations.length, () =>
+          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
+        );
+      const { applied, parcels } = await checkingOutside(
+        () => searchingOutside(once, { foresee: () => foreseeEdits(deps.sql, operations) }),
+        (asked) => checkAhead(asked, operations),
+      );
+      await handOver(deps.sql, deps.queue, parcels);
+      return applied;
+    } catch (error) {
+      if (error instanceof NothingDone) return error.applied;
+      if (error instanceof BeginAnew) labels.push(...error.labels);
+      else if (!mayPass(error)) throw error;
+      // What it has learnt about labels brings it further each time.
+      if (!(error instanceof BeginAnew) || error.labels.length === 0) beginning += 1;
+      if (beginning > beginningsMax)
+        throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
+    }
+  }
+}
+
+/** Rolls back what was done, because one of them was refused. */
+class NothingDone extends Error {
+  override readonly name = "NothingDone";
+  readonly applied: Applied[];
+
+  constructor(applied: Applied[]) {
+    super("Nothing was done: one of the operations was refused.");
+    this.applied = applied;
+  }
+}
+
+async function applyOnce(
+  tx: Tx,
+  operations: readonly Operation[],
+  { labels, maker }: { labels: readonly Label[]; maker: Maker },
+  { allOrNothing = false, before, after }: ApplyOptions,
+): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
+  const passed = (await before?.(tx)) ?? new Set<number>();
+  const wanted = operations.filter((_, index) => !passed.has(index));
+  const done = await applyWaves(tx, wanted, { labels, budget: oneByOneMax, maker });
+  const applied = operations.map(
+    (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
+  );
+  if (allOrNothing && applied.some(({ change }) => change === "refused")) throw new NothingDone(applied);
+  await after?.(tx, applied);
+  return { applied, parcels: await joinParcels(tx, done.parcels) };
+}

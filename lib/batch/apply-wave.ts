@@ -1,0 +1,249 @@
+import type { Tx } from "../db/connect.ts";
+import { type Asked, Unchecked } from "../edit/app-check.ts";
+import { afterEndedHold, applyEdit } from "../edit/apply-edit.ts";
+import type { EditSteps } from "../edit/edit-transaction.ts";
+import { askedTogether, askedWhenNeeded, type Known } from "../edit/lookups.ts";
+import { isMadeAlone, makeSchedules } from "../edit/make-schedules.ts";
+import { BeginAnew } from "../edit/restart-transaction.ts";
+import { deleteSteps, patchSteps, putSteps } from "../edit/schedule-edits.ts";
+import { pauseSteps, resumeSteps } from "../edit/schedule-holds.ts";
+import { inTurns } from "../edit/yield-often.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { Maker } from "../plan/maker.ts";
+import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
+import { Refusal } from "../refusal.ts";
+import type { Label } from "../schedule/shared-holds.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { changeTogether } from "./change-together.ts";
+import {
+  appliedToMissing,
+  decideMissing,
+  jobAsked,
+  type MissingDecided,
+  refusedBy,
+} from "./decide-missing.ts";
+import { enqueueSteps } from "./enqueue-job.ts";
+import { afterFolded, isFoldable, mayFollow } from "./fold-edits.ts";
+import type { ManyLocked } from "./lock-many.ts";
+import { makeShared, sharedToCome } from "./make-shared.ts";
+import type { Applied, Operation } from "./operation.ts";
+import type { DecidedEdit } from "./plain-edits.ts";
+
+/** Rolls back what was done: it would keep everybody's claims and ticks waiting for seconds. */
+export class TooMuchAtOnce extends Error {
+  override readonly name = "TooMuchAtOnce";
+
+  constructor() {
+    super(
+      `More than ${oneByOneMax} of these operations cannot be done together with others: they concern holds, lanes or what is owed, or the same key. Send fewer at once.`,
+    );
+  }
+}
+
+/** So many edits are done one by one while claims and ticks wait, at some milliseconds each. */
+export const oneByOneMax = 100;
+
+export interface WavesDone {
+  results: Map<Operation, Applied>;
+  parcels: OutgoingParcel[];
+  /** How much had to be done by itself. */
+  oneByOne: number;
+}
+
+/** `left`: what is still to be done, of each key in its order. */
+export type WaveDone = WavesDone & { left: (readonly Operation[])[] };
+
+type Unlocked = { operation: Operation; unlocked: readonly Label[] };
+
+/** Payloads that the app's code still has to check, before the transaction. */
+type NotChecked = { operation: Operation; unchecked: readonly Asked[] };
+
+/** `folded`: it is written by the change that comes after it on its key. */
+type ToChange = { operation: Operation; change: DecidedEdit; isFolded?: true };
+
+type Decided = MissingDecided | Unlocked | NotChecked | ToChange;
+
+/**
+ * The next operation of each key that does something: all are decided, and then done, those that are plain in a few statements together,
+ * and what is missing is made in one.
+ */
+export async function applyWave(
+  tx: Tx,
+  ofKeys: readonly (readonly Operation[])[],
+  locked: ManyLocked,
+  { budget, isFirst, maker }: { budget: number; isFirst: boolean; maker: Maker },
+): Promise<WaveDone> {
+  const { standing, states, labels } = locked;
+  const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
+  const known = await askedTogether(tx, { ids, labels }, cutOf(states));
+  const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
+    known,
+    maker,
+    budget,
+    turn: inTurns(),
+  });
+  let { oneByOne } = first;
+  const results = new Map(decided.map((each) => [each.operation, appliedOf(each)]));
+  const made = decided.flatMap((each) => ("make" in each ? [each.make] : []));
+  const changes = decided.flatMap((each) =>
+    "change" in each && each.isFolded !== true ? [each.change] : [],
+  );
+  if (changes.length > 0 || left.length > 0) {
+    // Those of folded edits too: a cadence that is made later can close a deadlock with another batch.
+    const edits = decided.flatMap((each) => ("change" in each ? [each.change.edit] : []));
+    const specs = [...made, ...edits].flatMap(({ spec }) => spec ?? []);
+    const later = isFirst ? await sharedToCome(left.flat(), locked, known) : [];
+    await makeShared(tx, [...specs, ...later]);
+  }
+  oneByOne += made.filter(isMadeAlone).length;
+  if (oneByOne > budget) throw new TooMuchAtOnce();
+  const ofMade = await makeSchedules(tx, made);
+  const { parcels, others } = await changeTogether(tx, changes, maker);
+  oneByOne += others.length;
+  if (oneByOne > budget) throw new TooMuchAtOnce();
+  parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
+  for (const { current, state, edit, holdsAfter, caller } of others)
+    parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller, maker)));
+  return { results, left, parcels, oneByOne };
+}
+
+type Decisive = Exclude<Decided, Unlocked | NotChecked>;
+
+/** Throws with all that is missing, so that the transaction begins again once for all of it. */
+async function decideAll(
+  tx: Tx,
+  ofKeys: readonly (readonly Operation[])[],
+  locked: ManyLocked,
+  { budget, ...means }: DecideMeans & { budget: number },
+): Promise<{ decided: Decisive[]; left: (readonly Operation[])[]; oneByOne: number }> {
+  const decided: Decisive[] = [];
+  const unlocked: Label[] = [];
+  const unchecked: Asked[] = [];
+  const left: (readonly Operation[])[] = [];
+  let oneByOne = 0;
+  for (const own of ofKeys) {
+    const next = await decideNext(tx, own, locked, means);
+    for (const each of next) {
+      if ("unlocked" in each) unlocked.push(...each.unlocked);
+      else if ("unchecked" in each) unchecked.push(...each.unchecked);
+      else decided.push(each);
+      // To decide it was to cancel a job already.
+      if ("change" in each && each.change.freed !== undefined) oneByOne += 1;
+    }
+    if (oneByOne > budget) throw new TooMuchAtOnce();
+    if (next.length < own.length) left.push(own.slice(next.length));
+  }
+  if (unchecked.length > 0) throw new Unchecked(unchecked);
+  if (unlocked.length > 0) throw new BeginAnew(unlocked);
+  return { decided, left, oneByOne };
+}
+
+/** Where one did nothing, the one after it in its key is decided with it; so it is where both can be written together. */
+async function decideNext(
+  tx: Tx,
+  own: readonly Operation[],
+  locked: ManyLocked,
+  means: DecideMeans,
+): Promise<Decided[]> {
+  const decided: Decided[] = [];
+  let chain = 0;
+  for (const [index, operation] of own.entries()) {
+    await means.turn();
+    const each = await decide(tx, operation, locked, means);
+    const isLink = "change" in each && means.maker.together !== null && isFoldable(each.change);
+    // This edit was decided by versions that are not written yet. It is decided again once they are.
+    if (chain > 0 && !isLink && "change" in each) break;
+    decided.push(each);
+    if ("applied" in each) continue;
+    if (!isLink || !mayFollow(own[index + 1])) break;
+    chain += 1;
+    locked.standing.set(operation.key, afterFolded(each.change));
+  }
+  return folded(decided);
+}
+
+/** The last change writes those before it. */
+function folded(decided: readonly Decided[]): Decided[] {
+  const changes = decided.flatMap((each) => ("change" in each ? [each] : []));
+  const last = changes.pop();
+  if (last === undefined || changes.length === 0) return [...decided];
+  const before = changes.map(({ change }) => change);
+  return decided.map((each) => {
+    if (each === last) return { ...last, change: { ...last.change, folded: before } };
+    return "change" in each ? { ...each, isFolded: true } : each;
+  });
+}
+
+interface DecideMeans {
+  /** Called before each decision. */
+  turn: () => Promise<void>;
+  known: Known;
+  maker: Maker;
+}
+
+async function decide(
+  tx: Tx,
+  operation: Operation,
+  locked: ManyLocked,
+  { known, maker }: DecideMeans,
+): Promise<Decided> {
+  const { standing, states, labels } = locked;
+  const { key } = operation;
+  const found = standing.get(key);
+  if (found === undefined) return decideMissing(operation, locked, known);
+  try {
+    const state = stateOf(states, found.shard);
+    const current = await afterEndedHold(tx, found, state, maker);
+    standing.set(key, current);
+    // Its holds are others by now than those that were asked for together.
+    const knownNow = current === found ? known : askedWhenNeeded(tx, state.now);
+    return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
+  } catch (error) {
+    if (error instanceof Unchecked) return { operation, unchecked: error.asked };
+    return { operation, applied: refusedBy(error, key) };
+  }
+}
+
+async function decideEdit(
+  tx: Tx,
+  operation: Operation,
+  context: { current: StoredSchedule; state: ShardState; labels: readonly Label[]; known: Known },
+): Promise<Decided> {
+  const { key, ifMatch, caller } = operation;
+  const { current, state } = context;
+  if (ifMatch !== undefined && ifMatch !== "*" && !ifMatch.includes(current.version))
+    throw new Refusal("precondition", `The schedule ${key} is at version ${current.version}.`);
+  const decision = await stepsOf(operation).decide(tx, context);
+  if (decision === null) {
+    const unchanged = { change: "unchanged", id: current.id, key, version: current.version } as const;
+    return { operation, applied: { ...unchanged, ...jobAsked(operation, current.id, current.cadence) } };
+  }
+  if ("unlockedLabels" in decision) return { operation, unlocked: decision.unlockedLabels };
+  return { operation, change: { ...decision, current, state, caller } };
+}
+
+function appliedOf(decided: Decisive): Applied {
+  if (!("change" in decided)) return appliedToMissing(decided);
+  const { current, edit } = decided.change;
+  const { id, key, lastVersion } = current;
+  const change = edit.delete === true ? "deleted" : "changed";
+  const job = jobAsked(decided.operation, id, edit.spec?.cadence ?? current.cadence);
+  return { change, id, key, version: lastVersion + 1, ...job };
+}
+
+function stepsOf(operation: Operation): EditSteps {
+  switch (operation.kind) {
+    case "put":
+      return operation.ifExists === undefined
+        ? putSteps(operation)
+        : enqueueSteps({ ...operation, ifExists: operation.ifExists });
+    case "patch":
+      return patchSteps(operation, operation.accept);
+    case "delete":
+      return deleteSteps;
+    case "pause":
+      return pauseSteps(operation);
+    case "resume":
+      return resumeSteps(operation);
+  }
+}

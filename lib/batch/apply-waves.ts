@@ -1,0 +1,61 @@
+import type { Tx } from "../db/connect.ts";
+import { BeginAnew } from "../edit/restart-transaction.ts";
+import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import type { Label } from "../schedule/shared-holds.ts";
+import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";
+import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
+import type { Operation } from "./operation.ts";
+
+export interface WavesWish {
+  /** Labels of which it turned out that they are needed too. */
+  labels: readonly Label[];
+  /** So many of the operations may have to be done by themselves, while claims and ticks wait. */
+  budget: number;
+  also?: AlsoPassing;
+  maker?: Maker;
+}
+
+/** Operations of one key follow each other: the first of every key together, then the second of every key that has one, and so on. */
+export async function applyWaves(
+  tx: Tx,
+  operations: readonly Operation[],
+  { labels, budget, also, maker = makeAtOnce }: WavesWish,
+): Promise<WavesDone> {
+  const all: WavesDone = { results: new Map(), parcels: [], oneByOne: 0 };
+  if (operations.length === 0) return all;
+  const locked = await lockMany(tx, operations, { labels, also });
+  if (locked === null) throw new BeginAnew();
+  let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
+  for (let isFirst = true; left.length > 0; isFirst = false) {
+    if (all.oneByOne > budget) throw new TooMuchAtOnce();
+    const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst, maker });
+    // Each wave after the first costs about what an edit by itself does.
+    all.oneByOne += wave.oneByOne + 1;
+    for (const [operation, applied] of wave.results) all.results.set(operation, applied);
+    all.parcels.push(...wave.parcels);
+    left = wave.left;
+    const coming = left.flatMap(([next]) => (next === undefined ? [] : [next.key]));
+    await readAnew(tx, coming, locked, wave.results);
+  }
+  return all;
+}
+
+/** What a wave has changed and the next one changes again. */
+async function readAnew(
+  tx: Tx,
+  keys: readonly string[],
+  { standing }: ManyLocked,
+  results: WavesDone["results"],
+): Promise<void> {
+  if (keys.length === 0) return;
+  const touched = new Set([...results.keys()].map(({ key }) => key));
+  const again = keys.filter((key) => touched.has(key));
+  const before = again.flatMap((key) => standing.get(key)?.id ?? []);
+  const made = [...results.values()].flatMap((applied) => (applied.change === "created" ? [applied.id] : []));
+  const ids = [...before, ...made];
+  for (const key of again) standing.delete(key);
+  for (const schedule of await lockSchedules(tx, ids)) {
+    if (again.includes(schedule.key)) standing.set(schedule.key, schedule);
+  }
+}

@@ -1,0 +1,167 @@
+import type { Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
+import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { Maker } from "../plan/maker.ts";
+import { readShard, type ShardState } from "../plan/shard.ts";
+import {
+  type Hold,
+  type HoldChange,
+  holdsAfter,
+  holdsOf,
+  isSameHold,
+  removeHoldOfEach,
+  writeHoldOfEach,
+} from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
+import {
+  binds,
+  callerOfHold,
+  countMembers,
+  findSharedHold,
+  labelsBesides,
+  labelsOf,
+  lockLabels,
+  type Member,
+  type SharedHold,
+} from "../schedule/shared-holds.ts";
+import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
+
+export interface Bound {
+  changed: number | "overtaken";
+  parcels: OutgoingParcel[];
+  /** Those that take longer, when there have been enough of them: claims of the shard are waiting. */
+  left: ReadonlySet<string>;
+}
+
+const eachMax = 25;
+
+interface BindMeans {
+  /** It is a part of those that have failed together. */
+  briefly: boolean;
+  noteLocked: () => void;
+  /** As long as a caller does; house keeping goes on with other members instead. */
+  waitsForRows: boolean;
+  maker: Maker;
+}
+
+/** Brings members of one shard under a hold, or out of it: an edit of each, under locks and at a cut that they share. */
+export async function bindMembers(
+  tx: Tx,
+  asked: SharedHold,
+  found: readonly Member[],
+  { briefly, noteLocked, waitsForRows, maker }: BindMeans,
+): Promise<Bound> {
+  const ids = found.map(({ id }) => id);
+  const shard = found[0]?.shard ?? 0;
+  // Statements with a snapshot each, sent in this order.
+  const [, , hold, , , , schedules, state, holds] = await Promise.all([
+    briefly ? waitBriefly(tx) : null,
+    lockLabels(tx, [asked]),
+    findSharedHold(tx, asked),
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard).then(noteLocked),
+    waitsForRows ? null : waitForRows(tx, ids.length),
+    lockSchedules(tx, ids),
+    readShard(tx, shard),
+    holdsOf(tx, ids),
+  ]);
+  if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
+  const wanted = { hold, edit: editOf(hold, state.now), state, maker };
+  const members = schedules.flatMap((current): BoundMember[] => {
+    const had = holds.get(current.id) ?? [];
+    if (!isToChange(current, had, hold, state.now)) return [];
+    const after = holdsAfter(had, wanted.edit.holds, state.now);
+    return [{ current, after, plain: maker.together === null ? null : plainChangeOf(current, after, state) }];
+  });
+  const plain = members.flatMap((member) => member.plain ?? []);
+  const others = members.filter((member) => member.plain === null);
+  const parcels = [
+    ...(await changeTogether(tx, wanted, plain)),
+    ...(await changeEach(tx, wanted, others.slice(0, eachMax))),
+  ];
+  const left = new Set(others.slice(eachMax).map(({ current }) => current.id));
+  const changed = members.length - left.size;
+  if (changed > 0) await countMembers(tx, hold, changed);
+  return { changed, parcels, left };
+}
+
+interface BoundMember {
+  current: StoredSchedule;
+  after: Hold[];
+  /** Null where the change of this one takes an edit of its own. */
+  plain: PlainChange | null;
+}
+
+interface Wanted {
+  hold: SharedHold;
+  edit: HoldEdit;
+  state: ShardState;
+  maker: Maker;
+}
+
+async function changeTogether(
+  tx: Tx,
+  { hold, edit: { change, holds, detail }, state, maker }: Wanted,
+  changes: readonly PlainChange[],
+): Promise<OutgoingParcel[]> {
+  if (changes.length === 0) return [];
+  const ids = changes.map(({ id }) => id);
+  for (const set of holds.set ?? []) await writeHoldOfEach(tx, ids, set);
+  for (const name of holds.remove ?? []) await removeHoldOfEach(tx, ids, name);
+  const words = { detail, author: callerOfHold(hold) };
+  const apply = () => applyPlainChanges(tx, state, changes, words, change);
+  return maker.together === null ? [] : maker.together(apply);
+}
+
+async function changeEach(
+  tx: Tx,
+  { hold, edit, state, maker }: Wanted,
+  members: readonly BoundMember[],
+): Promise<OutgoingParcel[]> {
+  const parcels: OutgoingParcel[] = [];
+  for (const { current, after } of members) {
+    const context = { current: await afterEndedHold(tx, current, state, maker), state };
+    parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold), maker)));
+  }
+  return parcels;
+}
+
+/** Not where it is as wanted, and not where it is no member any more. */
+function isToChange(
+  { key, body, unread }: StoredSchedule,
+  had: readonly Hold[],
+  hold: SharedHold,
+  now: Date,
+): boolean {
+  if (!binds(hold, key)) return false;
+  const standing = had.find((each) => isSameHold(each, hold));
+  if (hold.releasedAt !== null) return standing !== undefined && !hasEnded(standing, now);
+  if (hasEnded(hold, now)) return false;
+  // The walk has found it by its columns; the labels in its body may be what cannot be read.
+  if (unread === null && labelsBesides([hold], labelsOf(body)).length > 0) return false;
+  return standing?.reason !== hold.reason || standing.until?.getTime() !== hold.until?.getTime();
+}
+
+/** Its members look at its end themselves. */
+function hasEnded({ until }: Pick<Hold, "until">, now: Date): boolean {
+  return until !== null && until <= now;
+}
+
+interface HoldEdit extends Edit {
+  change: "paused" | "resumed";
+  holds: HoldChange;
+  detail: Json;
+}
+
+function editOf({ scope, name, owner, reason, until, releasedAt }: SharedHold, now: Date): HoldEdit {
+  const by = { owner, [scope]: name };
+  if (releasedAt !== null)
+    return { change: "resumed", holds: { remove: [{ scope, name, owner }] }, detail: by };
+  return {
+    change: "paused",
+    holds: { set: [{ scope, name, owner, reason, until, since: now }] },
+    detail: { ...by, reason, until: until?.toISOString() ?? null },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import type { Maker } from "../plan/maker.ts";
+import { writeHoldsOfEach } from "../schedule/holds.ts";
+import { plainAmong } from "./divide-edits.ts";
+import { applyPlainEdits, type DecidedEdit } from "./plain-edits.ts";
+import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
+
+interface PlainHold {
+  decided: DecidedEdit;
+  kind: "paused" | "resumed";
+  change: PlainChange;
+}
+
+/** Does what can be done for many in a few statements; the others have to be done one by one. */
+export async function changeTogether(
+  tx: Tx,
+  edits: readonly DecidedEdit[],
+  { together }: Pick<Maker, "together">,
+): Promise<ChangedTogether> {
+  if (together === null) return { parcels: [], others: [...edits] };
+  return together(() => changeWhatMay(tx, edits));
+}
+
+interface ChangedTogether {
+  parcels: OutgoingParcel[];
+  others: DecidedEdit[];
+}
+
+async function changeWhatMay(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
+  const { plain, others } = await plainAmong(tx, edits);
+  const holds = others.flatMap((decided) => plainHoldOf(decided) ?? []);
+  const together = new Set(holds.map(({ decided }) => decided));
+  const parcels = [...(await applyPlainEdits(tx, plain)), ...(await applyPlainHolds(tx, holds))];
+  return { parcels, others: others.filter((each) => !together.has(each)) };
+}
+
+function plainHoldOf(decided: DecidedEdit): PlainHold | null {
+  const { current, state, edit, holdsAfter } = decided;
+  const kind = edit.change;
+  if ((kind !== "paused" && kind !== "resumed") || edit.spec !== undefined) return null;
+  const change = plainChangeOf(current, holdsAfter, state);
+  return change === null ? null : { decided, kind, change };
+}
+
+/** What is asked in the same words is written together; which is all of it, nearly always. */
+async function applyPlainHolds(tx: Tx, holds: readonly PlainHold[]): Promise<OutgoingParcel[]> {
+  await writeHoldsOfEach(
+    tx,
+    holds.map(({ decided: { current, edit } }) => ({ scheduleId: current.id, holds: edit.holds ?? {} })),
+  );
+  const parcels: OutgoingParcel[] = [];
+  const asked = ({ decided: { state, edit, caller }, kind }: PlainHold) =>
+    JSON.stringify([state.shard, kind, edit.detail ?? null, caller]);
+  for (const same of Map.groupBy(holds, asked).values()) {
+    const [first] = same;
+    if (first === undefined) continue;
+    const { state, edit, caller } = first.decided;
+    const words = { detail: edit.detail ?? null, author: caller };
+    const changes = same.map(({ change }) => change);
+    parcels.push(...(await applyPlainChanges(tx, state, changes, words, first.kind)));
+  }
+  return parcels;
+}

@@ -1,0 +1,58 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Known } from "../edit/lookups.ts";
+import { type Prepared, prepareSchedule } from "../edit/make-schedules.ts";
+import { BeginAnew } from "../edit/restart-transaction.ts";
+import { onceOf } from "../history/planned-job.ts";
+import { jobId } from "../job/job-id.ts";
+import { shardOf, stateOf } from "../plan/shard.ts";
+import { Refusal } from "../refusal.ts";
+import type { ManyLocked } from "./lock-many.ts";
+import type { Applied, Operation } from "./operation.ts";
+
+/** An operation on a key that is free: it makes the schedule, or is refused. */
+export type MissingDecided =
+  | { operation: Operation; make: Prepared }
+  | { operation: Operation; applied: Applied };
+
+export async function decideMissing(
+  operation: Operation,
+  { newIds, states }: Pick<ManyLocked, "newIds" | "states">,
+  known: Known,
+): Promise<MissingDecided> {
+  const { key, ifMatch } = operation;
+  try {
+    if (operation.kind !== "put") throw new Refusal("missing", `There is no schedule ${key}.`);
+    if (ifMatch !== undefined)
+      throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
+    const id = newIds.get(operation);
+    // It was there when the ids were given out, and an operation before this one failed to delete it, or succeeded.
+    if (id === undefined) throw new BeginAnew();
+    return {
+      operation,
+      make: await prepareSchedule(known, stateOf(states, shardOf(id)), { ...operation, id }),
+    };
+  } catch (error) {
+    return { operation, applied: refusedBy(error, key) };
+  }
+}
+
+/** Anything but a refusal is thrown on. */
+export function refusedBy(error: unknown, key: string): Applied {
+  if (!(error instanceof Refusal)) throw error;
+  const { kind, message, faults } = error;
+  return { change: "refused", key, refusal: { kind, message, faults } };
+}
+
+export function appliedToMissing(decided: MissingDecided): Applied {
+  if ("applied" in decided) return decided.applied;
+  const { wish, spec } = decided.make;
+  const { id, key } = wish;
+  return { change: "created", id, key, version: 1, ...jobAsked(decided.operation, id, spec.cadence) };
+}
+
+/** The job that an operation stands for, where it asks for one. */
+export function jobAsked(operation: Operation, scheduleId: string, cadence: Cadence): { job?: string } {
+  const at = operation.kind === "put" && operation.ifExists !== undefined ? onceOf(cadence) : null;
+  if (at === null) return {};
+  return { job: jobId({ scheduleId, occurrence: new Date(at), kind: "cadence", n: 0 }) };
+}

@@ -1,0 +1,110 @@
+import type { Tx } from "../db/connect.ts";
+import { cancelJobsInside } from "../edit/cancel-jobs.ts";
+import { type EditDeps, type EditSteps, edit } from "../edit/edit-transaction.ts";
+import { BeginAnew } from "../edit/restart-transaction.ts";
+import { type PutWish, putSteps } from "../edit/schedule-edits.ts";
+import { isJob, onceOf, readAnyJob } from "../history/planned-job.ts";
+import { jobId } from "../job/job-id.ts";
+import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { plannedUpTo, type ShardState } from "../plan/shard.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+
+/** What becomes of a job whose key has one that is not done yet. */
+export type IfExists = "replace" | "keep" | "refuse";
+
+export interface EnqueueWish {
+  key: string;
+  body: ScheduleBody;
+  caller: Caller;
+  ifExists: IfExists;
+}
+
+export interface Enqueued {
+  /** `unchanged`: it stands as it was asked for, or is kept. */
+  change: "created" | "changed" | "unchanged";
+  job: JobRead;
+}
+
+/** A job without a lasting schedule: a schedule that runs once and goes by itself. */
+export async function enqueueJob(deps: EditDeps, wish: EnqueueWish): Promise<Enqueued> {
+  const { change, schedule } = await edit(deps, wish, enqueueSteps(wish));
+  // Of a schedule that runs once the normal form of the cadence is `at` and the instant.
+  const occurrence = new Date(schedule.cadence.slice("at ".length));
+  const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
+  const job = await readAnyJob(deps.sql, id);
+  if (job === null) throw new PassingConflict(`The job ${id} is being changed by others at this moment.`);
+  return { change, job };
+}
+
+/** A put that knows that it puts a job: what has not started is replaced, not joined by another one. */
+export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps {
+  const { missing, decide } = putSteps(wish);
+  return {
+    ...(missing === undefined ? {} : { missing }),
+    decide: async (tx, context) => {
+      const { current, state } = context;
+      if (!isJob(current))
+        throw new Refusal(
+          "conflict",
+          `The key ${JSON.stringify(wish.key)} is that of a schedule that is no job.`,
+          [{ path: "key", message: "is taken by a schedule" }],
+        );
+      const job = await onlyJob(tx, current, state);
+      const open = job === null || job === "planned" || isOpen(job) ? job : null;
+      if (open !== null && wish.ifExists === "keep") return null;
+      if (open !== null && wish.ifExists === "refuse")
+        throw new Refusal("conflict", `The job ${JSON.stringify(wish.key)} is not done yet.`, [
+          { path: "key", message: "has a job that is not done yet" },
+        ]);
+      const decision = await decide(tx, context);
+      if (decision === null || "unlockedLabels" in decision || job === null || job === "planned")
+        return decision;
+      const { spec } = decision.edit;
+      const moves = spec !== undefined && onceOf(spec.cadence) !== onceOf(current.cadence);
+      if (!moves) {
+        refuseSpent(job);
+        return decision;
+      }
+      // What is not due yet goes with its version; what runs goes on.
+      if (open === null || job.dueAt > state.now || job.state === "running") return decision;
+      return { ...decision, freed: await cancelReplaced(tx, job, wish.caller) };
+    },
+  };
+}
+
+async function cancelReplaced(tx: Tx, job: JobRead, caller: Caller): Promise<OutgoingParcel[]> {
+  const by = { caller, detail: { job: job.id, replaced: true } };
+  const { done, parcels } = await cancelJobsInside(tx, [job], by);
+  // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
+  if (done.some(({ became }) => became === "moved")) throw new BeginAnew();
+  return parcels;
+}
+
+const isOpen = ({ state }: JobRead) => state === "waiting" || state === "running" || state === "retrying";
+
+/** Of one instant there is one job: what has started or is settled takes no other payload any more, and nobody else would come with it. */
+function refuseSpent({ id, state }: JobRead): void {
+  if (state === "waiting" || state === "retrying") return;
+  throw new Refusal(
+    "conflict",
+    `The job ${id} of this instant is ${state} already: another one takes another instant.`,
+    [{ path: "when", message: "is the instant of a job that has started or is settled" }],
+  );
+}
+
+/** The schedule's only job; `planned` where it has no row yet, null where it has none any more. */
+async function onlyJob(
+  tx: Tx,
+  { id, cadence, heldSince }: StoredSchedule,
+  state: ShardState,
+): Promise<JobRead | "planned" | null> {
+  const at = onceOf(cadence);
+  if (at === null) return null;
+  const [job] = await readJobsAt(tx, [{ scheduleId: id, occurrence: new Date(at) }]);
+  if (job !== undefined) return job;
+  return heldSince !== null || at > plannedUpTo(state, id).getTime() ? "planned" : null;
+}

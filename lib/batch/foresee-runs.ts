@@ -1,0 +1,98 @@
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { patchedBody } from "../edit/schedule-edits.ts";
+import { type Searching, unboundedSearches } from "../edit/search-pace.ts";
+import { Refusal } from "../refusal.ts";
+import { calendarsNamed } from "../schedule/calendars.ts";
+import { hasSameCadence, resolveCadence } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { findSchedules } from "../schedule/stored-schedule.ts";
+import { firstDueAfter, lagMsOf, timetableOf } from "../schedule/timetable.ts";
+import type { Operation } from "./operation.ts";
+
+interface Foreseen {
+  key: string;
+  body: ScheduleBody;
+}
+
+/**
+ * Searches for what comes of the puts that name a calendar, before a transaction has locks for which others wait. What takes long is
+ * remembered by that; nothing is decided: the transaction asks again, by the calendar that stands then.
+ */
+export async function foreseeRuns(
+  tx: Tx,
+  operations: readonly Operation[],
+  searching: Searching = unboundedSearches(),
+): Promise<void> {
+  const puts = operations.flatMap((each) => (each.kind === "put" ? [each] : []));
+  // A key's place within its spread is a hash, which is remembered too.
+  for (const { key, body } of puts) lagMsOf(key, body);
+  const named = differing(puts.filter(({ body }) => body.calendar !== null));
+  if (named.length >= 2) await foreseeBodies(tx, named, searching);
+}
+
+/**
+ * The same for edits of schedules that there are: what they come to is known only by reading them. Asked for where a transaction has
+ * met a long search, since reading them costs as much as the batch has schedules.
+ */
+export async function foreseeEdits(
+  tx: Tx,
+  operations: readonly Operation[],
+  searching: Searching = unboundedSearches(),
+): Promise<void> {
+  const bodies = new Map<string, ScheduleBody>();
+  const now = await databaseClock(tx);
+  for (const schedule of await findSchedules(tx, [...new Set(operations.map(({ key }) => key))])) {
+    bodies.set(schedule.key, schedule.body);
+    await searching(() => firstDueAfter(timetableOf(schedule), now.getTime()));
+  }
+  const changed: Foreseen[] = [];
+  for (const operation of operations) {
+    const { key } = operation;
+    const before = bodies.get(key);
+    const body = bodyAfter(before, operation);
+    if (body === undefined) continue;
+    bodies.set(key, body);
+    if (body.calendar !== null && (before === undefined || !hasSameCadence(before, body)))
+      changed.push({ key, body });
+  }
+  await foreseeBodies(tx, differing(changed), searching);
+}
+
+function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
+  if (operation.kind === "put") return operation.body;
+  if (operation.kind !== "patch" || before === undefined) return undefined;
+  return unlessRefused(() => patchedBody(before, operation.patch));
+}
+
+async function foreseeBodies(tx: Tx, foreseen: readonly Foreseen[], searching: Searching): Promise<void> {
+  const names = [...new Set(foreseen.flatMap(({ body }) => body.calendar?.name ?? []))];
+  if (names.length === 0) return;
+  const calendars = new Map((await calendarsNamed(tx, names)).map((each) => [each.name, each]));
+  for (const { key, body } of foreseen) {
+    const calendar = calendars.get(body.calendar?.name ?? "");
+    if (calendar === undefined) continue;
+    await searching(() => unlessRefused(() => resolveCadence(key, body, calendar.now, calendar)));
+  }
+}
+
+/** Why it cannot be so is said when it is decided. */
+function unlessRefused<Result>(act: () => Result): Result | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return undefined;
+  }
+}
+
+/** Operations with the same text are searched for once. */
+function differing(foreseen: readonly Foreseen[]): Foreseen[] {
+  return [...new Map(foreseen.map((each) => [cadenceText(each), each])).values()];
+}
+
+/** An `H` takes its place by the key. */
+function cadenceText({ key, body: { when, timezone, startsAt, endsAt, dst, calendar } }: Foreseen): string {
+  const text = JSON.stringify([when, timezone, startsAt, endsAt, dst, calendar]);
+  return /h/i.test(JSON.stringify(when)) ? `${text} ${key}` : text;
+}

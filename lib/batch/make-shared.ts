@@ -1,0 +1,53 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import type { Known } from "../edit/lookups.ts";
+import { inTurns } from "../edit/yield-often.ts";
+import { cutOf } from "../plan/shard.ts";
+import { Refusal } from "../refusal.ts";
+import { type CalendarRef, cadenceIds } from "../schedule/cadence-columns.ts";
+import { resolveCadence } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { targetName } from "../schedule/target-name.ts";
+import type { ManyLocked } from "./lock-many.ts";
+import type { Operation } from "./operation.ts";
+
+/** What of a spec others may have, too. */
+export interface Shared {
+  body: Pick<ScheduleBody, "target">;
+  cadence: Cadence;
+  calendar: CalendarRef | null;
+}
+
+/**
+ * Makes the cadences and targets that are new. Another transaction waits for each new row until this one commits, so every batch makes
+ * all cadences first, in one statement, then all targets, then the schedules. A cadence that a batch makes later can close a deadlock.
+ */
+export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void> {
+  if (specs.length < 2) return;
+  await cadenceIds(tx, specs);
+  const names = [...new Set(specs.map(({ body }) => targetName(body.target)))].sort();
+  await tx`select carillon.target_named(n) from unnest(${names}::text[]) n`;
+}
+
+/** What is needed by operations that are decided only after others of their keys; none where that will be refused. */
+export async function sharedToCome(
+  operations: readonly Operation[],
+  { bodies, states }: Pick<ManyLocked, "bodies" | "states">,
+  known: Known,
+): Promise<Shared[]> {
+  const shared: Shared[] = [];
+  const turn = inTurns();
+  for (const operation of operations) {
+    await turn();
+    const body = bodies.get(operation);
+    if (body === undefined) continue;
+    const calendar = body.calendar === null ? null : await known.calendar(body.calendar.name);
+    if (body.calendar !== null && calendar === null) continue;
+    try {
+      shared.push({ body, calendar, cadence: resolveCadence(operation.key, body, cutOf(states), calendar) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+  return shared;
+}

@@ -1,0 +1,149 @@
+import type { Tx } from "../db/connect.ts";
+import { forgetFailures } from "../edit/apply-edit.ts";
+import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
+import { holdParked, releaseHeld } from "../parcel/held.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { isSetAside } from "../plan/aside.ts";
+import { wakeBacklog } from "../plan/backlog.ts";
+import { owedAfterHold } from "../plan/begin-version.ts";
+import {
+  type Beginning,
+  firePlannedEach,
+  insertPlanRows,
+  type PlannedRow,
+  plannedOf,
+} from "../plan/plan-schedule.ts";
+import { parcelsOfPulses } from "../plan/pulse-parcels.ts";
+import { plannedUpTo, type ShardState } from "../plan/shard.ts";
+import type { Caller } from "../schedule/caller.ts";
+import { type Hold, heldUntilOf } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
+import { raiseHeldVersions } from "../schedule/write-many.ts";
+import type { Held } from "../schedule/write-schedule.ts";
+
+/** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
+export interface PlainChange {
+  id: string;
+  /** How it is held afterwards. */
+  held: Held | null;
+  withdrawn: Date[];
+  rows: PlannedRow[];
+  /** What is due already when it is let go. */
+  begins: Beginning[];
+  /** It may beat from now on, or when its hold ends. */
+  pulse?: boolean;
+}
+
+/**
+ * Null where `applyEdit` has more to do: a lane or a limit, something due that no tick has made yet, rules of its own for what is owed
+ * since the hold began, a hold that ends by itself. It comes to the same as `applyEdit` for the rest.
+ */
+export function plainChangeOf(
+  current: StoredSchedule,
+  holdsAfter: readonly Hold[],
+  state: ShardState,
+): PlainChange | null {
+  const { id, body, lane, heldSince, heldUntil } = current;
+  if (current.versionsFault !== null) return null;
+  if (isPulse(current)) return pulseChangeOf(current, holdsAfter, state);
+  if (isSetAside(current)) return null;
+  const made = plannedUpTo(state, id);
+  if (lane !== null || body.overlap !== "allow" || body.maxFires !== null || made < state.now) return null;
+  const until = heldUntilOf(holdsAfter);
+  if (heldSince === null) return holdsAfter.length === 0 ? null : begun(current, until, state);
+  if (heldUntil !== null || (holdsAfter.length > 0 && until !== null)) return null;
+  if (holdsAfter.length > 0)
+    return { id, held: { since: heldSince, until: null }, withdrawn: [], rows: [], begins: [] };
+
+  const planned = { ...plannedOf(current), version: current.version + 1 };
+  const first = firstDueAfter(planned.timetable, heldSince.getTime());
+  const released = { id, held: null, withdrawn: [], rows: [], begins: [] };
+  if (first === null) return released;
+  const due = dueAt(planned.timetable, first);
+  if (due > made.getTime()) return { ...released, rows: [{ ...planned, occurrence: first, due }] };
+  if (planned.governed) return null;
+  const upTo = occurrenceDueBy(planned.timetable, made.getTime());
+  const moment = { ...owedAfterHold(planned.timetable, state.now.getTime()), upTo };
+  return { ...released, begins: [{ planned, first, moment }] };
+}
+
+function pulseChangeOf(
+  { id, heldSince, heldUntil }: StoredSchedule,
+  holdsAfter: readonly Hold[],
+  { now }: ShardState,
+): PlainChange | null {
+  if (heldUntil !== null && heldUntil <= now) return null;
+  const held = holdsAfter.length === 0 ? null : { since: heldSince ?? now, until: heldUntilOf(holdsAfter) };
+  return { id, held, withdrawn: [], rows: [], begins: [], pulse: held === null || held.until !== null };
+}
+
+function begun(current: StoredSchedule, until: Date | null, state: ShardState): PlainChange | null {
+  const { id } = current;
+  const planned = { ...plannedOf(current), version: current.version + 1 };
+  const { timetable } = planned;
+  const cut = state.now.getTime();
+  const reached = Math.max(state.reachedAt.getTime(), state.watermarkAt.getTime());
+  const withdrawn = occurrencesWithin(
+    timetable.cadence,
+    occurrenceDueBy(timetable, cut),
+    occurrenceDueBy(timetable, reached),
+  );
+  const change = { id, held: { since: state.now, until }, withdrawn, begins: [] };
+  if (until === null) return { ...change, rows: [] };
+  if (until <= plannedUpTo(state, id)) return null;
+  const end = until.getTime();
+  const [first, after] = [firstDueAfter(timetable, cut), firstDueAfter(timetable, end)];
+  const rows: PlannedRow[] = [];
+  if (first !== null && dueAt(timetable, first) <= end)
+    rows.push({ ...planned, governed: true, occurrence: first, due: end });
+  if (after !== null) rows.push({ ...planned, occurrence: after, due: dueAt(timetable, after) });
+  return { ...change, rows };
+}
+
+/** Under the locks of an edit of each; what stands in carillon.holds is written by the caller. */
+export async function applyPlainChanges(
+  tx: Tx,
+  state: ShardState,
+  changes: readonly PlainChange[],
+  { detail, author }: { detail: Json; author: Caller },
+  change: "paused" | "resumed",
+): Promise<OutgoingParcel[]> {
+  await withdrawEach(
+    tx,
+    changes.map(({ id, withdrawn }) => ({ scheduleId: id, occurrences: withdrawn })),
+    state.now,
+  );
+  await raiseHeldVersions(tx, changes, { change, detail }, { ...author, at: state.now });
+  await insertPlanRows(
+    tx,
+    changes.flatMap(({ rows }) => rows.map((row) => ({ state, row }))),
+  );
+  const begins = changes.flatMap((each) => each.begins);
+  const parcels: OutgoingParcel[] =
+    begins.length === 0 ? [] : [...(await firePlannedEach(tx, state, begins)).parcels];
+  const beating = changes.filter(({ pulse }) => pulse === true).map(({ id }) => id);
+  parcels.push(...(await parcelsOfPulses(tx, beating)));
+  const ends = Map.groupBy(
+    changes.filter(({ held }) => held !== null),
+    ({ held }) => held?.until?.getTime() ?? null,
+  );
+  for (const [end, held] of ends) {
+    const ids = held.map(({ id }) => id);
+    parcels.push(...(await holdParked(tx, ids, end === null ? null : new Date(end))));
+  }
+  // Whoever resumes on purpose has seen to what was wrong.
+  if (change === "resumed")
+    await forgetFailures(
+      tx,
+      changes.map(({ id }) => id),
+    );
+  const released = changes.filter(({ held }) => held === null).map(({ id }) => id);
+  if (released.length > 0) {
+    await wakeBacklog(tx, released);
+    parcels.push(...(await releaseHeld(tx, released)));
+  }
+  return parcels;
+}

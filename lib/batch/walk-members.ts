@@ -1,0 +1,168 @@
+import type { Sql } from "../db/connect.ts";
+import { sqlState } from "../db/sql-state.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { type Maker, makeAtOnce, owingWhatFails } from "../plan/maker.ts";
+import { unfoldingInTime } from "../plan/unfolding-time.ts";
+import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
+import { asideAmong } from "../quarantine/quarantine.ts";
+import { endWalk, type Member, moveReached, nextMembers, type SharedHold } from "../schedule/shared-holds.ts";
+import { bindMembers } from "./bind-members.ts";
+import { hasMembersAside, memberAside } from "./members-aside.ts";
+
+export interface WalkBounds {
+  /** So many members at most. */
+  most: number;
+  timeIsUp: () => boolean;
+  /** Called for members that cannot be changed, and the walk goes past them; without it, the walk stops before them. */
+  setAside?: (failed: Halved<Member>["failed"]) => Promise<unknown>;
+}
+
+export interface Walked {
+  done: number;
+  /** No member is left behind the place it has come to. */
+  atEnd: boolean;
+  /** What kept a member from being changed; the walk has not gone past it. */
+  failure?: unknown;
+}
+
+/** Looked up at a time; of them those of one shard are changed together. */
+const pageMax = 3_200;
+
+/** Claims of a shard wait while members of it are changed. */
+const batchMax = 200;
+
+/**
+ * Carries a hold, or its release, to the members that do not have it yet, until none is left or a bound is reached. It may be killed anywhere
+ * and run beside itself: who comes to a member that is as wanted leaves it alone. Where members wait aside at the end, the walk stays open for them.
+ */
+export async function walkMembers(deps: EditDeps, hold: SharedHold, bounds: WalkBounds): Promise<Walked> {
+  let reached = hold.reached;
+  let done = 0;
+  while (reached !== null && done < bounds.most && !bounds.timeIsUp()) {
+    const limit = Math.min(pageMax, bounds.most - done);
+    const page = await nextMembers(deps.sql, hold, reached, limit);
+    const members = await withoutAside(deps.sql, hold, page, bounds);
+    const changed = await changePage(deps, hold, members, bounds);
+    done += changed.done;
+    if (!changed.whole) return { done, atEnd: false, failure: changed.failure };
+    const last = page.at(-1);
+    if (last !== undefined) {
+      reached = last.place;
+      await moveReached(deps.sql, hold, reached);
+    }
+    if (page.length === limit) continue;
+    if (!(await hasMembersAside(deps.sql, hold))) await endWalk(deps.sql, hold);
+    return { done, atEnd: true };
+  }
+  return { done, atEnd: false };
+}
+
+/** A page that time has cut is read again: those that were set aside wait for their next try. */
+async function withoutAside(
+  sql: Sql,
+  hold: SharedHold,
+  page: readonly Member[],
+  { setAside }: WalkBounds,
+): Promise<readonly Member[]> {
+  if (setAside === undefined || page.length === 0) return page;
+  const nameOf = ({ id }: Member) => memberAside(hold, id);
+  const aside = await asideAmong(sql, "shared-hold", page.map(nameOf));
+  return page.filter((member) => aside.get(nameOf(member))?.waits !== true);
+}
+
+interface Changed {
+  done: number;
+  whole: boolean;
+  failure?: unknown;
+}
+
+/** A member that fails keeps no other from its turn. */
+async function changePage(
+  deps: EditDeps,
+  hold: SharedHold,
+  page: readonly Member[],
+  { timeIsUp, setAside }: WalkBounds,
+): Promise<Changed> {
+  let done = 0;
+  let overtaken = false;
+  const failures: unknown[] = [];
+  for (const batch of batches(page)) {
+    if (timeIsUp()) return { done, whole: false };
+    const change = async (part: readonly Member[]) => {
+      const changed = await changeBatch(deps, hold, part, {
+        briefly: part.length < batch.length,
+        waitsForRows: setAside === undefined,
+      });
+      if (changed === "overtaken") overtaken = true;
+      else done += changed;
+    };
+    try {
+      const { failed, left } = await inHalves(batch, change, () => timeIsUp() || overtaken);
+      // Another call has asked for something else meanwhile, or time is up.
+      if (overtaken || left.length > 0) return { done, whole: false };
+      if (setAside === undefined) failures.push(...failed.map(({ error }) => error));
+      else await setAside(failed);
+    } catch (error) {
+      failures.push(error instanceof OfNoRow ? error.cause : error);
+    }
+  }
+  return failures.length === 0 ? { done, whole: true } : { done, whole: false, failure: failures[0] };
+}
+
+/** One that waited aside, alone. */
+export async function changeMember(deps: EditDeps, hold: SharedHold, member: Member): Promise<void> {
+  await changeBatch(deps, hold, [member], { briefly: true, waitsForRows: false });
+}
+
+/** Lanes are locked before parcels: a schedule that passes one is changed alone. */
+function batches(page: readonly Member[]): Member[][] {
+  const found = page.filter(({ laned }) => laned).map((member) => [member]);
+  for (const ofShard of Map.groupBy(
+    page.filter(({ laned }) => !laned),
+    ({ shard }) => shard,
+  ).values()) {
+    for (let from = 0; from < ofShard.length; from += batchMax)
+      found.push(ofShard.slice(from, from + batchMax));
+  }
+  return found;
+}
+
+const attemptsMax = 3;
+
+async function changeBatch(
+  { sql, queue }: EditDeps,
+  hold: SharedHold,
+  members: readonly Member[],
+  waits: { briefly: boolean; waitsForRows: boolean },
+): Promise<number | "overtaken"> {
+  let done = 0;
+  for (let left = members; left.length > 0; ) {
+    const some = left;
+    const bind = (maker: Maker) =>
+      blameOnceLocked((noteLocked) =>
+        unfoldingInTime(queue.timing, some.length, () =>
+          wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { ...waits, noteLocked, maker })),
+        ),
+      );
+    // With several schedules it is not known whose jobs cannot be written: they are halved.
+    const bound = await (some.length === 1 ? owingWhatFails(bind) : bind(makeAtOnce));
+    await handOver(sql, queue, bound.parcels);
+    if (bound.changed === "overtaken") return "overtaken";
+    done += bound.changed;
+    left = left.filter(({ id }) => bound.left.has(id));
+  }
+  return done;
+}
+
+async function wholeAgain<T>(sql: Sql, work: Parameters<typeof sql.begin<T>>[0]): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sql.begin(work);
+    } catch (error) {
+      const state = sqlState(error);
+      const mayPass = state === "deadlock" || state === "serialization_failure";
+      if (!mayPass || attempt === attemptsMax) throw error;
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import { isDeepStrictEqual } from "node:util";
+import { unreadableReason } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
+import { cancelHeld } from "../parcel/held.ts";
+import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { carryAside } from "../plan/aside.ts";
+import { planHeld, planVersion } from "../plan/begin-version.ts";
+import { makeLater } from "../plan/make-later.ts";
+import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import { rulesOf } from "../plan/plan-schedule.ts";
+import { readShard, type ShardState } from "../plan/shard.ts";
+import { cadenceId } from "../schedule/cadence-columns.ts";
+import type { Caller } from "../schedule/caller.ts";
+import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
+import type { Json } from "../schedule/json.ts";
+import { type Label, lockLabels } from "../schedule/shared-holds.ts";
+import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import { endRechecksBy } from "./end-rechecks.ts";
+import {
+  endVersion,
+  noteOwedUnread,
+  notePassedUnderOldCadence,
+  planPending,
+  withMissedUnread,
+} from "./end-version.ts";
+import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
+import { heldFrom, withOwed } from "./held-from.ts";
+import { askedWhenNeeded, type Known } from "./lookups.ts";
+
+/** What an edit does to a schedule; everything it does not name stays as it is. */
+export interface Edit {
+  change: ScheduleChange;
+  spec?: Spec;
+  holds?: HoldChange;
+  delete?: boolean;
+  /** The occurrence from which on it is planned, where that is not the first after the cut. */
+  from?: number | undefined;
+  /** Whether the cadence goes on, where comparing it would not tell. */
+  kept?: boolean;
+  /** What the audit says of it beside who did what. */
+  detail?: Json;
+}
+
+export interface EditContext {
+  current: StoredSchedule;
+  /** Where its shard stood, and the time, once everything was locked: the edit's cut. */
+  state: ShardState;
+  /** Those under which it may be brought: locked, so that their holds can be told. */
+  labels: readonly Label[];
+  known: Known;
+}
+
+export interface EditLocks {
+  /** The labels that the edit may put on the schedule. */
+  labels?: readonly Label[];
+  maker?: Maker;
+  /** House keeping gives this. It is called once the locks of the shard are held; from then on the edit waits only briefly for a locked row. */
+  noteLocked?: (() => void) | undefined;
+}
+
+/** The labels, plan lock, gate and schedule, in this order; then where the shard stands, and what the time is: the edit's cut. */
+export async function lockForEdit(
+  tx: Tx,
+  found: { id: string; shard: number },
+  { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
+): Promise<EditContext | null> {
+  // Statements with a snapshot each, sent in this order.
+  const [, , , , current, state] = await Promise.all([
+    lockLabels(tx, labels),
+    lockPlanShared(tx, found.shard),
+    closeGate(tx, found.shard).then(noteLocked),
+    noteLocked === undefined ? null : waitForRows(tx, 1),
+    lockSchedule(tx, found.id),
+    readShard(tx, found.shard),
+  ]);
+  if (current === null) return null;
+  return {
+    current: await afterEndedHold(tx, current, state, maker),
+    state,
+    labels,
+    known: askedWhenNeeded(tx, state.now),
+  };
+}
+
+/** Where the hold of a schedule has ended by itself, an edit meets the schedule as it is since: `staysBeyondEnd` says when it does not. */
+export async function afterEndedHold(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+  maker: Maker = makeAtOnce,
+): Promise<StoredSchedule> {
+  if (!hasEndedHold(current, state) || staysBeyondEnd(current, state)) return current;
+  const [cleared = current] = await clearEndedHolds(tx, [current], state, maker);
+  return cleared;
+}
+
+/** What somebody does on purpose: the jobs that have died in a row until then count no more. */
+export const startsAfresh: ReadonlySet<ScheduleChange> = new Set([
+  "replaced",
+  "patched",
+  "restored",
+  "resumed",
+  "deleted",
+]);
+
+export async function forgetFailures(tx: Tx, scheduleIds: readonly string[]): Promise<void> {
+  await tx`select carillon.forget_failures(${scheduleIds}::bigint[])`;
+}
+
+/**
+ * An edit cuts time at `state.now`. Occurrences due at or before the cut belong to the old version and still run, with what
+ * the schedule says when they are claimed; those after it are withdrawn, and the new version is planned from the cut on.
+ * Each step is a statement of its own, under the plan lock (shared) and the gate. Returns the parcels to send after the commit.
+ */
+export async function applyEdit(
+  tx: Tx,
+  { current: locked, state }: Pick<EditContext, "current" | "state">,
+  edit: Edit,
+  holdsAfter: readonly Hold[],
+  author: Caller,
+  usual: Maker = makeAtOnce,
+): Promise<OutgoingParcel[]> {
+  const cut = state.now;
+  const found = await withMissedUnread(tx, locked, state);
+  // No worker would start the jobs of a schedule that is being deleted. As backlog they are reported in the ledger, and no job has to be written.
+  const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("It is deleted.")) : usual;
+  const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
+  const isHeld = holdsAfter.length > 0 && edit.delete !== true;
+  const cadence = edit.spec?.cadence ?? current.cadence;
+  // While the cadence is the same, a hold goes on and what is owed since it began is left to the resume.
+  const kept = edit.kept ?? isDeepStrictEqual(cadence, current.cadence);
+  const ending = await endVersion(tx, current, state, {
+    keepPending: !kept && edit.delete !== true,
+    isPlanned,
+    keepAhead:
+      kept && edit.holds === undefined && edit.delete !== true && unreadableReason(current.cadence) !== null,
+    maker,
+  });
+  const lagging = [...pending, ...ending];
+  if (edit.holds !== undefined) await writeHolds(tx, current.id, edit.holds);
+  const underHold = withOwed(current);
+  if (current.heldSince !== null && !kept) await notePassedUnderOldCadence(tx, underHold, cut);
+
+  const { spec, change } = edit;
+  const id = spec === undefined ? current.cadenceId : await cadenceId(tx, cadence, spec.calendar);
+  const body = spec?.body ?? current.body;
+  const before = timetableOf(current);
+  const next = edit.from ?? firstAfterEdit(before, timetableOf({ ...current, cadence, body }), kept, cut);
+  const after = timetableOf({ ...current, cadence, body });
+  const held = isHeld
+    ? heldFrom(underHold, { kept, next, cut, after, until: heldUntilOf(holdsAfter) })
+    : null;
+  const raised = await raiseVersion(
+    tx,
+    current,
+    {
+      change,
+      spec,
+      // A version that changes only the state names no cadence: the schedule keeps that of its spec.
+      cadenceId: spec === undefined ? null : id,
+      held,
+      deleted: edit.delete,
+      detail: edit.detail,
+    },
+    { ...author, at: cut },
+  );
+  if (startsAfresh.has(change)) await forgetFailures(tx, [current.id]);
+  await carryAside(
+    tx,
+    found,
+    {
+      id: current.id,
+      version: raised.version,
+      cadence,
+      isGone: edit.delete === true,
+      isMade: current.heldSince === null && unreadableReason(current.cadence) === null,
+      isHeld,
+    },
+    cut,
+  );
+  await noteOwedUnread(tx, found, { goesOnAs: edit.delete === true ? null : cadence, cut });
+  if (edit.delete === true) {
+    await removeHolds(tx, [current.id]);
+    await cancelHeld(tx, [current.id]);
+    const freed = await cancelInLanes(tx, current);
+    return [...lagging, ...freed, ...(await endRechecksBy(tx, current, edit))];
+  }
+  const rules = { before: laneRules(current), after: laneRules({ body, lane: raised.lane }) };
+  const moved = await rearrangeLanes(tx, current, { ...rules, cut, isHeld: held !== null });
+  // Once all lanes are locked, in their order.
+  const done = [...lagging, ...moved, ...(await endRechecksBy(tx, current, edit))];
+  const schedule = { ...current, cadence, body, cadenceId: id, version: raised.version, fires: raised.fires };
+  const timetable = timetableOf(schedule);
+  const planned = {
+    id: current.id,
+    version: raised.version,
+    timetable,
+    cadenceId: id,
+    ...rulesOf(body),
+  };
+  if (held !== null) return [...done, ...(await planHeld(tx, state, schedule, planned, held, maker))];
+  return [...done, ...(await planVersion(tx, state, planned, { before: current, kept, next, maker }))];
+}
+
+/** A hold that has ended by itself before the ticks came up to its end: what it lets go is made now, once. */
+async function madeByEndedHold(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+  maker: Maker,
+): Promise<{ current: StoredSchedule; pending: OutgoingParcel[]; isPlanned: boolean }> {
+  if (!hasEndedHold(current, state)) return { current, pending: [], isPlanned: false };
+  const { parcels, firesLeft } = await planPending(tx, current, state, maker);
+  const [cleared = current] = await clearEndedHolds(tx, [current], state, maker);
+  const { maxFires } = current.body;
+  const fires = maxFires === null || firesLeft === null ? current.fires : maxFires - firesLeft;
+  return { current: { ...cleared, fires }, pending: parcels, isPlanned: true };
+}
+
+/**
+ * Where the new version begins. The same cadence goes on after what was due by the cut. Another one counts from the cut; a new
+ * `at` may lie up to a minute in the past and then runs at once.
+ */
+export function firstAfterEdit(before: Timetable, after: Timetable, kept: boolean, cut: Date): number | null {
+  if (kept) return firstDueAfter(before, cut.getTime());
+  return firstOf(after.cadence, cut.getTime());
+}

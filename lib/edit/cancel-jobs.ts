@@ -1,0 +1,88 @@
+import type { Tx } from "../db/connect.ts";
+import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import { beginPart, type Part } from "./act-in-halves.ts";
+import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
+import { noteJobs } from "./note-jobs.ts";
+
+/** What a cancel came to: `asked`, where the job is under way and whoever works it is told to stop. */
+export type CancelOutcome = "cancelled" | "asked" | "settled" | "missing" | "moved";
+
+export interface JobWish {
+  id: string;
+  reason?: string | undefined;
+  caller: Caller;
+}
+
+/**
+ * Cancels one job: at once where it waits; where it runs, its handler's signal aborts within seconds, and what it came to by then is
+ * written down.
+ */
+export async function cancelJob(deps: EditDeps, wish: JobWish): Promise<{ job: JobRead; asked: boolean }> {
+  const key = parseJobId(wish.id);
+  const detail = { job: wish.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+  const outcome =
+    key === null ? "missing" : (await cancelJobs(deps, [key], { ...wish, detail })).get(jobId(key));
+  const job = await readJob(deps.sql, wish.id);
+  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(wish.id);
+  if (outcome === "settled") throw new Refusal("conflict", `The job ${job.id} is ${job.state} already.`);
+  if (outcome === "moved")
+    throw new PassingConflict(`The job ${job.id} is being worked at this moment: try again.`);
+  return { job, asked: outcome === "asked" };
+}
+
+export function noSuchJob(id: string): Refusal {
+  return new Refusal("missing", `There is no job ${JSON.stringify(id.slice(0, 200))}.`);
+}
+
+/**
+ * Cancels jobs together, some hundreds at most. What is put into another parcel at the same moment is looked at again, in a
+ * transaction of its own: the order of locks allows no second look.
+ */
+export async function cancelJobs(
+  { sql, queue }: EditDeps,
+  keys: readonly JobKey[],
+  by: { caller: Caller; detail: { [name: string]: Json } },
+  part?: Part,
+): Promise<Map<string, CancelOutcome>> {
+  const outcomes = new Map<string, CancelOutcome>();
+  let left = keys;
+  for (let attempt = 1; left.length > 0 && attempt <= attemptsMax; attempt++) {
+    const some = left;
+    try {
+      const { done, parcels } = await beginPart(sql, part, (tx) => cancelJobsInside(tx, some, by));
+      await handOver(sql, queue, parcels);
+      for (const { became, ...key } of done) outcomes.set(jobId(key), became);
+      left = done.filter(({ became }) => became === "moved");
+    } catch (error) {
+      if (!mayPass(error) || attempt === attemptsMax) throw error;
+    }
+  }
+  return outcomes;
+}
+
+type Row = (JobKey & { became: CancelOutcome }) | (OutgoingParcel & { became: null });
+
+/** What `moved` is left as it is; the parcels are to be sent after the commit. */
+export async function cancelJobsInside(
+  tx: Tx,
+  keys: readonly JobKey[],
+  by: { caller: Caller; detail: { [name: string]: Json } },
+): Promise<{ done: (JobKey & { became: CancelOutcome })[]; parcels: OutgoingParcel[] }> {
+  const rows = await tx<Row[]>`
+    select became, occurrence, schedule_id as "scheduleId", kind, n, id, queue, 0::float8 as "waitMs"
+    from carillon.cancel_jobs(${tx.array(keys.map(({ occurrence }) => occurrence))}::timestamptz[], ${keys.map(({ scheduleId }) => scheduleId)}::bigint[],
+      ${keys.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${keys.map(({ n }) => n)}::int[])`;
+  const done = rows.filter((row) => row.became !== null);
+  const noted = done.filter(({ became }) => became === "cancelled" || became === "asked");
+  await noteJobs(tx, "jobs.cancelled", noted, by);
+  const parcels = rows.flatMap((row) =>
+    row.became === null ? [{ id: row.id, queue: row.queue, waitMs: row.waitMs }] : [],
+  );
+  return { done, parcels };
+}

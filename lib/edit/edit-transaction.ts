@@ -1,0 +1,178 @@
+import type { Sql, Tx } from "../db/connect.ts";
+import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import { factsOf, readStored, type ScheduleRead } from "../history/read-schedule.ts";
+import { comingOf } from "../history/upcoming.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { joinParcels } from "../parcel/join-parcels.ts";
+import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
+import { type Maker, owingWhatFails } from "../plan/maker.ts";
+import { PassingConflict, Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Hold } from "../schedule/holds.ts";
+import type { Label } from "../schedule/shared-holds.ts";
+import { findPlace, findPlaceOrNewId, findScheduleById, type Place } from "../schedule/stored-schedule.ts";
+import { checkEach, checkingOutside } from "./app-check.ts";
+import { applyEdit, type Edit, type EditContext, lockForEdit } from "./apply-edit.ts";
+import { BeginAnew } from "./restart-transaction.ts";
+import { searchingOutside } from "./search-outside.ts";
+
+export interface EditDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+}
+
+/** The versions of which the schedule must have one; "*" for any, as long as it exists. */
+export type IfMatch = readonly number[] | "*";
+
+export interface EditWish {
+  key: string;
+  caller: Caller;
+  ifMatch?: IfMatch | undefined;
+}
+
+export interface EditDone {
+  change: "created" | "changed" | "unchanged";
+  schedule: ScheduleRead;
+  /** The next occurrences as they were to come before the edit, and as they are to come now. */
+  changes: { before: Date[]; after: Date[] };
+}
+
+/**
+ * What is to be done with a schedule that was found and locked, and the parcels that deciding has freed; null where it already is as
+ * wished. Labels that it would be brought under and that nobody has locked yet come before every other lock: the edit begins anew with them.
+ */
+export type Decision =
+  | { edit: Edit; holdsAfter: readonly Hold[]; freed?: readonly OutgoingParcel[] }
+  | { unlockedLabels: readonly Label[] }
+  | null;
+
+export interface Created {
+  id: string;
+  shard: number;
+  parcels: OutgoingParcel[];
+  now: Date;
+}
+
+export interface EditSteps {
+  /** What to do where the key is free; without it, the schedule must exist. */
+  missing?: (tx: Tx, id: string) => Promise<Created>;
+  decide: (tx: Tx, context: EditContext) => Promise<Decision>;
+  /** Called when the locks are held that all schedules of its shard need. */
+  noteLocked?: () => void;
+}
+
+/** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
+export function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+  return owingWhatFails((maker) => editBy(maker, deps, wish, steps));
+}
+
+async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+  let labels: readonly Label[] = [];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const once = () => deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker }));
+      const done = await checkingOutside(() => searchingOutside(once), checkEach);
+      if (done !== "again") {
+        await handOver(deps.sql, deps.queue, done.parcels);
+        if ("schedule" in done) return done;
+        labels = done.unlockedLabels;
+      }
+    } catch (error) {
+      const isLast = attempt === attemptsMax && !(error instanceof BeginAnew);
+      if (!mayPass(error) || isLast) throw error;
+    }
+    if (attempt === attemptsMax)
+      throw new PassingConflict(
+        `The schedule ${wish.key} is being created and deleted by others at this moment.`,
+      );
+  }
+}
+
+export const attemptsMax = 5;
+
+/** What another try may be spared. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof BeginAnew) return true;
+  const state = sqlState(error);
+  if (state === "deadlock" || state === "serialization_failure") return true;
+  return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
+}
+
+export type EditedOnce =
+  | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
+  /** The schedule was deleted while its locks were waited for. */
+  | "again";
+
+interface EditMeans {
+  labels: readonly Label[];
+  maker: Maker;
+}
+
+export async function editOnce(
+  tx: Tx,
+  wish: EditWish,
+  steps: EditSteps,
+  means: EditMeans,
+): Promise<EditedOnce> {
+  if (steps.missing === undefined) {
+    const place = await findPlace(tx, wish.key);
+    if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
+    return editPlaced(tx, place, wish, steps, means);
+  }
+  const place = await findPlaceOrNewId(tx, wish.key);
+  if (!("newId" in place)) return editPlaced(tx, place, wish, steps, means);
+  const made = await steps.missing(tx, place.newId);
+  const [parcels, { schedule, coming }] = await Promise.all([
+    joinParcels(tx, made.parcels),
+    readAfter(tx, made, made.now),
+  ]);
+  return { change: "created", schedule, parcels, changes: { before: [], after: coming } };
+}
+
+async function editPlaced(
+  tx: Tx,
+  place: Place,
+  wish: EditWish,
+  steps: EditSteps,
+  { labels, maker }: EditMeans,
+): Promise<EditedOnce> {
+  const context = await lockForEdit(tx, place, { labels, maker, noteLocked: steps.noteLocked });
+  if (context === null) return "again";
+  const { current, state } = context;
+  if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
+    throw new Refusal("precondition", `The schedule ${wish.key} is at version ${current.version}.`);
+  }
+  const before = await comingOf(tx, current, state.now, changesShown);
+  const decision = await steps.decide(tx, context);
+  if (decision === null) {
+    const { schedule } = await readAfter(tx, current, state.now);
+    return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
+  }
+  if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
+  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller, maker);
+  const [parcels, { schedule, coming }] = await Promise.all([
+    joinParcels(tx, [...(decision.freed ?? []), ...ofEdit]),
+    readAfter(tx, current, state.now),
+  ]);
+  return {
+    change: "changed",
+    schedule,
+    parcels,
+    changes: { before, after: decision.edit.delete === true ? [] : coming },
+  };
+}
+
+/** An answer shows so many of the occurrences to come. */
+const changesShown = 5;
+
+/** As it stands in this transaction, also one that is deleted; and what is to come of it. */
+async function readAfter(
+  tx: Tx,
+  { id, shard }: { id: string; shard: number },
+  now: Date,
+): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
+  const [stored, facts] = await Promise.all([findScheduleById(tx, id), factsOf(tx, [{ id, shard }])]);
+  const [schedule] = stored === null ? [] : await readStored(tx, [stored], { facts });
+  if (stored === null || schedule === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
+  return { schedule, coming: await comingOf(tx, stored, now, changesShown) };
+}

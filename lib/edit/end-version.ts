@@ -1,0 +1,184 @@
+import { type Cadence, nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
+import { countWithin } from "../cadence/count-within.ts";
+import type { Tx } from "../db/connect.ts";
+import { withdraw, withdrawReleased, withdrawUnread } from "../job/withdraw.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { asideOf, asideOfRow, farNamesOf, owedOf, readOccurrence } from "../plan/aside.ts";
+import { momentOf } from "../plan/instants.ts";
+import type { Maker } from "../plan/maker.ts";
+import { noteRanges } from "../plan/note-passed.ts";
+import { tellPassed } from "../plan/passed-events.ts";
+import { pendingRows, plannedOf } from "../plan/plan-schedule.ts";
+import { isRelease, unfoldHeld, withoutLimit } from "../plan/release.ts";
+import { missedAfterMs, plannedUpTo, type ShardState } from "../plan/shard.ts";
+import { counted } from "../plan/unfolding-time.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { notePassedUnderHolds } from "./ended-hold.ts";
+
+/** How a version ends. */
+export interface VersionEnd {
+  /** The cadence changes: what occurred by the cut and is due later (a spread, a slot) can only be planned by this version, and keeps its due time. */
+  keepPending: boolean;
+  /** The jobs that late ticks have not made yet are made already. */
+  isPlanned: boolean;
+  /** The version after it cannot be planned, and would want the same jobs: those that were made ahead stay. */
+  keepAhead: boolean;
+  maker: Maker;
+}
+
+/** Up to the cut the version that ends has its jobs, after it none. */
+export async function endVersion(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+  { keepPending, isPlanned, keepAhead, maker }: VersionEnd,
+): Promise<OutgoingParcel[]> {
+  if (isPulse(current)) return [];
+  const { id, heldSince } = current;
+  const timetable = timetableOf(current);
+  const cut = state.now.getTime();
+  if (heldSince !== null) {
+    if (!keepAhead) await withdrawBeyondHold(tx, current, state);
+    return [];
+  }
+  const lags = !isPlanned && (plannedUpTo(state, id) < state.now || asideOf(current) !== null);
+  const parcels = lags ? (await planPending(tx, current, state, maker)).parcels : [];
+  const first = keepPending ? firstDueAfter(timetable, cut) : null;
+  if (first !== null && first <= cut && timetable.firesLeft !== 0) {
+    const moment = { missedUpTo: Number.NEGATIVE_INFINITY, upTo: cut };
+    parcels.push(...(await maker.firePlanned(tx, state, plannedOf(current), first, moment)).parcels);
+  }
+  if (!keepAhead)
+    await withdrawAhead(tx, current, state, keepPending ? cut : occurrenceDueBy(timetable, cut));
+  return parcels;
+}
+
+/** Withdraws the jobs made ahead for the end of a hold that ends by itself, and for after it. */
+async function withdrawBeyondHold(tx: Tx, current: StoredSchedule, state: ShardState): Promise<void> {
+  const { id, cadence, heldSince, heldUntil } = current;
+  if (heldSince === null || heldUntil === null) return;
+  const timetable = timetableOf(current);
+  await withdrawAhead(tx, current, state, occurrenceDueBy(timetable, heldUntil.getTime()));
+  const held = unfoldHeld(withoutLimit(timetable), heldSince, heldUntil);
+  const released = [...(held?.runs ?? []), ...(held?.backlog ?? [])].map(({ at }) => new Date(at));
+  await withdrawReleased(tx, id, {
+    released: unreadableReason(cadence) === null ? released : null,
+    heldSince,
+    heldUntil,
+  });
+}
+
+async function withdrawAhead(
+  tx: Tx,
+  schedule: StoredSchedule,
+  { reachedAt, watermarkAt, now }: ShardState,
+  after: number,
+): Promise<void> {
+  const reached = Math.max(reachedAt.getTime(), watermarkAt.getTime());
+  const bounds = { after, upTo: occurrenceDueBy(timetableOf(schedule), reached), cut: now };
+  if (unreadableReason(schedule.cadence) !== null) return withdrawUnread(tx, schedule, bounds);
+  return withdraw(tx, schedule.id, schedule.cadence, bounds);
+}
+
+/** Where the ticks lag behind the cut, what the old version owed up to it is made now: its plan rows die with the version. */
+export async function planPending(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+  maker: Maker,
+): Promise<{ parcels: OutgoingParcel[]; firesLeft: number | null }> {
+  const planned = plannedOf(current);
+  let { timetable } = planned;
+  const parcels: OutgoingParcel[] = [];
+  const { id, version } = current;
+  const rows = await pendingRows(tx, state, { id, version, passed: farNamesOf(asideOf(current)) });
+  const pending = rows.map((row) => {
+    const occurrence = readOccurrence(current, row);
+    const held = isRelease(timetable, current.heldUntil, { ...row, occurrence }) ? {} : null;
+    return { occurrence, held, unnoted: null };
+  });
+  for (const row of [...owedOf(current), ...pending]) {
+    if (timetable.firesLeft === 0) break;
+    if (row.held !== null) {
+      const released = await maker.fireRelease(tx, state, { ...current, ...row.held }, current.version);
+      parcels.push(...released.parcels);
+      if (row.unnoted !== null)
+        await notePassedUnderHolds(tx, [{ schedule: current, ...row.unnoted }], state, maker);
+      timetable = afterFires(timetable, released.made);
+      continue;
+    }
+    const moment = momentOf(timetable, {
+      now: state.now.getTime(),
+      bound: state.now.getTime(),
+      missedAfterMs,
+    });
+    const occurrence = row.occurrence.getTime();
+    const fired = await maker.firePlanned(tx, state, { ...planned, timetable }, occurrence, moment);
+    parcels.push(...fired.parcels);
+    timetable = afterFires(timetable, fired.jobs);
+  }
+  return { parcels, firesLeft: timetable.firesLeft };
+}
+
+/** A schedule that gets another cadence while it is held: what the old one had up to now is passed over, and stands in the ledger. */
+export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule, cut: Date): Promise<void> {
+  if (isPulse(current)) return;
+  const timetable = timetableOf(current);
+  const { cadence } = timetable;
+  const since = occurrenceDueBy(timetable, (current.heldSince ?? cut).getTime());
+  // What has occurred and is not due yet is passed over with the rest: the new cadence does not know it.
+  const upTo = cut.getTime();
+  const { count, more } = counted(() => countWithin(cadence, since, upTo));
+  const first = nextAfter(cadence, since);
+  const last = previousBefore(cadence, upTo + 1);
+  if (count === 0 || first === null || last === null) return;
+  const range = { from: first, to: last, count, more, reason: "paused" as const };
+  await noteRanges(tx, [{ schedule: current, ranges: [range], notedAt: cut }]);
+  await tellPassed(tx, [{ scheduleId: current.id, ...range }]);
+}
+
+/**
+ * A schedule in quarantine that cannot be read, and is deleted or given another cadence. It is known from which occurrence on it was owed its jobs;
+ * which others there were, and how many, is not.
+ */
+export async function noteOwedUnread(
+  tx: Tx,
+  ended: StoredSchedule,
+  { goesOnAs, cut }: { goesOnAs: Cadence | null; cut: Date },
+): Promise<void> {
+  // The new cadence cannot be read either: the entry in quarantine goes on.
+  if (goesOnAs !== null && unreadableReason(goesOnAs) !== null) return;
+  const aside = asideOf(ended);
+  if (aside === null || isPulse(ended) || unreadableReason(ended.cadence) === null) return;
+  const timetable = timetableOf(ended);
+  const from = Date.parse(aside.occurrence);
+  const to = occurrenceDueBy(timetable, cut.getTime());
+  if (from > to || timetable.firesLeft === 0) return;
+  const range = { from, to, count: null, more: true, reason: "unreadable" as const };
+  await noteRanges(tx, [{ schedule: ended, ranges: [range], notedAt: cut }]);
+  await tellPassed(tx, [{ scheduleId: ended.id, ...range }]);
+}
+
+/**
+ * The schedule as the next tick would leave it: where it cannot be read and has a row that is missed by now, in quarantine from that row on. Its plan
+ * rows end with the version, and with them all that tells what it was owed.
+ */
+export async function withMissedUnread(
+  tx: Tx,
+  current: StoredSchedule,
+  state: ShardState,
+): Promise<StoredSchedule> {
+  const { id, version, cadence, heldSince } = current;
+  if (unreadableReason(cadence) === null || isPulse(current) || heldSince !== null) return current;
+  if (asideOf(current) !== null || plannedUpTo(state, id) >= state.now) return current;
+  const now = state.now.getTime();
+  const { missedUpTo } = momentOf(timetableOf(current), { now, bound: now, missedAfterMs });
+  const [first] = await pendingRows(tx, state, { id, version, passed: [] });
+  if (first === undefined) return current;
+  const from = readOccurrence(current, first);
+  if (from.getTime() > missedUpTo) return current;
+  const aside = asideOfRow({ scheduleId: id, version, ...first, heldSince: null }, from);
+  return { ...current, aside };
+}

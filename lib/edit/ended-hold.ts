@@ -1,0 +1,96 @@
+import { unreadableReason } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import type { Unfolded } from "../plan/instants.ts";
+import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import { noteRanges, type PassedOver, rangesOf } from "../plan/note-passed.ts";
+import { tellPassed } from "../plan/passed-events.ts";
+import { unfoldHeld, withoutLimit } from "../plan/release.ts";
+import { plannedUpTo, type ShardState } from "../plan/shard.ts";
+import { removeEndedHolds } from "../schedule/holds.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { timetableOf } from "../schedule/timetable.ts";
+import { noteResumed } from "../schedule/write-schedule.ts";
+
+/** A schedule that is held until an instant that has come. */
+export type Ended = StoredSchedule & { heldSince: Date; heldUntil: Date };
+
+export function hasEndedHold(schedule: StoredSchedule, { now }: ShardState): schedule is Ended {
+  const { heldSince, heldUntil } = schedule;
+  return heldSince !== null && heldUntil !== null && heldUntil <= now;
+}
+
+/**
+ * Where the ticks have not come up to the end of a hold, it stays until they, or the end of the version, have made what it lets go. It stays too
+ * while the cadence cannot be read, which alone says what was passed over.
+ */
+export function staysBeyondEnd(schedule: Ended, state: ShardState): boolean {
+  if (isPulse(schedule)) return false;
+  return plannedUpTo(state, schedule.id) < schedule.heldUntil || unreadableReason(schedule.cadence) !== null;
+}
+
+/**
+ * Clears away holds that have ended by themselves, of schedules of one shard. Their jobs were released at the second of their end. Left to do: note the
+ * occurrences that were passed over under them, and take the holds off the schedules. The versions stay: nothing was edited.
+ */
+export async function clearEndedHolds(
+  tx: Tx,
+  ended: readonly Ended[],
+  state: ShardState,
+  maker: Maker = makeAtOnce,
+): Promise<StoredSchedule[]> {
+  await notePassedUnderHolds(
+    tx,
+    ended.map((schedule) => ({ schedule, since: schedule.heldSince, until: schedule.heldUntil })),
+    state,
+    maker,
+  );
+  await removeEndedHolds(
+    tx,
+    ended.map(({ id }) => id),
+    state.now,
+  );
+  await noteResumed(tx, ended);
+  return ended.map((schedule) => ({ ...schedule, heldSince: null, heldUntil: null }));
+}
+
+export interface HeldSpan {
+  schedule: StoredSchedule;
+  since: Date;
+  until: Date;
+}
+
+/** Notes the occurrences that were due under holds that have ended, and do not run. */
+export async function notePassedUnderHolds(
+  tx: Tx,
+  spans: readonly HeldSpan[],
+  state: ShardState,
+  maker: Maker = makeAtOnce,
+): Promise<void> {
+  const passedOver: PassedOver[] = [];
+  for (const { schedule, since, until } of spans) {
+    if (isPulse(schedule)) continue;
+    const timetable = timetableOf(schedule);
+    const held = unfoldHeld(withoutLimit(timetable), since, until);
+    if (held === null) continue;
+    // Where its fires were used up before the hold, there was nothing to be passed over.
+    if (timetable.firesLeft === 0 && !(await hasReleased(tx, schedule.id, held))) continue;
+    passedOver.push({ schedule, passed: held.passed, ranges: held.ranges, notedAt: until });
+  }
+  await maker.noteSkipped(tx, state, passedOver);
+  await noteRanges(tx, passedOver);
+  await tellPassed(
+    tx,
+    passedOver.flatMap(({ schedule: { id }, passed, ranges }) =>
+      [...rangesOf(passed), ...ranges].map((range) => ({ scheduleId: id, ...range })),
+    ),
+  );
+}
+
+async function hasReleased(tx: Tx, id: string, { runs }: Unfolded): Promise<boolean> {
+  const [job] = await tx`
+    select from carillon.jobs
+    where occurrence = any(${tx.array(runs.map(({ at }) => new Date(at)))}::timestamptz[]) and schedule_id = ${id} and kind = 'cadence'
+    limit 1`;
+  return job !== undefined;
+}

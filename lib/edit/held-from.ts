@@ -1,0 +1,39 @@
+import { owedOf } from "../plan/aside.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import type { Held } from "../schedule/write-schedule.ts";
+
+/** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
+export function heldFrom(
+  current: StoredSchedule,
+  {
+    kept,
+    next,
+    cut,
+    after,
+    until,
+  }: { kept: boolean; next: number | null; cut: Date; after: Timetable; until: Date | null },
+): Held {
+  if (kept && current.heldSince !== null)
+    return { since: sameSince(current, current.heldSince, after), until };
+  return { since: heldSinceOf(kept ? null : next, cut), until };
+}
+
+/** Occurrences in quarantine from before a hold are owed under that hold: the version that goes on with them deletes the entry. */
+export function withOwed(held: StoredSchedule): StoredSchedule {
+  const [owed] = owedOf(held);
+  if (held.heldSince === null || owed === undefined || owed.dueAt > held.heldSince) return held;
+  return { ...held, heldSince: new Date(owed.dueAt.getTime() - 1) };
+}
+
+/** Under another spread or slot the hold goes on from the same occurrence. */
+function sameSince(current: StoredSchedule, since: Date, after: Timetable): Date {
+  const before = timetableOf(current);
+  if (before.lagMs === after.lagMs && before.slotMs === after.slotMs) return since;
+  const first = firstDueAfter(before, since.getTime());
+  return first === null ? since : new Date(dueAt(after, first) - 1);
+}
+
+export function heldSinceOf(first: number | null, cut: Date): Date {
+  return first !== null && first <= cut.getTime() ? new Date(first - 1) : cut;
+}

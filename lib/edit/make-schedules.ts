@@ -1,0 +1,106 @@
+import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { type Planned, planFromEach, rulesOf } from "../plan/plan-schedule.ts";
+import { endsByItself, letsGoAtOnce, planBeyondHold, planBeyondHolds } from "../plan/release.ts";
+import type { ShardState } from "../plan/shard.ts";
+import { cadenceIds } from "../schedule/cadence-columns.ts";
+import type { Caller } from "../schedule/caller.ts";
+import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
+import { resolveSpec } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { labelsOf } from "../schedule/shared-holds.ts";
+import { findScheduleById } from "../schedule/stored-schedule.ts";
+import { withCredentials } from "../schedule/target-credentials.ts";
+import { firstOf, timetableOf } from "../schedule/timetable.ts";
+import { type Held, insertSchedules, type Spec } from "../schedule/write-schedule.ts";
+import { heldSinceOf } from "./held-from.ts";
+import type { Known } from "./lookups.ts";
+
+export interface NewWish {
+  id: string;
+  key: string;
+  body: ScheduleBody;
+  caller: Caller;
+  /** From when relative times count; from now where it is left out. */
+  countFrom?: Date | undefined;
+}
+
+/** A schedule that can be made: nothing of it is refused any more. */
+export interface Prepared {
+  wish: NewWish;
+  state: ShardState;
+  spec: Spec;
+  first: number | null;
+  holds: readonly Hold[];
+  held: Held | null;
+}
+
+/** Under the locks of its labels and its shard's plan. Throws a Refusal for what cannot be planned. */
+export async function prepareSchedule(known: Known, state: ShardState, wish: NewWish): Promise<Prepared> {
+  const { key, caller, countFrom } = wish;
+  const body = { ...wish.body, target: withCredentials(wish.body.target, null) };
+  const { now } = state;
+  const spec = await resolveSpec(known.calendar, key, body, now, countFrom);
+  const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now };
+  const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
+  const first = firstOf(spec.cadence, now.getTime());
+  const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
+  return { wish, state, spec, first, holds, held };
+}
+
+/** True where making it takes statements of its own: its hold ends before what the ticks have made already. */
+export function isMadeAlone({ wish, state, spec, held }: Prepared): boolean {
+  return endsByItself(held) && letsGoAtOnce(state, plannedFirst(wish, spec, null), held);
+}
+
+/** Makes schedules, of any shards, with their first version, and plans them. */
+export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Promise<OutgoingParcel[]> {
+  const ids = await cadenceIds(
+    tx,
+    prepared.map(({ spec }) => spec),
+  );
+  const made = prepared.map((each, index) => {
+    const cadenceId = ids[index] ?? null;
+    return { ...each, cadenceId, planned: plannedFirst(each.wish, each.spec, cadenceId) };
+  });
+  // Sent ahead of the others, and not waited for alone.
+  const [, ofFree] = await Promise.all([
+    insertSchedules(
+      tx,
+      made.map(({ wish, state, spec, cadenceId, held }) => ({
+        id: wish.id,
+        key: wish.key,
+        shard: state.shard,
+        spec,
+        cadenceId,
+        held,
+        author: { ...wish.caller, at: state.now },
+      })),
+    ),
+    planFromEach(
+      tx,
+      made.filter(({ held }) => held === null),
+    ),
+  ]);
+  await writeHoldsOfEach(
+    tx,
+    made.map(({ wish, holds }) => ({ scheduleId: wish.id, holds: { set: holds } })),
+  );
+  const ending = made.flatMap(({ state, planned, held }) =>
+    endsByItself(held) ? [{ state, planned, held }] : [],
+  );
+  const atOnce = ending.filter(({ state, planned, held }) => letsGoAtOnce(state, planned, held));
+  const later = ending.filter((each) => !atOnce.includes(each));
+  const parcels = [...ofFree, ...(await planBeyondHolds(tx, later))];
+  for (const { state, planned, held } of atOnce) {
+    const schedule = await findScheduleById(tx, planned.id);
+    if (schedule === null) throw new Error(`Schedule ${planned.id} is gone as soon as it was made.`);
+    parcels.push(...(await planBeyondHold(tx, state, schedule, planned, held)));
+  }
+  return parcels;
+}
+
+function plannedFirst({ id, key }: NewWish, { cadence, body }: Spec, cadenceId: number | null): Planned {
+  const timetable = timetableOf({ key, cadence, body, fires: 0 });
+  return { id, version: 1, timetable, cadenceId, ...rulesOf(body) };
+}

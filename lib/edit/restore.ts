@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { type Fault, Refusal } from "../refusal.ts";
+import { type CalendarRef, cadenceColumns } from "../schedule/cadence-columns.ts";
+import { findCalendar } from "../schedule/calendars.ts";
+import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { type SpecColumns, type StoredSpec, specOf } from "../schedule/stored-spec.ts";
+import type { Spec } from "../schedule/write-schedule.ts";
+import { requireChecked } from "./app-check.ts";
+import type { EditContext } from "./apply-edit.ts";
+import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+import { respec } from "./schedule-edits.ts";
+
+export interface RestoreWish extends EditWish {
+  version: number;
+}
+
+/**
+ * Asks again for what a version asked for; a version that changed only the state stands for the spec that it had. Holds stay as
+ * they are. `accept` refuses what cannot be asked for any more, before the transaction has its locks.
+ */
+export function restoreVersion(
+  deps: EditDeps,
+  wish: RestoreWish,
+  accept: (body: ScheduleBody) => void,
+): Promise<EditDone> {
+  const { version, caller } = wish;
+  return edit(deps, wish, {
+    decide: async (tx, context) => {
+      const { current } = context;
+      const old = await findVersion(tx, current.id, version);
+      if (old === null) throw new Refusal("missing", `The schedule ${wish.key} has no version ${version}.`);
+      if (old.unread !== null) throw impossible(version, [{ path: "", message: old.unread }]);
+      const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
+      if (current.unread === null && sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
+      const check = () => accept(old.body);
+      requireChecked({ edit: wish, body: old.body, before: current.body, check });
+      const spec = await restoredSpec(tx, context, old).catch((error: unknown) => {
+        throw error instanceof Refusal ? impossible(version, error.faults) : error;
+      });
+      const restored = { spec, detail: { version } };
+      return respec(context, { change: "restored", body: old.body, author: caller, restored });
+    },
+  });
+}
+
+async function findVersion(tx: Tx, scheduleId: string, version: number): Promise<StoredSpec | null> {
+  const [row] = await tx<SpecColumns[]>`
+    select v.body as sparse, v.target, v.payload, ${cadenceColumns(tx)}
+    from carillon.schedule_versions own
+    join carillon.schedule_versions v on v.schedule_id = own.schedule_id and v.version = own.spec_version
+    left join carillon.cadences c on c.id = v.cadence_id
+    left join carillon.calendar_versions r on r.id = c.calendar_version
+    where own.schedule_id = ${scheduleId} and own.version = ${version}`;
+  return row === undefined ? null : specOf(row);
+}
+
+/**
+ * An interval counts on from where it began then, and a time counted from the moment it was asked for (`in 3h`) is the instant
+ * it was: restoring it anew would be another wish. Everything else is resolved by its text, with the calendar of today.
+ */
+async function restoredSpec(
+  tx: Tx,
+  { current, known, state: { now } }: EditContext,
+  { body, cadence }: StoredSpec,
+): Promise<Spec> {
+  const relative = isRelative(body);
+  if (!relative && current.unread === null && hasSameCadence(body, current.body))
+    return keptSpec(current, body, now);
+  const base = baseOf(cadence);
+  const keepsInstants = relative || base.kind === "interval" || base.kind === "calendar-interval";
+  if (!keepsInstants) return resolveSpec(known.calendar, current.key, body, now);
+  const calendar = await calendarFor(tx, body);
+  const rebuilt = withToday(cadence, calendar);
+  if (nextRunAfter(rebuilt, now.getTime()) !== null) return { body, cadence: rebuilt, calendar };
+  throw new Refusal("impossible", "The version has no run to come.", [
+    { path: "when", message: `${overMessage(base)}; write it anew to have it run again` },
+  ]);
+}
+
+function impossible(version: number, faults: readonly Fault[]): Refusal {
+  return new Refusal("impossible", `Version ${version} cannot be restored.`, faults);
+}
+
+function overMessage(base: Cadence): string {
+  return base.kind === "once"
+    ? `ran at ${new Date(base.at).toISOString()}, which is over`
+    : "has no run to come";
+}
+
+function baseOf(cadence: Cadence): Cadence {
+  return cadence.kind === "window" || cadence.kind === "calendared" ? baseOf(cadence.of) : cadence;
+}
+
+/** The same cadence with the calendar's rules as they are now. */
+function withToday(cadence: Cadence, calendar: CalendarRef | null): Cadence {
+  if (cadence.kind === "window") return { ...cadence, of: withToday(cadence.of, calendar) };
+  if (cadence.kind !== "calendared" || calendar === null) return cadence;
+  return { ...cadence, rules: calendar.rules };
+}
+
+async function calendarFor(tx: Tx, { calendar }: ScheduleBody): Promise<CalendarRef | null> {
+  if (calendar === null) return null;
+  const found = await findCalendar(tx, calendar.name);
+  if (found !== null) return found;
+  throw new Refusal("impossible", "The calendar does not exist here.", [
+    { path: "calendar.name", message: `there is no calendar ${JSON.stringify(calendar.name)}` },
+  ]);
+}

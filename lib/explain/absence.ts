@@ -1,0 +1,167 @@
+import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
+import { isoInstant } from "../cadence/civil.ts";
+import { normalForm } from "../cadence/normal-form.ts";
+import { dueAt } from "../schedule/timetable.ts";
+import { unreadAdvice } from "../schedule/versions-fault.ts";
+import { editOf, explainElsewhere } from "./elsewhere.ts";
+import { heldAt, holdersText } from "./holds-then.ts";
+import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";
+import { explainPulse } from "./pulse.ts";
+import { explainRange } from "./skipped.ts";
+import type { Facts, Verdict, VersionFact } from "./verdict.ts";
+
+/** What is to be said of an instant for which the cadence has no job. */
+export function explainAbsence(facts: Facts, version: VersionFact | undefined, nearest: Nearest): Verdict {
+  const { at, versions } = facts;
+  const first = versions[0];
+  const isKnown = facts.passed !== null || facts.owedBefore !== null || at < facts.createdAt;
+  if (facts.versionsFault !== null && !isKnown) return notKnown(facts.versionsFault);
+  if (version === undefined) {
+    const since = `the schedule was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${first.by}`}`;
+    return { outcome: "not-created", sentence: `Was before its schedule: ${since}.` };
+  }
+  if (version.change === "deleted") {
+    const by = `at ${isoInstant(version.at)} by ${version.by}`;
+    return {
+      outcome: "deleted",
+      sentence: `Came after its schedule: it was deleted ${by}.`,
+      edit: editOf(version),
+    };
+  }
+  const place = placeOf(version, at);
+  const due = dueAt(timetableIn(facts.key, version), at);
+  const unread = unreadableReason(version.cadence);
+  if (unread !== null && facts.passed === null && facts.owedBefore === null)
+    return unreadVerdict(version, unread);
+  if (unread === null && place.kind !== "run" && place.kind !== "skipped-day")
+    return explainElsewhere(facts, version, place, nearest);
+  if (facts.passed !== null) {
+    const decidedBy = versionBy(versions, facts.passed.notedAt.getTime()) ?? version;
+    return explainRange(facts, facts.passed, decidedBy, due);
+  }
+  return explainRun(facts, version, place, due);
+}
+
+/** For a cadence that cannot be read only the ledger is known: not even whether the instant is an occurrence. */
+function unreadVerdict({ version, cadence, body, unread }: VersionFact, reason: string): Verdict {
+  if (unread !== null) return notKnown(unread);
+  return {
+    outcome: "set-aside",
+    reason: "unreadable",
+    sentence: `Is not known: the cadence of version ${version}, \`${normalForm(cadence)}\` in ${body.timezone}, cannot be read here (${reason.replace(/\.$/, "")}). Patch its \`when\` or \`timezone\`, or deploy a release that can read it.`,
+  };
+}
+
+function notKnown(unread: string): Verdict {
+  return {
+    outcome: "set-aside",
+    reason: "unreadable",
+    sentence: `Is not known. ${unreadAdvice(unread)}`,
+  };
+}
+
+/** An occurrence of its version, of which nothing is written down. */
+function explainRun(facts: Facts, version: VersionFact, place: Place, due: number): Verdict {
+  const { at, now, owedBefore, keptFrom } = facts;
+  if (place.kind === "skipped-day") {
+    const { name, day, entry } = place.calendar;
+    const by = entry === null || entry === day ? "" : `, by its entry ${entry}`;
+    const verb = due > now ? "Will not run" : "Did not run";
+    return {
+      outcome: "skipped",
+      reason: "calendar",
+      sentence: `${verb}: the calendar ${name} leaves out ${day}${by}.`,
+      calendar: place.calendar,
+    };
+  }
+  if (owedBefore !== null) {
+    const before =
+      owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come before it`;
+    return {
+      outcome: "backlog",
+      sentence: `Stands in the backlog since it was missed, to be let in slowly: ${before}.${fullTargetText(facts)}`,
+      ...(isShut(facts) ? { reason: "target" } : {}),
+      backlog: { before: owedBefore },
+    };
+  }
+  if (at < keptFrom && facts.pulse === null) {
+    const sentence = `Was an occurrence, but jobs are kept from ${isoInstant(keptFrom)} on alone: what became of it can no longer be told.`;
+    return { outcome: "too-old", sentence };
+  }
+  const deleted = facts.versions[indexAt(facts.versions, at) + 1];
+  if (deleted?.change === "deleted" && deleted.at < due) {
+    const sentence = `Was due at ${isoInstant(due)}: before that, at ${isoInstant(deleted.at)}, ${deleted.by} deleted the schedule.`;
+    return { outcome: "deleted", sentence, edit: editOf(deleted) };
+  }
+  if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
+  return explainHeld(facts, version, due) ?? explainLimit(facts, version, due) ?? explainPlan(facts, due);
+}
+
+const isShut = ({ fullTarget, heldSince, heldUntil, now }: Facts) =>
+  fullTarget !== null && (heldSince === null || (heldUntil !== null && heldUntil <= now));
+
+function fullTargetText(facts: Facts): string {
+  const { fullTarget } = facts;
+  if (fullTarget === null || !isShut(facts)) return "";
+  const { target, underWay } = fullTarget;
+  return ` Its target has its share of the backlog under way: ${underWay} that were let in for ${target ?? "queues and buses without a limit"} are not done. More is let in as they end.`;
+}
+
+function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict | null {
+  const span = heldAt(facts, due);
+  if (span === null) return null;
+  const heldBy = span.by;
+  const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
+  const { catchUp } = version.body;
+  if (span.until !== null && span.until <= facts.now)
+    return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
+  const end =
+    span.until === null ? "when the last hold goes" : `at ${isoInstant(span.until)}, when the hold ends`;
+  const verb = due > facts.now ? "Will be" : "Was";
+  const sentence = `${verb} due while the schedule is ${by}: what becomes of it is decided ${end}, by \`catchUp\` ${catchUp.policy}.`;
+  return { outcome: "held", sentence, heldBy };
+}
+
+/** So many runs are counted on the way to one that a limit may not reach. */
+const countedMax = 20_000;
+
+function explainLimit(facts: Facts, version: VersionFact, due: number): Verdict | null {
+  const { maxFires } = version.body;
+  if (maxFires === null) return null;
+  const ended = (sentence: string): Verdict => ({ outcome: "after-end", reason: "maxFires", sentence });
+  const used = `\`maxFires\` of ${maxFires}`;
+  if (due <= facts.plannedUpTo || facts.firesLeft === 0)
+    return ended(`Is no run any more: the schedule had used up its ${used} before.`);
+  if (facts.firesLeft === null) return null;
+  let count = 0;
+  let run = nextRunAfter(version.cadence, facts.plannedUpTo);
+  for (; run !== null && run < facts.at && count <= countedMax; run = nextRunAfter(version.cadence, run)) {
+    count += 1;
+    if (count === facts.firesLeft)
+      return ended(`Will be no run any more: by then the schedule will have used up its ${used}.`);
+  }
+  return null;
+}
+
+function explainPlan({ now, plannedUpTo, at, aside }: Facts, due: number): Verdict {
+  if (due > now) {
+    const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
+    return {
+      outcome: "planned",
+      sentence: `Is planned${moved}: its job is made about three minutes before.`,
+    };
+  }
+  if (due > plannedUpTo) {
+    const behind = `the ticks have come to ${isoInstant(plannedUpTo)} only`;
+    return {
+      outcome: "not-planned-yet",
+      sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
+    };
+  }
+  if (aside.some(({ consumer }) => consumer === "plan"))
+    return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };
+  return {
+    outcome: "unrecorded",
+    sentence: `Was due at ${isoInstant(due)}, and nothing is recorded of it.`,
+  };
+}

@@ -1,0 +1,196 @@
+import { nextAfter } from "../cadence/cadence.ts";
+import { normalForm } from "../cadence/normal-form.ts";
+import { canonicalTimezone } from "../cadence/timezone.ts";
+import { wallText } from "../cadence/wall-text.ts";
+import type { Sql, Tx } from "../db/connect.ts";
+import { rechecksOfRun } from "../history/rechecks.ts";
+import { parseJobId } from "../job/job-id.ts";
+import type { JobRead } from "../job/read-job.ts";
+import { fullTargetOf } from "../plan/backlog-room.ts";
+import { whyAside } from "../quarantine/entries.ts";
+import { isPulse } from "../schedule/pulse-shape.ts";
+import { dueAt } from "../schedule/timetable.ts";
+import { versionsFaultOf } from "../schedule/versions-fault.ts";
+import { explainAbsence } from "./absence.ts";
+import { withAside } from "./aside.ts";
+import {
+  findSubject,
+  jobsAround,
+  jobsOfInstant,
+  owedBefore,
+  passedAround,
+  type SubjectRow,
+  standingOf,
+  travelOf,
+  versionsAround,
+} from "./facts.ts";
+import {
+  earlyVersion,
+  indexAt,
+  type Nearest,
+  nearestTo,
+  noteOn,
+  occurrenceDueAt,
+  placeOf,
+  timetableIn,
+  versionBy,
+} from "./place.ts";
+import { pulseFactOf } from "./pulse.ts";
+import { explainRecheck, followedText, recheckBesideText } from "./recheck.ts";
+import { noWishes, wishesFor } from "./requests.ts";
+import type { Facts, Verdict, VersionFact } from "./verdict.ts";
+import { explainJob } from "./with-job.ts";
+
+/** What happened at an instant of a schedule, and why; or what is to happen. */
+export interface Explanation extends Verdict {
+  key: string;
+  scheduleId: string;
+  /** The occurrence that is explained. */
+  at: Date;
+  /** What was asked for, where that is only when the occurrence is due. */
+  asked: Date | null;
+  /** In UTC where its zone is not known here. */
+  wall: string;
+  /** Whether it is one of the version of its time, by which it stands in the ledger. */
+  occurrence: boolean;
+  version: number | null;
+  cadence: string | null;
+  dueAt: Date | null;
+  /** What clocks and calendars did to it. */
+  note: string | null;
+  job: JobRead | null;
+  beside: readonly JobRead[];
+  nearest: Nearest;
+}
+
+/** Reads what there is of an instant in one snapshot, and says what it means. */
+export function explain(sql: Sql, { key, at }: { key: string; at: Date }): Promise<Explanation> {
+  return sql.begin(async (tx) => {
+    const subject = await findSubject(tx, key, at);
+    const versions = await versionsAround(tx, subject.id, at);
+    const occurrence = occurrenceMeant(key, versions, at.getTime());
+    const facts = await gather(tx, key, subject, new Date(occurrence));
+    const asked = occurrence === at.getTime() ? null : at;
+    return { ...explained(facts), scheduleId: subject.id, asked };
+  }, "isolation level repeatable read");
+}
+
+/** The instant itself where something occurs at it, else the occurrence that was due at it. */
+function occurrenceMeant(key: string, versions: readonly VersionFact[], at: number): number {
+  const version = versionOf(versions, at);
+  if (version !== undefined && nextAfter(version.cadence, at - 1) === at) return at;
+  return occurrenceDueAt(key, versions, at) ?? at;
+}
+
+function versionOf(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+  return earlyVersion(versions, at) ?? versions[indexAt(versions, at)];
+}
+
+async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promise<Facts> {
+  const { id, heldSince, heldUntil, maxFires, fires } = subject;
+  const versions = await versionsAround(tx, id, at);
+  const standing = await standingOf(tx, subject);
+  const { job, beside } = await jobsOfInstant(tx, id, at);
+  const subjectJob = job ?? recheckIn(beside);
+  const root = subjectJob?.recheckOf == null ? subjectJob : parseJobId(subjectJob.recheckOf);
+  const { passed, passedBefore } = await passedAround(tx, id, at);
+  const version = versionOf(versions, at.getTime());
+  const before = await owedBefore(tx, id, at);
+  const span = { from: at.getTime(), to: Math.max(at.getTime(), passed?.to.getTime() ?? 0) };
+  return {
+    key,
+    at: at.getTime(),
+    now: standing.now.getTime(),
+    createdAt: subject.createdAt.getTime(),
+    versions,
+    job,
+    beside,
+    travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
+    chain: root === null ? [] : await rechecksOfRun(tx, root),
+    wishes: subjectJob === null ? noWishes : await wishesFor(tx, subjectJob),
+    pulse:
+      version === undefined || !isPulse(version)
+        ? null
+        : await pulseFactOf(tx, subject, new Date(dueAt(timetableIn(key, version), at.getTime()))),
+    passed,
+    passedBefore,
+    owedBefore: before,
+    fullTarget: before === null ? null : await fullTargetOf(tx, id),
+    versionsFault: await versionsFaultOf(tx, id),
+    aside: await whyAside(tx, id),
+    holds: standing.holds,
+    heldSince: heldSince?.getTime() ?? null,
+    heldUntil: heldUntil?.getTime() ?? null,
+    plannedUpTo: standing.plannedUpTo.getTime(),
+    keptFrom: standing.keptFrom.getTime(),
+    firesLeft: maxFires === null ? null : Math.max(0, maxFires - (fires ?? 0)),
+    around: version === undefined ? [] : await jobsAround(tx, id, version.cadence, span),
+  };
+}
+
+/** What the facts come to. */
+export function explained(facts: Facts): Omit<Explanation, "scheduleId" | "asked"> {
+  const { key, at, versions, job, beside } = facts;
+  const version = versionOf(versions, at);
+  const nearest = nearestTo(versions, at);
+  const isLive = version !== undefined && version.change !== "deleted";
+  const place = isLive ? placeOf(version, at) : null;
+  const occurrence = job !== null || place?.kind === "run" || place?.kind === "skipped-day";
+  const ranAs = job === null ? undefined : versions.find((each) => each.version === job.version);
+  const recheck = occurrence ? null : recheckIn(beside);
+  const verdict =
+    recheck !== null
+      ? explainRecheck(facts, recheck)
+      : job === null
+        ? explainAbsence(facts, version, nearest)
+        : explainJob(facts, job, decidedBy(facts, job) ?? ranAs ?? version);
+  const aside = (job ?? recheck)?.finishedAt == null ? facts.aside : [];
+  const more = `${job === null ? "" : followedText(facts, job)}${backfillText(beside)}${recheck === null ? recheckBesideText(facts) : ""}`;
+  const spoken = version ?? versions[0];
+  return {
+    ...verdict,
+    sentence: withAside(`${verdict.sentence}${more}`, verdict.outcome, aside),
+    ...(aside.length === 0 ? {} : { setAside: [...aside] }),
+    key,
+    at: new Date(at),
+    wall: wallOf(at, spoken),
+    occurrence,
+    version: version?.version ?? null,
+    cadence: version === undefined ? null : normalForm(version.cadence),
+    dueAt: dueOf(facts, version, occurrence),
+    note: isLive && place?.kind === "run" ? noteOn(version, at) : null,
+    job,
+    beside,
+    nearest,
+  };
+}
+
+function wallOf(at: number, version: VersionFact | undefined): string {
+  return wallText(at, canonicalTimezone(version?.body.timezone ?? "UTC") ?? "UTC");
+}
+
+/** What was passed over singly was so by the policy that stood when it was decided. */
+function decidedBy({ versions }: Facts, { state, reason, finishedAt }: JobRead): VersionFact | undefined {
+  const isPassed = state === "skipped" && (reason === "missed" || reason === "paused");
+  return isPassed && finishedAt !== null ? versionBy(versions, finishedAt.getTime()) : undefined;
+}
+
+function dueOf(
+  { key, at, job, beside }: Facts,
+  version: VersionFact | undefined,
+  occurrence: boolean,
+): Date | null {
+  if (job !== null) return job.dueAt;
+  const recheck = occurrence ? null : recheckIn(beside);
+  if (recheck !== null) return recheck.dueAt;
+  return occurrence && version !== undefined ? new Date(dueAt(timetableIn(key, version), at)) : null;
+}
+
+function recheckIn(beside: readonly JobRead[]): JobRead | null {
+  return beside.find(({ kind }) => kind === "again") ?? null;
+}
+
+function backfillText(beside: readonly JobRead[]): string {
+  const backfill = beside.find(({ kind }) => kind === "backfill");
+  return backfill === undefined ? "" : ` It was backfilled too: that job is ${backfill.state}.`;
+}

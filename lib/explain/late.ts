@@ -1,0 +1,92 @@
+import { previousRunBefore } from "../cadence/cadence.ts";
+import { isoInstant } from "../cadence/civil.ts";
+import { describeDuration } from "../cadence/duration.ts";
+import type { JobRead } from "../job/read-job.ts";
+import { missedAfterMs } from "../plan/shard.ts";
+import { type HeldSpan, heldAt, holdersText } from "./holds-then.ts";
+import { earlyVersion } from "./place.ts";
+import type { Facts, HeldBy, LateCause, VersionFact } from "./verdict.ts";
+
+/** What starts within this of its due time is on time, as the guarantee words it. */
+const onTimeMs = 1_000;
+
+export interface Lateness {
+  byMs: number;
+  because: LateCause;
+  /** To stand after "because". */
+  why: string;
+  heldBy?: HeldBy[];
+}
+
+/** How late a job started and, as far as the ledger tells, because of what; null where it was on time. */
+export function latenessOf(facts: Facts, job: JobRead, version: VersionFact | undefined): Lateness | null {
+  const started = job.startedAt?.getTime() ?? facts.now;
+  const due = job.dueAt.getTime();
+  const byMs = started - due;
+  if (byMs <= onTimeMs) return null;
+  const hold = holdBetween(facts, due, started);
+  if (hold !== null) {
+    const end = hold.until === null ? "" : ` until ${isoInstant(hold.until)}`;
+    const why = `it was held by ${holdersText(hold.by)}${end}`;
+    return { byMs, because: "hold", why, heldBy: hold.by };
+  }
+  const late = earlyVersion(facts.versions, facts.at);
+  if (late !== undefined) {
+    const made =
+      late.version === 1
+        ? "the schedule was created"
+        : `version ${late.version}, which asks for it, was made`;
+    return { byMs, because: "edit", why: `${made} only at ${isoInstant(late.at)}` };
+  }
+  const ahead = version?.body.overlap === "queue" ? endedBetween(facts, due, started) : undefined;
+  if (ahead !== undefined) {
+    const why = `it waited in its lane for the run of ${isoInstant(ahead.occurrence.getTime())}`;
+    return { byMs, because: "lane", why };
+  }
+  if (byMs <= missedAfterMs) return { byMs, because: "unrecorded", why: unrecorded };
+  const policy = version?.body.catchUp.policy;
+  // What is planned later than that does not run under this policy.
+  if (policy === "skip") return { byMs, because: "worker", why: "no worker took it sooner" };
+  if (policy === "all") {
+    const why = "it was missed, and what was missed is let in one after the other";
+    return { byMs, because: "backlog", why };
+  }
+  if (isCaughtUp(facts, version))
+    return { byMs, because: "tick", why: "it was planned late and stands for those missed before it" };
+  return { byMs, because: "unrecorded", why: unrecorded };
+}
+
+const unrecorded =
+  "the tick that planned it or the worker that ran it was late, which the ledger does not tell apart";
+
+/** A hold that stood when it was due, or that came before it had started. */
+function holdBetween(facts: Facts, due: number, started: number): HeldSpan | null {
+  const began = facts.versions.filter(({ held, at }) => held && at >= due && at < started);
+  for (const instant of [due, ...began.map(({ at }) => at + 1)]) {
+    const span = heldAt(facts, instant);
+    if (span !== null && (span.until === null || span.until <= started)) return span;
+  }
+  return null;
+}
+
+/** The earlier run that ended while this one waited, the last of them. */
+function endedBetween({ around, at }: Facts, due: number, started: number): JobRead | undefined {
+  return around.findLast(({ occurrence, finishedAt, state }) => {
+    if (occurrence.getTime() >= at || state === "skipped" || finishedAt === null) return false;
+    return finishedAt.getTime() > due && finishedAt.getTime() <= started;
+  });
+}
+
+/** True where the occurrence before it was missed. */
+function isCaughtUp({ around, at, passedBefore }: Facts, version: VersionFact | undefined): boolean {
+  const neighbour = around.findLast(({ occurrence }) => occurrence.getTime() < at);
+  const previous = version === undefined ? null : previousRunBefore(version.cadence, at);
+  if (neighbour?.reason === "missed" && neighbour.occurrence.getTime() === previous) return true;
+  return passedBefore?.reason === "missed" && passedBefore.to.getTime() === previous;
+}
+
+/** In words, as coarse as it is long. */
+export function spanText(ms: number): string {
+  const unit = ms < 1_000 ? 1 : ms < 86_400_000 ? 1_000 : 60_000;
+  return describeDuration(Math.round(ms / unit) * unit);
+}

@@ -1,0 +1,177 @@
+import {
+  type Cadence,
+  type Calendared,
+  isRun,
+  nextAfter,
+  nextRunAfter,
+  previousRunBefore,
+} from "../cadence/cadence.ts";
+import { isExcluded } from "../cadence/calendar-rules.ts";
+import { movedTo } from "../cadence/calendared.ts";
+import { MS_PER_DAY } from "../cadence/civil.ts";
+import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
+import { dateText } from "../cadence/wall-text.ts";
+import { zoneNamed } from "../cadence/zone-spans.ts";
+import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import type { VersionFact } from "./verdict.ts";
+
+/** A day that a calendar excludes, and the entry by which it does. */
+export interface ExcludedDay {
+  name: string;
+  day: string;
+  entry: string | null;
+}
+
+/** Where an instant stands in a version's cadence. */
+export type Place =
+  | { kind: "run" }
+  | { kind: "skipped-day"; calendar: ExcludedDay }
+  /** Null where no day near enough is free. */
+  | { kind: "moved"; to: number | null; calendar: ExcludedDay }
+  | { kind: "before-start"; startsAt: number }
+  | { kind: "after-end"; endsAt: number }
+  | { kind: "none" };
+
+export function timetableIn(
+  key: string,
+  { cadence, body }: Pick<VersionFact, "cadence" | "body">,
+): Timetable {
+  return timetableOf({ key, cadence, body, fires: null });
+}
+
+const occursAt = (cadence: Cadence, at: number) => nextAfter(cadence, at - 1) === at;
+
+export function placeOf({ cadence, body }: Pick<VersionFact, "cadence" | "body">, at: number): Place {
+  if (occursAt(cadence, at)) {
+    if (isRun(cadence, at)) return { kind: "run" };
+    const calendared = calendaredOf(cadence);
+    const calendar = calendared === null ? null : excludedDay(calendared, body.calendar?.name, at);
+    return calendar === null ? { kind: "run" } : { kind: "skipped-day", calendar };
+  }
+  if (cadence.kind === "window" && occursAt(cadence.of, at)) {
+    const { startsAt, endsAt } = cadence;
+    if (startsAt !== null && at < startsAt) return { kind: "before-start", startsAt };
+    if (endsAt !== null) return { kind: "after-end", endsAt };
+  }
+  return movedAway(cadence, body.calendar?.name, at) ?? { kind: "none" };
+}
+
+function calendaredOf(cadence: Cadence): Calendared | null {
+  if (cadence.kind === "window") return calendaredOf(cadence.of);
+  return cadence.kind === "calendared" ? cadence : null;
+}
+
+/** An occurrence that a calendar has moved away stands with where it went. */
+function movedAway(cadence: Cadence, name: string | undefined, at: number): Place | null {
+  const calendared = calendaredOf(cadence);
+  if (calendared === null || !occursAt(calendared.of, at)) return null;
+  const calendar = excludedDay(calendared, name, at);
+  return calendar === null ? null : { kind: "moved", to: movedTo(calendared, at), calendar };
+}
+
+function excludedDay(
+  { rules, timezone }: Calendared,
+  name: string | undefined,
+  at: number,
+): ExcludedDay | null {
+  const wall = at + zoneNamed(timezone).spanAt(at).offset;
+  const day = Math.floor(wall / MS_PER_DAY);
+  if (!isExcluded(rules, day)) return null;
+  const date = rules.dates.find((entry) => isExcluded({ dates: [entry], weekly: [] }, day));
+  const weekday = rules.weekly.find((entry) => isExcluded({ dates: [], weekly: [entry] }, day));
+  return { name: name ?? "", day: dateText(wall), entry: date ?? weekday ?? null };
+}
+
+/** The version whose occurrences lie at an instant: one that begins at it comes after it. */
+export function indexAt(versions: readonly VersionFact[], at: number): number {
+  return versions.findLastIndex((version) => version.at < at);
+}
+
+/** The version that stood when something was decided, by then. */
+export function versionBy(versions: readonly VersionFact[], instant: number): VersionFact | undefined {
+  return versions.findLast((version) => version.at <= instant);
+}
+
+/** An `at` may lie so much before the version that names it. */
+export const earlyMs = 61_000;
+
+/** An `at` that lies a little before the version that names it is that version's. */
+export function earlyVersion(versions: readonly VersionFact[], at: number): VersionFact | undefined {
+  return versions.find((version) => {
+    const cadence = version.cadence.kind === "window" ? version.cadence.of : version.cadence;
+    return cadence.kind === "once" && cadence.at === at && version.at >= at && version.at - earlyMs < at;
+  });
+}
+
+/** The occurrence that was due at an instant at which none occurs. */
+export function occurrenceDueAt(
+  key: string,
+  versions: readonly VersionFact[],
+  instant: number,
+): number | null {
+  for (let index = indexAt(versions, instant); index >= 0; index--) {
+    const version = versions[index];
+    if (version === undefined || version.change === "deleted") continue;
+    const timetable = timetableIn(key, version);
+    const at = previousRunBefore(version.cadence, occurrenceDueBy(timetable, instant) + 1);
+    const until = versions[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+    if (at !== null && at > version.at && at <= until && dueAt(timetable, at) === instant) return at;
+  }
+  return null;
+}
+
+export interface Nearest {
+  before: DescribedOccurrence | null;
+  after: DescribedOccurrence | null;
+}
+
+/** The runs next to an instant, by the versions that stood then; each with what clocks and calendars did to it. */
+export function nearestTo(versions: readonly VersionFact[], at: number): Nearest {
+  const before = nearestBefore(versions, at);
+  const after = nearestAfter(versions, at, before?.at ?? at);
+  return { before, after };
+}
+
+function nearestBefore(versions: readonly VersionFact[], at: number): DescribedOccurrence | null {
+  for (let index = indexAt(versions, at); index >= 0; index--) {
+    const version = versions[index];
+    if (version === undefined || version.change === "deleted") continue;
+    const until = versions[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+    const found = previousRunBefore(version.cadence, Math.min(at, until + 1));
+    if (found !== null && found > version.at) return described(version, found - 1, found);
+  }
+  return null;
+}
+
+function nearestAfter(
+  versions: readonly VersionFact[],
+  at: number,
+  since: number,
+): DescribedOccurrence | null {
+  for (let index = Math.max(0, indexAt(versions, at)); index < versions.length; index++) {
+    const version = versions[index];
+    if (version === undefined || version.change === "deleted") continue;
+    const until = versions[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+    const from = Math.max(at, version.at);
+    const found = nextRunAfter(version.cadence, from);
+    if (found !== null && found <= until) return described(version, Math.max(since, version.at), found);
+  }
+  return null;
+}
+
+/** With what was left out between `since` and the run. */
+function described(
+  { cadence, body: { timezone } }: VersionFact,
+  since: number,
+  at: number,
+): DescribedOccurrence | null {
+  const isNext = nextRunAfter(cadence, since) === at;
+  const [found] = describeOccurrences(cadence, { timezone, after: isNext ? since : at - 1, n: 1 });
+  return found ?? null;
+}
+
+/** What clocks and calendars did to one run. */
+export function noteOn({ cadence, body: { timezone } }: VersionFact, at: number): string | null {
+  const [found] = describeOccurrences(cadence, { timezone, after: at - 1, n: 1 });
+  return found?.at === at ? found.note : null;
+}

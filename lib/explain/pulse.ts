@@ -1,0 +1,89 @@
+import { isoInstant } from "../cadence/civil.ts";
+import type { Tx } from "../db/connect.ts";
+import { heldAt, holdersText } from "./holds-then.ts";
+import type { Facts, Verdict } from "./verdict.ts";
+
+/** Of a pulse no occurrence is written down; what is, is what its shard or its target passed over. */
+export interface PulseFact {
+  /** Up to there the ticks have made the parcels of its shard. */
+  pulsedTo: Date;
+  passed: PulsesPassed | null;
+}
+
+interface PulsesPassed {
+  from: Date;
+  to: Date;
+  reason: string;
+  notedAt: Date;
+  /** Of its target alone; null for all of its shard. */
+  targetId: number | null;
+  /** So many of them; null where all. */
+  count: number | null;
+}
+
+export async function pulseFactOf(
+  tx: Tx,
+  { id, shard }: { id: string; shard: number },
+  due: Date,
+): Promise<PulseFact> {
+  const [state] = await tx<{ pulsedTo: Date }[]>`
+    select pulsed_to as "pulsedTo" from carillon.shards where id = ${shard}`;
+  if (state === undefined) throw new Error(`Shard ${shard} does not exist in carillon.shards.`);
+  const [passed] = await tx<PulsesPassed[]>`
+    select from_at as "from", to_at as "to", reason, noted_at as "notedAt", target_id as "targetId", count::float8
+    from carillon.pulses_passed
+    where shard = ${shard} and to_at >= ${due} and from_at <= ${due}
+      and (target_id is null or target_id = (select p.target_id from carillon.pulses p where p.schedule_id = ${id}))
+    order by target_id nulls first, to_at limit 1`;
+  return { ...state, passed: passed ?? null };
+}
+
+/** An occurrence of a pulse: the arithmetic, the holds, and what was passed over. */
+export function explainPulse(facts: Facts, { pulsedTo, passed }: PulseFact, due: number): Verdict {
+  const at = isoInstant(due);
+  const held = heldAt(facts, due);
+  if (held !== null) {
+    const verb = due > facts.now ? "Will not go: the schedule is" : "Did not go: the schedule was";
+    const by = `held by ${holdersText(held.by)} since ${isoInstant(held.since)}`;
+    return {
+      outcome: due > facts.now ? "held" : "skipped",
+      reason: "paused",
+      sentence: `${verb} ${by}, and of a pulse nothing is caught up with.`,
+      heldBy: held.by,
+    };
+  }
+  if (due > facts.now)
+    return { outcome: "planned", sentence: `Is planned: it goes at ${at}, and nothing is written of it.` };
+  if (passed !== null) return explainPassed(passed, at);
+  if (due > pulsedTo.getTime()) {
+    const behind = `the ticks have come to ${isoInstant(pulsedTo.getTime())} only`;
+    return {
+      outcome: "not-planned-yet",
+      sentence: `Was due at ${at} and has not gone yet: ${behind}.`,
+    };
+  }
+  return {
+    outcome: "unrecorded",
+    sentence: `Was due at ${at}. Of a pulse nothing is written where it goes; its shard passed nothing over at that second, and its target refused none.`,
+  };
+}
+
+const causes: Readonly<Record<string, string>> = {
+  missed: "no tick came in time",
+  late: "no worker came in time",
+  crashed: "the workers that had it did not come to an end",
+  failed: "its target took none of them, however often it was tried",
+  refused: "its target refused them, or cannot be read, or no message could be made of them",
+};
+
+function explainPassed({ from, to, reason, notedAt, targetId, count }: PulsesPassed, at: string): Verdict {
+  const range = `from ${isoInstant(from.getTime())} to ${isoInstant(to.getTime())}`;
+  const cause = causes[reason] ?? reason;
+  const noted = `noted at ${isoInstant(notedAt.getTime())}`;
+  // Of a target's pulses it is not written which.
+  const sentence =
+    targetId === null
+      ? `Was due at ${at} and did not go: what its shard had ${range} was passed over, because ${cause} (${noted}).`
+      : `Was due at ${at}, and may not have gone: ${count === null ? "some" : count} of its target's pulses of its shard at that second were given up, because ${cause} (${noted}).`;
+  return { outcome: "skipped", reason, sentence };
+}

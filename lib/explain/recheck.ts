@@ -1,0 +1,68 @@
+import { isoInstant } from "../cadence/civil.ts";
+import { parseJobId } from "../job/job-id.ts";
+import type { JobRead } from "../job/read-job.ts";
+import type { Facts, Verdict } from "./verdict.ts";
+import { explainJob } from "./with-job.ts";
+
+/** What became of a recheck, whose it is, and how many there were. */
+export function explainRecheck(facts: Facts, recheck: JobRead): Verdict {
+  const verdict = explainJob(facts, recheck, undefined);
+  return {
+    ...verdict,
+    sentence: `Is no occurrence but ${nameOf(recheck)}. ${verdict.sentence}${followedText(facts, recheck)}`,
+    recheck: {
+      of: recheck.recheckOf ?? recheck.id,
+      number: recheck.checks,
+      followed: followersOf(facts, recheck).length,
+    },
+  };
+}
+
+/** What is to be said beside an occurrence of the rechecks that fall on it. */
+export function recheckBesideText({ beside }: Facts): string {
+  return beside
+    .filter(({ kind }) => kind === "again")
+    .map((recheck) => ` At the same instant, ${nameOf(recheck)} ${standText(recheck)}.`)
+    .join("");
+}
+
+/** The rechecks that came of a job. */
+export function followedText(facts: Facts, job: JobRead): string {
+  if (job.state === "succeeded" && job.reason === "superseded")
+    return " It asked for a recheck, which an edit or a delete that came before its end made void.";
+  const followers = followersOf(facts, job);
+  const last = followers.at(-1);
+  if (last === undefined) return "";
+  const at = isoInstant(last.occurrence.getTime());
+  if (followers.length === 1)
+    return ` It asked for a recheck: recheck ${last.checks}, at ${at}, ${standText(last)}.`;
+  return ` It asked for a recheck, and ${followers.length} followed: the last, recheck ${last.checks}, at ${at}, ${standText(last)}.`;
+}
+
+function followersOf({ chain }: Facts, { checks }: JobRead): JobRead[] {
+  return chain.filter((each) => each.checks > checks);
+}
+
+function nameOf({ checks, recheckOf }: JobRead): string {
+  const root = recheckOf === null ? null : parseJobId(recheckOf);
+  if (root === null) return `recheck ${checks}`;
+  const run = { cadence: "run", manual: "manual run", backfill: "backfill", again: "recheck" }[root.kind];
+  return `recheck ${checks} of the ${run} of ${isoInstant(root.occurrence.getTime())}`;
+}
+
+function standText({ state, reason }: JobRead): string {
+  switch (state) {
+    case "succeeded":
+      return "has succeeded";
+    case "running":
+      return "is running";
+    case "waiting":
+      return "waits";
+    case "retrying":
+      return "is to be tried again";
+    case "cancelled":
+      return reason === "superseded" ? "was cancelled by an edit" : "was cancelled";
+    default:
+      return `is ${state}`;
+  }
+}

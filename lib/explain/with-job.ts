@@ -1,0 +1,218 @@
+import { isoInstant } from "../cadence/civil.ts";
+import type { JobRead } from "../job/read-job.ts";
+import { holdersText, standingBy } from "./holds-then.ts";
+import { latenessOf, spanText } from "./late.ts";
+import { wishText } from "./requests.ts";
+import { explainSkipped } from "./skipped.ts";
+import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
+
+/** What became of an occurrence that has a job. */
+export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
+  const verdict = verdictOn(facts, job, version);
+  const { retried } = facts.wishes;
+  if (retried === null) return verdict;
+  return { ...verdict, sentence: `${verdict.sentence} ${wishText(retried, "had it tried again")}.` };
+}
+
+function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
+  switch (job.state) {
+    case "succeeded":
+      return withStart(facts, job, version, {
+        outcome: "ran",
+        lead: "Ran",
+        end: `and succeeded at ${instantText(job.finishedAt)}${attemptsText(job)}`,
+      });
+    case "running":
+      return withStart(facts, job, version, {
+        outcome: "running",
+        lead: "Is running",
+        end: `and is not done yet${job.attempt > 0 ? `, at attempt ${job.attempt + 1}` : ""}${stopText(facts)}`,
+      });
+    case "dead":
+      return {
+        ...withStart(facts, job, version, {
+          outcome: "dead",
+          lead: "Ran",
+          end: `and is dead since ${instantText(job.finishedAt)}: ${deathText(job)}`,
+        }),
+        ...(job.reason === null ? {} : { reason: job.reason }),
+      };
+    case "retrying":
+      return explainRetrying(facts, job);
+    case "waiting":
+      return explainWaiting(facts, job);
+    case "cancelled":
+      return explainCancelled(facts, job);
+    case "skipped":
+      return explainSkipped(facts, job, version);
+  }
+}
+
+function withStart(
+  facts: Facts,
+  job: JobRead,
+  version: VersionFact | undefined,
+  { outcome, lead, end }: { outcome: Verdict["outcome"]; lead: string; end: string },
+): Verdict {
+  const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
+  const late = latenessOf(facts, job, version);
+  if (late === null) return { outcome, sentence: `${lead}, on time: ${started} ${end}.` };
+  const { byMs, because, why, heldBy } = late;
+  return {
+    outcome,
+    sentence: `${lead}, ${spanText(byMs)} late, because ${why}: ${started} ${end}.`,
+    late: { byMs, because },
+    ...(heldBy === undefined ? {} : { heldBy }),
+  };
+}
+
+function attemptsText({ attempt, attempts = [] }: JobRead): string {
+  if (attempt <= 1) return "";
+  const failed = attempts.findLast(({ error }) => error !== null);
+  return `, at attempt ${attempt}${failed?.error == null ? "" : ` (the one before failed: ${quote(failed.error)})`}`;
+}
+
+/** Why no further attempt would help, for each reason but that there were enough of them. */
+const finalReasons: Readonly<Record<string, string>> = {
+  "gave-up": "it said that another attempt would not help",
+  payload: "its handler does not take its payload",
+  "max-checks": "it asked for one recheck more than its handler allows",
+  "recheck-past": "it asked for a recheck at an instant that was not ahead",
+  "recheck-far": "it asked for a recheck further ahead than its handler allows",
+};
+
+function deathText(job: JobRead): string {
+  const final = finalReasons[job.reason ?? ""];
+  if (final === undefined) return `all of its ${job.attempt} attempts failed${errorText(job)}`;
+  return `${final}${job.error === null ? "" : ` (${quote(job.error)})`}`;
+}
+
+const shownMax = 200;
+
+/** Errors may be pages long. */
+function quote(error: string): string {
+  return `"${error.length <= shownMax ? error : `${error.slice(0, shownMax)}…`.toWellFormed()}"`;
+}
+
+function errorText({ error }: JobRead): string {
+  return error === null ? "" : `, the last with ${quote(error)}`;
+}
+
+function explainRetrying(facts: Facts, job: JobRead): Verdict {
+  const failed = `Is to be tried again: of its attempts ${job.attempt} failed${errorText(job)}`;
+  if (!isHeldNow(facts)) {
+    const next = job.readyAt === null ? "" : `; the next starts at ${instantText(job.readyAt)}`;
+    return { outcome: "retrying", sentence: `${failed}${next}.` };
+  }
+  const heldBy = standingBy(facts, facts.now);
+  return { outcome: "retrying", sentence: `${failed}; it waits, held by ${holdersText(heldBy)}.`, heldBy };
+}
+
+function isHeldNow({ heldSince, heldUntil, now }: Facts): boolean {
+  return heldSince !== null && (heldUntil === null || heldUntil > now);
+}
+
+function explainWaiting(facts: Facts, job: JobRead): Verdict {
+  const due = job.dueAt.getTime();
+  const { now, heldUntil, travel } = facts;
+  if (isHeldNow(facts) && (heldUntil === null || due <= heldUntil)) {
+    const heldBy = standingBy(facts, Math.max(due, now));
+    const end = heldUntil === null ? "until the last hold goes" : `until ${isoInstant(heldUntil)}`;
+    return { outcome: "held", sentence: `Waits ${end}, held by ${holdersText(heldBy)}.`, heldBy };
+  }
+  if (due > now)
+    return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
+  if (travel?.inLane === true) return inLane(facts, job);
+  if (travel != null && travel.atTarget !== null) return atTarget(travel, due, now);
+  const ready = job.readyAt?.getTime() ?? due;
+  return ready > now ? letInLater(facts, due, ready) : waitsForWorker(facts, due);
+}
+
+function inLane({ around }: Facts, { dueAt, occurrence }: JobRead): Verdict {
+  const ahead = around.find((other) => unsettled.has(other.state) && other.occurrence < occurrence);
+  const which = ahead === undefined ? "earlier runs" : `the run of ${instantText(ahead.occurrence)}`;
+  return {
+    outcome: "waiting",
+    reason: "lane",
+    sentence: `Was due at ${instantText(dueAt)} and waits in its lane for ${which} to end.`,
+    ...(ahead === undefined ? {} : { behind: ahead.occurrence }),
+  };
+}
+
+function atTarget({ atTarget: target, startsAt }: TravelFact, due: number, now: number): Verdict {
+  const start =
+    startsAt !== null && startsAt.getTime() > now ? `, and starts at ${instantText(startsAt)}` : "";
+  return {
+    outcome: "waiting",
+    reason: "target",
+    sentence: `Was due at ${isoInstant(due)} and waits for its turn at ${target}, whose limits or share of the workers are used up${start}.`,
+  };
+}
+
+function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
+  const owed = travel?.owed === true;
+  return {
+    outcome: "waiting",
+    reason: owed ? "backlog" : "ready",
+    sentence: `Was due at ${isoInstant(due)}, ${owed ? "has been let in from the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
+  };
+}
+
+function waitsForWorker({ travel, now }: Facts, due: number): Verdict {
+  if (travel === null) {
+    const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, since its parcel is gone. Have it tried again, or cancel it.`;
+    return { outcome: "waiting", reason: "worker", sentence };
+  }
+  // The first time is no repetition.
+  const repeated = Math.max(0, (travel?.offers ?? 0) - 1);
+  const times = repeated === 1 ? "once" : `${repeated} times`;
+  const again = repeated === 0 ? "" : `; its message has been sent again ${times}`;
+  return {
+    outcome: "waiting",
+    reason: "worker",
+    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${again}.`,
+  };
+}
+
+const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"]);
+
+const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
+
+function stopText({ wishes: { cancelled } }: Facts): string {
+  return cancelled === null ? "" : `; ${wishText(cancelled, "asked for it to be stopped")}`;
+}
+
+function explainCancelled({ versions, now, wishes }: Facts, job: JobRead): Verdict {
+  const deleted = versions.findLast(({ change }) => change === "deleted");
+  const reason = job.reason ?? "cancelled";
+  if (job.reason === "deleted" && deleted !== undefined) {
+    const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${deleted.by} before it had run.`;
+    return { outcome: "cancelled", reason, sentence };
+  }
+  if (job.reason === "superseded") {
+    const edit = versions.findLast(
+      ({ at, change }) => endsRechecks.has(change) && at <= (job.finishedAt?.getTime() ?? now),
+    );
+    const by =
+      edit === undefined
+        ? "an edit"
+        : `version ${edit.version} of ${edit.by}, made at ${isoInstant(edit.at)},`;
+    return {
+      outcome: "cancelled",
+      reason,
+      sentence: `Was cancelled: ${by} asked for something else before it came.`,
+    };
+  }
+  const by = wishes.cancelled === null ? "" : `: ${wishText(wishes.cancelled, "asked for that")}`;
+  const started =
+    job.attempt === 0 ? "" : ` It had been tried ${job.attempt === 1 ? "once" : `${job.attempt} times`}.`;
+  return {
+    outcome: "cancelled",
+    reason,
+    sentence: `Was cancelled at ${instantText(job.finishedAt)}${by}.${started}`,
+  };
+}
+
+export function instantText(instant: Date | null): string {
+  return instant === null ? "a time that is not recorded" : isoInstant(instant.getTime());
+}

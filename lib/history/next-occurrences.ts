@@ -1,0 +1,115 @@
+import { FURTHEST_MS } from "../cadence/bounds.ts";
+import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { countWithin } from "../cadence/count-within.ts";
+import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { firesLeftAfter } from "../plan/fires-left.ts";
+import { Refusal } from "../refusal.ts";
+import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
+import { findSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { isHeldAt } from "./upcoming.ts";
+
+/** A coming occurrence; `due` where a spread or a slot moves it, `held` where a hold stands then. */
+export interface ComingOccurrence extends DescribedOccurrence {
+  due: number | null;
+  held: boolean;
+}
+
+export interface NextOccurrences {
+  timezone: string;
+  occurrences: ComingOccurrence[];
+  /** The holds that stand now, and when the last of them ends by itself. */
+  holds: Hold[];
+  heldUntil: Date | null;
+}
+
+/**
+ * The coming occurrences of a saved schedule, strictly after `from`; without it, those that are not due yet. What a hold keeps
+ * back stands among them; what a limit of fires leaves out does not.
+ */
+export async function nextOccurrences(
+  tx: Tx,
+  { key, n, from }: { key: string; n: number; from?: number | undefined },
+): Promise<NextOccurrences> {
+  const stored = await findSchedule(tx, key);
+  if (stored === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  const now = await databaseClock(tx);
+  const timetable = timetableOf(stored);
+  const isHeld = isHeldAt(stored, now.getTime());
+  const heldUntil = isHeld ? stored.heldUntil : null;
+  // Nothing that a hold keeps back counts against a limit; what its end lets go is told apart.
+  const countFrom = occurrenceDueBy(timetable, Math.max(now.getTime(), heldUntil?.getTime() ?? 0));
+  const left = await firesLeftAfter(tx, stored, { countFrom, heldUntil });
+  const begin = occurrenceDueBy(timetable, now.getTime());
+  const listed = comingAfter(timetable, {
+    timezone: stored.body.timezone,
+    after: left === null ? (from ?? begin) : Math.max(from ?? begin, begin),
+    n,
+    countFrom,
+    left,
+  });
+  const endsHeld = heldUntil === null ? Number.POSITIVE_INFINITY : countFrom;
+  return {
+    timezone: stored.body.timezone,
+    occurrences: listed.map((each) => ({ ...each, held: isHeld && each.at > begin && each.at <= endsHeld })),
+    holds: isHeld ? holdsAfter(await holdsOfOne(tx, stored.id), {}, now) : [],
+    heldUntil,
+  };
+}
+
+/** The runs of a timetable strictly after an instant. A limit (`left`) counts those after `countFrom`. */
+export function comingAfter(
+  timetable: Timetable,
+  {
+    timezone,
+    after,
+    n,
+    countFrom,
+    left,
+  }: { timezone: string; after: number; n: number; countFrom: number; left: number | null },
+): Omit<ComingOccurrence, "held">[] {
+  // Nothing is planned further ahead, and a leap day every four years would be looked for through the ages.
+  const bounded: Cadence = {
+    kind: "window",
+    of: timetable.cadence,
+    startsAt: null,
+    endsAt: after + FURTHEST_MS,
+  };
+  const usable = left === null ? n : left - runsBefore(timetable.cadence, { countFrom, after, left });
+  const found = usable <= 0 && after >= countFrom ? [] : describeOccurrences(bounded, { timezone, after, n });
+  let counted = 0;
+  const listed = found.filter(({ at }) => at <= countFrom || counted++ < usable);
+  return listed.map((each) => {
+    const due = dueAt(timetable, each.at);
+    return { ...each, due: due === each.at ? null : due };
+  });
+}
+
+/** Counting up to a far `from` must not take seconds. */
+const countedMax = 20_000;
+
+/** How many runs lie in `(countFrom, after]`, as far as a limit needs it. */
+function runsBefore(
+  cadence: Cadence,
+  { countFrom, after, left }: { countFrom: number; after: number; left: number },
+): number {
+  if (after <= countFrom) return 0;
+  const inner = cadence.kind === "window" ? cadence.of : cadence;
+  if (inner.kind === "interval") return countWithin(cadence, countFrom, after, left).count;
+  let count = 0;
+  let at = nextRunAfter(cadence, countFrom);
+  for (; at !== null && at <= after && count < left; at = nextRunAfter(cadence, at)) {
+    if (count === countedMax) {
+      throw new Refusal("impossible", "The occurrences cannot be told from there.", [
+        {
+          path: "from",
+          message: `lies so far ahead that \`maxFires\` would have to be counted over more than ${countedMax} occurrences`,
+        },
+      ]);
+    }
+    count += 1;
+  }
+  return count;
+}

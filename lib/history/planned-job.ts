@@ -1,0 +1,103 @@
+import type { Cadence } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { jobId, parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import { plannedUpTo, readShard, type ShardState } from "../plan/shard.ts";
+import { findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import { isHeldAt } from "./upcoming.ts";
+
+/**
+ * A job by its id, also before it has a row: a schedule that runs once tells its id from the beginning, and the ticks write the row some
+ * minutes before it is due.
+ */
+export async function readAnyJob(tx: Tx, id: string): Promise<JobRead | null> {
+  const made = await readJob(tx, id);
+  if (made !== null) return made;
+  const schedule = await scheduleOnceAt(tx, id);
+  const planned = schedule === null ? null : await plannedJob(tx, schedule);
+  // Between the two looks a tick may have made it.
+  return planned ?? (schedule === null ? null : readJob(tx, id));
+}
+
+/** A schedule that runs once and goes by itself: a job that somebody asked for without a lasting schedule. */
+export function isJob({ cadence, body }: Pick<StoredSchedule, "cadence" | "body">): boolean {
+  return onceOf(cadence) !== null && body.deleteOnEnd;
+}
+
+/** When a schedule runs that does so once. */
+export function onceOf(cadence: Cadence): number | null {
+  if (cadence.kind === "window" || cadence.kind === "calendared") return onceOf(cadence.of);
+  return cadence.kind === "once" ? cadence.at : null;
+}
+
+/** The schedule whose only run has this id; also one that is deleted. */
+export async function scheduleOnceAt(tx: Tx, id: string): Promise<StoredSchedule | null> {
+  const key = parseJobId(id);
+  if (key === null || key.kind !== "cadence" || key.n !== 0) return null;
+  const schedule = await findScheduleById(tx, key.scheduleId);
+  return schedule !== null && onceOf(schedule.cadence) === key.occurrence.getTime() ? schedule : null;
+}
+
+/** Null where the ticks have come past it: it has a row, or had one. */
+export async function plannedJob(tx: Tx, schedule: StoredSchedule): Promise<JobRead | null> {
+  const [[row], state] = await Promise.all([
+    tx<{ deletedAt: Date | null; keptFrom: Date }[]>`
+      select s.deleted_at as "deletedAt", r.kept_from as "keptFrom"
+      from carillon.schedules s cross join carillon.retention r where s.id = ${schedule.id}`,
+    readShard(tx, schedule.shard),
+  ]);
+  if (row === undefined) return null;
+  if (row.deletedAt === null) return jobToCome(schedule, state);
+  const job = jobNeverMade(schedule, row.deletedAt, row.keptFrom);
+  // It may have been made and its schedule deleted since the look at the jobs; from now on none is made.
+  return job === null ? null : ((await readJob(tx, job.id)) ?? job);
+}
+
+/** The job of a schedule that runs once, as long as it has no row; null where the ticks have come past it. */
+export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead | null {
+  const at = onceOf(schedule.cadence);
+  if (at === null) return null;
+  const due = new Date(dueAt(timetableOf(schedule), at));
+  const isHeld = isHeldAt(schedule, Math.max(state.now.getTime(), due.getTime()));
+  if (due <= plannedUpTo(state, schedule.id) && !isHeld) return null;
+  return { ...jobWithoutRow(schedule, at, due), readyAt: isHeld ? null : due };
+}
+
+/** Of a deleted schedule that ran once and has no row of it: it never came to that, as long as rows of that day are kept. */
+function jobNeverMade(schedule: StoredSchedule, deletedAt: Date, keptFrom: Date): JobRead | null {
+  const at = onceOf(schedule.cadence);
+  if (at === null || at < keptFrom.getTime()) return null;
+  const due = new Date(dueAt(timetableOf(schedule), at));
+  const gone = { state: "cancelled", reason: "deleted", finishedAt: deletedAt } as const;
+  return { ...jobWithoutRow(schedule, at, due), ...gone };
+}
+
+function jobWithoutRow({ id, key, version, body }: StoredSchedule, at: number, due: Date): JobRead {
+  const occurrence = new Date(at);
+  return {
+    id: jobId({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+    kind: "cadence",
+    n: 0,
+    key,
+    scheduleId: id,
+    version,
+    group: body.group,
+    occurrence,
+    dueAt: due,
+    state: "waiting",
+    reason: null,
+    attempt: 0,
+    checks: 0,
+    readyAt: null,
+    startedAt: null,
+    finishedAt: null,
+    latenessMs: null,
+    durationMs: null,
+    cancelling: false,
+    error: null,
+    recheckOf: null,
+    payload: body.payload,
+    attempts: [],
+  };
+}

@@ -1,0 +1,175 @@
+import type { Tx } from "../db/connect.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
+import {
+  type Access,
+  accessFor,
+  fits,
+  type HeadFilter,
+  isCovered,
+  keysBehind,
+  walked,
+} from "../schedule/search-schedules.ts";
+import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
+import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
+import { type Count, countOf, type Looked, pageOf, type Walk } from "./search-page.ts";
+import { comingPlaceText, comingWalk, readComingPlace } from "./search-upcoming.ts";
+
+export interface ScheduleFilter extends Omit<HeadFilter, "held"> {
+  state?: ScheduleState | undefined;
+  /** A job of it is dead, and the newest that was due has not succeeded since. */
+  failing?: boolean | undefined;
+  /** Its next occurrence lies from here … */
+  nextFrom?: Date | undefined;
+  /** … to before here. */
+  nextTo?: Date | undefined;
+}
+
+export interface ScheduleSearch extends ScheduleFilter {
+  /** Where the page before ended, as its `next` said. */
+  after?: string | undefined;
+  limit: number;
+}
+
+/** By key; by the next occurrence; or, of those that fail, the oldest schedule first. */
+export type SearchOrder = "key" | "next" | "age";
+
+export function orderOf({ nextFrom, nextTo, failing, group, tag, target }: ScheduleFilter): SearchOrder {
+  if (nextFrom !== undefined || nextTo !== undefined) return "next";
+  // Who is named by more than a prefix is looked for among those.
+  const named = group ?? tag ?? (target?.includes("/") ? target : undefined);
+  return failing === true && named === undefined ? "age" : "key";
+}
+
+/** Whether a list may go on there. */
+export function isSearchPlace(filter: ScheduleFilter, text: string): boolean {
+  switch (orderOf(filter)) {
+    case "key":
+      return keyFault(text) === null;
+    case "age":
+      return isFailingPlace(text);
+    case "next":
+      return readComingPlace(text) !== null;
+  }
+}
+
+export async function listSchedules(
+  tx: Tx,
+  { after, limit, ...filter }: ScheduleSearch,
+): Promise<{ items: ScheduleRead[]; next?: string }> {
+  switch (orderOf(filter)) {
+    case "key":
+      return pageOf(tx, await keyWalk(tx, filter), { limit, after });
+    case "age":
+      return pageOf(tx, failingWalk(tx, filter), { limit, after });
+    case "next": {
+      const place = after === undefined ? undefined : (readComingPlace(after) ?? undefined);
+      const { items, next } = await pageOf(tx, comingWalk(tx, filter), { limit, after: place });
+      return { items, ...(next === undefined ? {} : { next: comingPlaceText(next) }) };
+    }
+  }
+}
+
+/** So far is counted. */
+export const countedMax = 10_000;
+
+export async function countSchedules(tx: Tx, filter: ScheduleFilter): Promise<Count> {
+  switch (orderOf(filter)) {
+    case "key":
+      return countOf(tx, await keyWalk(tx, filter), countedMax);
+    case "age":
+      return countOf(tx, failingWalk(tx, filter), countedMax);
+    case "next":
+      return countOf(tx, comingWalk(tx, filter), countedMax);
+  }
+}
+
+async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFilter): Promise<Walk<string>> {
+  const held = state === undefined ? undefined : state === "paused";
+  const named: HeadFilter = { ...filter, held };
+  const access = await accessFor(tx, named);
+  const byReading = failing || state === "active" || state === "ended";
+  return {
+    covered: isCovered(access, named),
+    lookedMax: failing ? 2_000 : lookedThrough(access),
+    look: (after, most) => look(tx, { access, named, state, failing }, after, most),
+    judge: byReading
+      ? async (reads) => {
+          const dead = failing ? await failingIn(tx, reads) : null;
+          return reads.map(
+            (read) => (state === undefined || read.state === state) && (dead === null || dead.has(read.id)),
+          );
+        }
+      : null,
+  };
+}
+
+/** A walk that merges those of several targets looks at as many of each. */
+function lookedThrough(access: Access): number {
+  const walks = access.by === "targets" ? Math.max(1, access.ids.length) : 1;
+  return Math.min(15_000, Math.floor(20_000 / walks));
+}
+
+interface Look {
+  access: Access;
+  named: HeadFilter;
+  state: ScheduleState | undefined;
+  failing: boolean;
+}
+
+async function look(
+  tx: Tx,
+  { access, named, state, failing }: Look,
+  after: string | undefined,
+  most: { looked: number; found: number },
+): Promise<Looked<string>> {
+  const range = keysBehind(after, named.prefix);
+  if (range === null) return { found: [], last: null };
+  const rows = await tx<{ last: string | null; looked: number; id: string | null; key: string | null }[]>`
+    with looked as materialized (${walked(tx, access, range, most.looked)}),
+    found as (
+      select s.id, s.key from looked s ${state === "active" || state === "ended" ? withTimes(tx) : tx``}
+      where ${fits(tx, named)} ${mayBe(tx, state)} ${failing ? tx`and ${hasDied(tx)}` : tx``}
+      order by s.key limit ${most.found})
+    select e.last, e.looked, f.id, f.key
+    from (select max(key) as last, count(*)::int as looked from looked) e left join found f on true order by f.key`;
+  const found = rows.flatMap(({ id, key }) => (id === null || key === null ? [] : [{ id, place: key }]));
+  const { last = null, looked = 0 } = rows[0] ?? {};
+  if (found.length === most.found) return { found, last: found.at(-1)?.place ?? null };
+  return { found, last: looked < most.looked ? null : last };
+}
+
+/** Of so many parcels it is looked up whose jobs they hold: usually these are all. */
+const parcelsMax = 1_000;
+
+/** When a schedule's spec lets it run, and whether a job of it may be open. */
+const withTimes = (tx: Tx) => tx`
+  join carillon.shards h on h.id = s.shard
+  left join lateral (
+    select v.once_at, v.ends_at, v.cadence_id, v.body ?| array['spread', 'slot'] as moved from carillon.schedule_versions v
+    where v.schedule_id = s.id and v.version = s.spec_version offset 0) v on true
+  left join carillon.cadences c on c.id = v.cadence_id`;
+
+/**
+ * What the columns alone tell of a state, and reading decides: only who has a last occurrence ends, and who runs once, at a time that has
+ * passed, with no job in any parcel, nothing owed and no place in quarantine, has ended.
+ */
+function mayBe(tx: Tx, state: ScheduleState | undefined) {
+  const now = tx`(select carillon.clock())`;
+  switch (state) {
+    case "ended":
+      return tx`and (v.once_at <= ${now} or (v.once_at is null and (v.ends_at is not null or s.max_fires is not null
+        or c.calendar_version is not null or c.expression ~ '(^|[|] )at ')))`;
+    case "active":
+      // One before the year 100 cannot be read, and ends nothing.
+      return tx`and (v.once_at <= ${now} and v.once_at > '0100-01-01Z' and h.watermark_at >= ${now} and not v.moved
+        and (select count(*) from (select from carillon.parcels where pulse_at is null limit ${parcelsMax + 1}) p) <= ${parcelsMax}
+        and (select count(*) from (select from carillon.backlog limit ${parcelsMax + 1}) b) <= ${parcelsMax}
+        and (select count(*) from (select from carillon.quarantine where consumer = 'plan' limit ${parcelsMax + 1}) q) <= ${parcelsMax}
+        and s.id not in (
+          select unnest(schedule_ids) from (select p.schedule_ids from carillon.parcels p where p.pulse_at is null order by p.id limit ${parcelsMax}) p
+          union all select b.schedule_id from carillon.backlog b
+          union all select q.schedule_id from carillon.quarantine q where q.consumer = 'plan' and q.schedule_id is not null)) is not true`;
+    default:
+      return tx``;
+  }
+}

@@ -1,0 +1,43 @@
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Tx } from "../db/connect.ts";
+import { firesLeftAfter } from "../plan/fires-left.ts";
+import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+
+/** The next occurrences that are due after an instant, as far as holds and limits let them; nominal, as the cadence tells them. */
+export async function comingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {
+  return comingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
+}
+
+/** How many of them a limit leaves. */
+export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Promise<number | null> {
+  const { heldUntil } = schedule;
+  return firesLeftAfter(tx, schedule, {
+    countFrom: occurrenceDueBy(timetableOf(schedule), beginning(schedule, now).getTime()),
+    heldUntil: heldUntil !== null && heldUntil > now ? heldUntil : null,
+  });
+}
+
+/** The same where it is known how many there may be. */
+export function comingWith(schedule: StoredSchedule, now: Date, most: number): Date[] {
+  const { heldSince, heldUntil } = schedule;
+  if (heldSince !== null && heldUntil === null) return [];
+  const timetable = timetableOf(schedule);
+  const coming: Date[] = [];
+  let at = nextRunAfter(timetable.cadence, occurrenceDueBy(timetable, beginning(schedule, now).getTime()));
+  for (; at !== null && coming.length < most; at = nextRunAfter(timetable.cadence, at))
+    coming.push(new Date(at));
+  return coming;
+}
+
+function beginning({ heldUntil }: StoredSchedule, now: Date): Date {
+  return heldUntil !== null && heldUntil > now ? heldUntil : now;
+}
+
+/** An expired hold that nobody has cleared away yet holds nothing. */
+export function isHeldAt(
+  { heldSince, heldUntil }: Pick<StoredSchedule, "heldSince" | "heldUntil">,
+  now: number,
+): boolean {
+  return heldSince !== null && (heldUntil === null || heldUntil.getTime() > now);
+}

@@ -1,0 +1,189 @@
+import type { Tx } from "../db/connect.ts";
+import { actApart, type Part, timeOfCall } from "../edit/act-in-halves.ts";
+import { cancelJobs } from "../edit/cancel-jobs.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import { fewOwners, isOwner, type JobOwners } from "../history/find-schedules.ts";
+import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
+import type { Log } from "../log/log.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import { keyFault } from "../schedule/schedule-key.ts";
+import { cancelUnmade, type UnmadeWish } from "./cancel-unmade.ts";
+
+export interface CancelFilter extends JobOwners {
+  /** All of them where it is not named. */
+  state?: "waiting" | "retrying" | "running" | undefined;
+}
+
+export interface CancelManyWish {
+  filter: CancelFilter;
+  limit: number;
+  reason?: string | undefined;
+  /** Where the call before ended. */
+  after?: string | undefined;
+  caller: Caller;
+}
+
+export interface CancelledMany {
+  done: number;
+  /** Of them those that were under way: whoever works them has been told to stop. */
+  running: number;
+  /** Found, and not written: the database failed on each alone. */
+  failed: number;
+  next?: string;
+}
+
+type CancelDeps = EditDeps & { log: Log };
+
+const batchMax = 250;
+
+/** So many parcels are looked at in one statement, and by one call: the API's own time is bounded. */
+const parcelsAtOnce = 400;
+const parcelsMax = 10_000;
+
+/** Where a call goes on: behind a key, among the jobs that have no row yet; behind a parcel; or in a parcel, behind a job of it. */
+const behindKey = /^ahead\/(.*)$/;
+const behindParcel = /^(0|[1-9]\d{0,17})(?:\/(\S+))?$/;
+
+export function isCancelPlace(text: string): boolean {
+  const [, key] = behindKey.exec(text) ?? [];
+  if (key !== undefined) return key === "" || keyFault(key) === null;
+  const [, parcel, job] = behindParcel.exec(text) ?? [];
+  return parcel !== undefined && (job === undefined || parseJobId(job) !== null);
+}
+
+/**
+ * Cancels what waits, is to be tried again or runs of the schedules that are meant. What has no row yet comes first; what becomes one
+ * meanwhile is met behind that. What a cadence makes after this runs: to stop that too, pause or delete the schedule.
+ */
+export async function cancelMany(
+  deps: CancelDeps,
+  wish: CancelManyWish,
+  timeIsUp: () => boolean = timeOfCall(),
+): Promise<CancelledMany> {
+  const { filter, limit, caller, reason, after = "ahead/" } = wish;
+  const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
+  const [, key] = behindKey.exec(after) ?? [];
+  const { state, ...owners } = filter;
+  if (key === undefined || (state !== undefined && state !== "waiting"))
+    return cancelMade(deps, { ...wish, by, timeIsUp, after: key === undefined ? after : "0" });
+  const unmade = { owners, after: key === "" ? undefined : key, most: limit, by, timeIsUp };
+  const { next, ...counts } = await cancelUnmade(deps, unmade);
+  if (next !== null) return { ...counts, running: 0, next: `ahead/${next}` };
+  if (counts.done >= limit || timeIsUp()) return { ...counts, running: 0, next: "0" };
+  const made = await cancelMade(deps, { ...wish, by, timeIsUp, after: "0", limit: limit - counts.done });
+  return { ...made, done: counts.done + made.done, failed: counts.failed + made.failed };
+}
+
+interface MadeWish extends CancelManyWish {
+  after: string;
+  by: UnmadeWish["by"];
+  timeIsUp: () => boolean;
+}
+
+/**
+ * Whatever has a row and is not settled is in a parcel, so the parcels are walked through, in the order of their ids: what is put into
+ * another one meanwhile comes later in the walk.
+ */
+async function cancelMade(deps: CancelDeps, wish: MadeWish): Promise<CancelledMany> {
+  const { filter, limit, by, timeIsUp } = wish;
+  const counts = { done: 0, running: 0, failed: 0 };
+  const owners = await fewOwners(deps.sql, filter, { deleted: false });
+  if (owners?.length === 0) return counts;
+  const cancel = async (some: readonly JobKey[], part: Part) => {
+    const outcomes = [...(await cancelJobs(deps, some, by, part)).values()];
+    const running = outcomes.filter((outcome) => outcome === "asked").length;
+    counts.running += running;
+    counts.done += running + outcomes.filter((outcome) => outcome === "cancelled").length;
+  };
+  const acting = {
+    log: deps.log,
+    event: "job.not-cancelled",
+    named: jobNamed,
+    act: cancel,
+    timeIsUp,
+  } as const;
+  let after = wish.after;
+  for (let looked = 0; looked < parcelsMax; looked += parcelsAtOnce) {
+    const { jobs, last } = await openJobs(deps.sql, filter, owners, after);
+    for (let from = 0; from < jobs.length; ) {
+      const batch = jobs.slice(from, from + Math.min(batchMax, limit - counts.done));
+      const { failed, tried } = await actApart(batch, acting);
+      counts.failed += failed;
+      from += tried;
+      const isEnough = counts.done >= limit || tried < batch.length;
+      const reached = jobs[from - 1];
+      if (isEnough && from < jobs.length && reached !== undefined)
+        return { ...counts, next: `${reached.parcelId}/${jobId(reached)}` };
+    }
+    if (last === null) return counts;
+    after = last;
+    if (counts.done >= limit || timeIsUp()) break;
+  }
+  return { ...counts, next: after };
+}
+
+const jobNamed = (key: JobKey) => ({ job: jobId(key) });
+
+/** The open jobs behind a place, by parcels and in each by the text of their ids; `last` is where the parcels ended, null where there are no more. */
+async function openJobs(
+  tx: Tx,
+  filter: CancelFilter,
+  owners: readonly string[] | null,
+  place: string,
+): Promise<{ jobs: OpenJob[]; last: string | null }> {
+  const [, parcel = "0", job] = behindParcel.exec(place) ?? [];
+  if (job === undefined) return openJobsBehind(tx, filter, owners, parcel);
+  // The parcel is looked at again, for what is behind this job of it.
+  const { jobs, last } = await openJobsBehind(tx, filter, owners, String(BigInt(parcel) - 1n));
+  return { jobs: jobs.filter((each) => each.parcelId !== parcel || jobId(each) > job), last };
+}
+
+type OpenJob = JobKey & { parcelId: string };
+
+async function openJobsBehind(
+  tx: Tx,
+  { state, ...owned }: CancelFilter,
+  owners: readonly string[] | null,
+  after: string,
+): Promise<{ jobs: OpenJob[]; last: string | null }> {
+  const [end] = await tx<{ parcels: number; last: string | null }[]>`
+    select count(*)::int as parcels, max(id) as last
+    from (select id from carillon.parcels where id > ${after} order by id limit ${parcelsAtOnce}) p`;
+  if (end === undefined || end.last === null) return { jobs: [], last: null };
+  const jobs = await tx<OpenJob[]>`
+    select p.id as "parcelId", j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n
+    from carillon.parcels p
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    cross join lateral (select s.* from carillon.schedules s where s.id = k.schedule_id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
+    cross join lateral (
+      select j.* from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+        and j.state = 'waiting' and j.parcel_id = p.id and j.cancel_asked is not true offset 0) j
+    where p.id > ${after} and p.id <= ${end.last} ${owners === null ? tx`` : tx`and k.schedule_id = any(${[...owners]}::bigint[])`}
+      and ${isOwner(tx, owned)} ${inState(tx, state)}
+    order by p.id`;
+  const ofParcels = Map.groupBy(jobs, ({ parcelId }) => parcelId).values();
+  const inOrder = [...ofParcels].flatMap((ofOne) => ofOne.sort((a, b) => (jobId(a) < jobId(b) ? -1 : 1)));
+  return { jobs: inOrder, last: end.parcels < parcelsAtOnce ? null : end.last };
+}
+
+function inState(tx: Tx, state: CancelFilter["state"]) {
+  switch (state) {
+    case undefined:
+      return tx``;
+    case "running":
+      return tx`and p.lease_until is not null`;
+    case "retrying":
+      return tx`and p.lease_until is null and j.attempt > 0`;
+    case "waiting":
+      return tx`and p.lease_until is null and j.attempt = 0`;
+  }
+}
+
+/** As the audit keeps it. */
+function sayable(filter: CancelFilter): { [name: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,0 +1,106 @@
+import { applyOperations } from "../batch/apply-operations.ts";
+import type { Operation } from "../batch/operation.ts";
+import { actApart, boundPart, type Part } from "../edit/act-in-halves.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import { noteJobs } from "../edit/note-jobs.ts";
+import type { JobOwners } from "../history/find-schedules.ts";
+import { jobsToCome, lookForUnmade } from "../history/unmade-jobs.ts";
+import { jobId } from "../job/job-id.ts";
+import type { Log } from "../log/log.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+
+export interface UnmadeWish {
+  owners: JobOwners;
+  /** The key at which the call before ended. */
+  after: string | undefined;
+  most: number;
+  by: { caller: Caller; detail: { [name: string]: Json } };
+  timeIsUp: () => boolean;
+}
+
+/** One call looks at so many schedules, in statements of so many. */
+const lookedMax = 20_000;
+const lookedAtOnce = 5_000;
+
+/** Claims of their shards wait while they are deleted. */
+const batchMax = 50;
+
+/** So often it is looked again at those that somebody has changed meanwhile. */
+const looksMax = 3;
+
+/**
+ * Cancels jobs that have no row yet: their schedules go. `next`: the key from which on it was not looked, null where all of them were
+ * looked at.
+ */
+export async function cancelUnmade(
+  deps: EditDeps & { log: Log },
+  { owners, most, by, timeIsUp, ...wish }: UnmadeWish,
+): Promise<{ done: number; failed: number; next: string | null }> {
+  let done = 0;
+  let failed = 0;
+  const cancel = async (some: readonly { id: string }[], part: Part) => {
+    const ids = some.map(({ id }) => id);
+    const count = (deleted: number) => {
+      done += deleted;
+    };
+    await cancelTogether(deps, ids, { by, part, count });
+  };
+  let after = wish.after;
+  for (let looked = 0; looked < lookedMax; looked += lookedAtOnce) {
+    const { found, last } = await lookForUnmade(deps.sql, owners, { after, looked: lookedAtOnce });
+    for (let from = 0; from < found.length; ) {
+      if (done >= most || timeIsUp()) return { done, failed, next: after ?? "" };
+      const batch = found.slice(from, from + Math.min(batchMax, most - done));
+      const acted = await actApart(batch, {
+        log: deps.log,
+        event: "job.not-cancelled",
+        named: ({ id, occurrence }) => ({
+          job: jobId({ scheduleId: id, occurrence, kind: "cadence", n: 0 }),
+        }),
+        act: cancel,
+        timeIsUp,
+      });
+      failed += acted.failed;
+      from += acted.tried;
+      after = batch[acted.tried - 1]?.key ?? after;
+    }
+    if (last === null) return { done, failed, next: null };
+    after = last;
+  }
+  return { done, failed, next: after ?? "" };
+}
+
+interface Together {
+  by: UnmadeWish["by"];
+  part: Part;
+  count: (deleted: number) => void;
+}
+
+/** What has become a row meanwhile is left alone: it is found there. */
+async function cancelTogether(
+  deps: EditDeps,
+  ids: readonly string[],
+  { by, part, count }: Together,
+): Promise<void> {
+  for (let look = 1; look <= looksMax; look++) {
+    const jobs = await jobsToCome(deps.sql, ids);
+    if (jobs.length === 0) return;
+    const deletions = jobs.map(({ key, version }): Operation => {
+      return { kind: "delete", key, caller: by.caller, ifMatch: [version] };
+    });
+    const applied = await applyOperations(deps, deletions, {
+      before: async (tx) => {
+        await boundPart(tx, part);
+        return new Set();
+      },
+      after: async (tx, results) => {
+        const deleted = results.flatMap((result) => (result.change === "deleted" ? [result.id] : []));
+        const noted = deleted.map((scheduleId) => ({ scheduleId }));
+        await noteJobs(tx, "jobs.cancelled", noted, by);
+      },
+    });
+    count(applied.filter(({ change }) => change === "deleted").length);
+    if (applied.every(({ change }) => change === "deleted")) return;
+  }
+}

@@ -1,0 +1,87 @@
+import type { Tx } from "../db/connect.ts";
+import { beginPart, type Part } from "../edit/act-in-halves.ts";
+import { type JobWish, noSuchJob } from "../edit/cancel-jobs.ts";
+import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
+import { noteJobs } from "../edit/note-jobs.ts";
+import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
+import { type JobRead, readJob } from "../job/read-job.ts";
+import { handOver } from "../parcel/hand-over.ts";
+import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
+import { Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+
+/** What asking for another try came to; `unsettled`: the job is neither dead nor cancelled. */
+export type RetryOutcome = "retried" | "unsettled" | "deleted" | "missing";
+
+/** Has one dead or cancelled job tried again at once, with all the attempts its schedule allows; its history goes on. */
+export async function retryJob(deps: EditDeps, wish: JobWish): Promise<JobRead> {
+  const key = parseJobId(wish.id);
+  const detail = { job: wish.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+  const outcome =
+    key === null
+      ? "missing"
+      : (await retryJobs(deps, [{ key, afterMs: null }], { ...wish, detail })).get(jobId(key));
+  const job = await readJob(deps.sql, wish.id);
+  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(wish.id);
+  if (outcome === "deleted")
+    throw new Refusal("conflict", `The schedule of the job ${job.id} is deleted: there is nothing to run.`);
+  if (outcome === "unsettled")
+    throw new Refusal(
+      "conflict",
+      `The job ${job.id} is ${job.state}: only what is dead or cancelled is tried again.`,
+    );
+  return job;
+}
+
+export interface Retried {
+  key: JobKey;
+  /** Null for at once. */
+  afterMs: number | null;
+}
+
+/** Has jobs tried again together, some hundreds at most; those with `afterMs` as slowly as a backlog is let in. */
+export async function retryJobs(
+  { sql, queue }: EditDeps,
+  jobs: readonly Retried[],
+  by: { caller: Caller; detail: { [name: string]: Json } },
+  part?: Part,
+): Promise<Map<string, RetryOutcome>> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { done, parcels } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
+      await handOver(sql, queue, parcels);
+      return new Map(done.map(({ became, ...key }) => [jobId(key), became]));
+    } catch (error) {
+      if (!mayPass(error) || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+type Row = (JobKey & { became: RetryOutcome }) | (OutgoingParcel & { became: null });
+
+async function retryOnce(
+  tx: Tx,
+  jobs: readonly Retried[],
+  by: { caller: Caller; detail: { [name: string]: Json } },
+): Promise<{ done: (JobKey & { became: RetryOutcome })[]; parcels: OutgoingParcel[] }> {
+  const column = <Value>(of: (key: JobKey) => Value) => jobs.map(({ key }) => of(key));
+  const owed = jobs.some(({ afterMs }) => afterMs !== null);
+  const rows = await tx<Row[]>`
+    select became, occurrence, schedule_id as "scheduleId", kind, n, id, queue,
+      coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
+    from carillon.retry_jobs(${tx.array(column(({ occurrence }) => occurrence))}::timestamptz[], ${column(({ scheduleId }) => scheduleId)}::bigint[],
+      ${column(({ kind }) => kind)}::text[]::carillon.job_kind[], ${column(({ n }) => n)}::int[],
+      ${jobs.map(({ afterMs }) => (afterMs === null ? null : Math.ceil(afterMs)))}::bigint[], ${owed}, ${parcelMax.fast}, ${parcelMax.slow})`;
+  const done = rows.filter((row) => row.became !== null);
+  await noteJobs(
+    tx,
+    "jobs.retried",
+    done.filter(({ became }) => became === "retried"),
+    by,
+  );
+  const parcels = rows.flatMap((row) =>
+    row.became === null ? [{ id: row.id, queue: row.queue, waitMs: row.waitMs }] : [],
+  );
+  return { done, parcels };
+}

@@ -1,0 +1,145 @@
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { actApart, timeOfCall } from "../edit/act-in-halves.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import {
+  type DeadFilter,
+  type DeadPlace,
+  deadPlaceText,
+  findDead,
+  readDeadPlace,
+} from "../history/dead-jobs.ts";
+import { type HistoryFilter, searchHistory } from "../history/search-history.ts";
+import { type JobKey, jobId } from "../job/job-id.ts";
+import { placeBehind, placeText, readPlace } from "../job/job-place.ts";
+import type { Log } from "../log/log.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import { retryJobs } from "./retry-jobs.ts";
+
+/** Cancelled jobs have no list of their own: they are found through the history of one schedule. */
+export type RetryFilter =
+  | ({ state: "dead" } & DeadFilter)
+  | ({ state: "cancelled" } & Omit<HistoryFilter, "state">);
+
+export interface RetryManyWish {
+  filter: RetryFilter;
+  limit: number;
+  reason?: string | undefined;
+  /** Where the call before ended. */
+  after?: string | undefined;
+  caller: Caller;
+}
+
+export interface RetriedMany {
+  done: number;
+  /** Found, and not to be tried again: their schedules are deleted, or somebody was faster. */
+  leftOut: number;
+  /** Found, and not written: the database failed on each alone. */
+  failed: number;
+  /** Where the next call goes on. */
+  next?: string;
+}
+
+const batchMax = 500;
+
+/** So many a second are let in, so that they never bury what is due now. */
+const perSecond = 500;
+
+/** The API's own time is bounded; what is left the next call does. */
+const batchesMax = 40;
+
+/**
+ * Has many jobs tried again: dead ones in the order in which they died, cancelled ones newest first. Each batch is a transaction of
+ * its own, and what is done stays done if a later one fails. A job that cannot be written is passed.
+ */
+export async function retryMany(
+  deps: EditDeps & { log: Log },
+  wish: RetryManyWish,
+  timeIsUp: () => boolean = timeOfCall(),
+): Promise<RetriedMany> {
+  const { filter, limit, caller, reason } = wish;
+  const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
+  let ahead = await owedUnderWay(deps.sql);
+  const counts = { done: 0, leftOut: 0, failed: 0 };
+  let after = wish.after ?? (await beginning(deps.sql, filter));
+  for (let batch = 0; counts.done < limit && batch < batchesMax && !(batch > 0 && timeIsUp()); batch++) {
+    const most = Math.min(batchMax, limit - counts.done);
+    const { items, next } = await nextBatch(deps.sql, filter, after, most);
+    const jobs = items.map((item, index) => ({ ...item, afterMs: ((ahead + index) / perSecond) * 1_000 }));
+    const { failed, tried } = await actApart(jobs, {
+      log: deps.log,
+      event: "job.not-retried",
+      named: ({ key }) => ({ job: jobId(key) }),
+      act: async (some, part) => {
+        const outcomes = [...(await retryJobs(deps, some, by, part)).values()];
+        const retried = outcomes.filter((outcome) => outcome === "retried").length;
+        counts.done += retried;
+        counts.leftOut += outcomes.length - retried;
+        ahead += retried;
+      },
+      timeIsUp,
+    });
+    counts.failed += failed;
+    if (tried < jobs.length) return { ...counts, next: jobs[tried - 1]?.place ?? after };
+    if (next === undefined) return counts;
+    after = next;
+  }
+  return { ...counts, next: after };
+}
+
+/** What is let in slowly already, and is ready before what comes now. */
+async function owedUnderWay(tx: Tx): Promise<number> {
+  const [row] = await tx<{ jobs: number }[]>`
+    select coalesce(sum(cardinality(occurrences)), 0)::int as jobs from carillon.parcels where owed`;
+  return row?.jobs ?? 0;
+}
+
+/** What dies after the first call began is not tried again by it, nor by those that go on: or a job that always fails would come again and again. */
+async function beginning(tx: Tx, filter: RetryFilter): Promise<string> {
+  return filter.state === "cancelled" ? "" : String((await databaseClock(tx)).getTime() + 1);
+}
+
+/** Whether a call for these jobs may go on from there: for dead ones `1772445600000`, or `1772445600000/1772445590000/7-1772445590000-c0`. */
+export function isRetryPlace(state: RetryFilter["state"], text: string): boolean {
+  if (state === "cancelled") return readPlace(text) !== null;
+  return readBounded(text) !== null;
+}
+
+function readBounded(text: string) {
+  const [, before, place] = /^([1-9]\d{0,13})(?:\/(.+))?$/.exec(text) ?? [];
+  if (before === undefined) return null;
+  const after = place === undefined ? undefined : readDeadPlace(place);
+  return after === null ? null : { before: new Date(Number(before)), after };
+}
+
+async function nextBatch(
+  tx: Tx,
+  filter: RetryFilter,
+  after: string,
+  limit: number,
+): Promise<{ items: { key: JobKey; place: string }[]; next?: string }> {
+  if (filter.state === "cancelled") {
+    const { items, next } = await searchHistory(tx, { filter, before: readPlace(after) ?? undefined, limit });
+    const found = items.map((key) => ({ key, place: placeText(placeBehind(key)) }));
+    return { items: found, ...(next === undefined ? {} : { next: placeText(next) }) };
+  }
+  const bounded = readBounded(after);
+  if (bounded === null) throw new Error(`Retries cannot go on from ${after}.`);
+  const { before } = bounded;
+  const to = filter.to !== undefined && filter.to < before ? filter.to : before;
+  const search = { filter: { ...filter, to }, order: "oldest", after: bounded.after, limit } as const;
+  const { items, next } = await findDead(tx, search);
+  const textOf = (place: DeadPlace) => `${before.getTime()}/${deadPlaceText(place)}`;
+  const found = items.map((place) => ({ key: place.key, place: textOf(place) }));
+  return { items: found, ...(next === undefined ? {} : { next: textOf(next) }) };
+}
+
+/** As the audit keeps it. */
+function sayable(filter: RetryFilter): { [name: string]: Json } {
+  return Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]],
+    ),
+  );
+}

@@ -1,0 +1,171 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Tx } from "../db/connect.ts";
+import { databaseClock } from "../db/database-clock.ts";
+import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import type { EditDeps, IfMatch } from "../edit/edit-transaction.ts";
+import { changesBetween } from "../history/version-changes.ts";
+import { Refusal } from "../refusal.ts";
+import { countReferring, type Referring } from "../schedule/calendar-replans.ts";
+import {
+  type CalendarBody,
+  type CalendarHead,
+  deleteCalendar,
+  insertCalendar,
+  isReferredTo,
+  listCalendarHeads,
+  lockCalendar,
+  readCalendar,
+  replaceCalendar,
+  type StoredCalendar,
+} from "../schedule/calendars.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Json } from "../schedule/json.ts";
+import { replanCalendar } from "./replan-calendar.ts";
+
+export interface CalendarWish {
+  name: string;
+  caller: Caller;
+  ifMatch?: IfMatch | undefined;
+}
+
+export interface CalendarRead extends StoredCalendar, Referring {}
+
+export interface CalendarDone {
+  change: "created" | "changed" | "unchanged";
+  calendar: CalendarRead;
+  /** Schedules that were planned anew before the answer; what is pending follows with the ticks. */
+  replanned: number;
+}
+
+/** What an edit plans anew before it answers. */
+export interface ReplanAtOnce {
+  most: number;
+  ms: number;
+}
+
+const replanAtOnce: ReplanAtOnce = { most: 500, ms: 5_000 };
+
+/**
+ * Makes a calendar or gives it a next version. The calendar's row is locked in a transaction that takes no other lock, and the
+ * schedules that refer to it follow afterwards, each in its own: an edit of a calendar with a million of them keeps nobody waiting.
+ */
+export async function putCalendar(
+  deps: EditDeps,
+  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+  atOnce: ReplanAtOnce = replanAtOnce,
+): Promise<CalendarDone> {
+  const { calendar, change } = await putOnce(deps, wish);
+  const until = performance.now() + atOnce.ms;
+  const { replanned } = await replanCalendar(deps, calendar.id, {
+    most: atOnce.most,
+    timeIsUp: () => performance.now() > until,
+    // The edit stands whatever becomes of its schedules; the tick comes to them again, and tells what fails.
+    failed: () => Promise.resolve(),
+    left: new Set(),
+  });
+  // As it stood when it was written: somebody's next version is not the answer to this one.
+  return { change, calendar: { ...calendar, ...(await countReferring(deps.sql, calendar.id)) }, replanned };
+}
+
+const attemptsMax = 5;
+
+async function putOnce(
+  { sql }: EditDeps,
+  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+): Promise<{ calendar: StoredCalendar; change: CalendarDone["change"] }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sql.begin(async (tx) => {
+        const change = await decide(tx, wish);
+        const calendar = await readCalendar(tx, wish.name);
+        if (calendar === null) throw missing(wish.name);
+        return { calendar, change };
+      });
+    } catch (error) {
+      // Somebody else has made it at the same moment: now there is one to be replaced.
+      const taken =
+        sqlState(error) === "unique_violation" && violatedConstraint(error) === "calendars_live_name";
+      if (!taken || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+async function decide(
+  tx: Tx,
+  {
+    name,
+    body,
+    caller,
+    ifMatch,
+    ifNoneMatch,
+  }: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+): Promise<CalendarDone["change"]> {
+  const current = await lockCalendar(tx, name);
+  const author = { ...caller, at: await databaseClock(tx) };
+  if (current === null) {
+    if (ifMatch !== undefined)
+      throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
+    await insertCalendar(tx, name, body, { author, detail: { changes: changed(null, body) } });
+    return "created";
+  }
+  if (ifNoneMatch === true)
+    throw new Refusal("precondition", `The calendar ${JSON.stringify(name)} exists already.`);
+  refuseOtherVersion(current, ifMatch);
+  const otherRules = !isDeepStrictEqual(body.rules, current.rules);
+  if (!otherRules && body.description === current.description) return "unchanged";
+  const detail = { rulesChanged: otherRules, changes: changed(current, body) };
+  await replaceCalendar(tx, current, body, { author, otherRules, detail });
+  return "changed";
+}
+
+/** So many characters of what differs stand in the audit; of more, where it differs. Each version is kept whole besides. */
+const changesShownMax = 4_000;
+
+function changed(before: CalendarBody | null, after: CalendarBody | null): Json {
+  const changes = changesBetween(asJson(before), asJson(after));
+  const shown: Json = JSON.parse(JSON.stringify(changes));
+  return JSON.stringify(shown).length <= changesShownMax ? shown : changes.map(({ path }) => ({ path }));
+}
+
+function asJson(body: CalendarBody | null): Json {
+  return body === null
+    ? null
+    : JSON.parse(JSON.stringify({ description: body.description, rules: body.rules }));
+}
+
+/** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */
+export async function removeCalendar({ sql }: EditDeps, wish: CalendarWish): Promise<void> {
+  await sql.begin(async (tx) => {
+    const current = await lockCalendar(tx, wish.name);
+    if (current === null) throw missing(wish.name);
+    refuseOtherVersion(current, wish.ifMatch);
+    if (await isReferredTo(tx, current))
+      throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(wish.name)}.`);
+    const author = { ...wish.caller, at: await databaseClock(tx) };
+    await deleteCalendar(tx, current, { author, detail: { changes: changed(current, null) } });
+  });
+}
+
+export async function readCalendarWithCounts(tx: Tx, name: string): Promise<CalendarRead | null> {
+  const calendar = await readCalendar(tx, name);
+  return calendar === null ? null : { ...calendar, ...(await countReferring(tx, calendar.id)) };
+}
+
+export async function listCalendars(
+  tx: Tx,
+  { limit, after }: { limit: number; after?: string | undefined },
+): Promise<{ items: CalendarHead[]; next?: string }> {
+  const found = await listCalendarHeads(tx, { after, limit: limit + 1 });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, ...(found.length <= limit || last === undefined ? {} : { next: last.name }) };
+}
+
+function refuseOtherVersion({ name, version }: StoredCalendar, ifMatch: IfMatch | undefined): void {
+  if (ifMatch === undefined || ifMatch === "*" || ifMatch.includes(version)) return;
+  throw new Refusal("precondition", `The calendar ${JSON.stringify(name)} is at version ${version}.`);
+}
+
+function missing(name: string): Refusal {
+  return new Refusal("missing", `There is no calendar ${JSON.stringify(name)}.`);
+}

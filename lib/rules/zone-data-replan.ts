@@ -1,0 +1,251 @@
+import { unreadableReason } from "../cadence/cadence.ts";
+import { withZones, type Zone } from "../cadence/zone-spans.ts";
+import type { Tx } from "../db/connect.ts";
+import { sqlState } from "../db/sql-state.ts";
+import type { EditContext } from "../edit/apply-edit.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import { type ReplanDecision, replan, replannedShown } from "../edit/replan.ts";
+import { comingWith, firesLeftFrom, isHeldAt } from "../history/upcoming.ts";
+import { withdrawAt } from "../job/withdraw.ts";
+import { readShards, type ShardState } from "../plan/shard.ts";
+import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
+import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
+import { keptSpec } from "../schedule/resolve-spec.ts";
+import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import type { Spec } from "../schedule/write-schedule.ts";
+import { noteZoneMove } from "./zone-data-moves.ts";
+import { beginningAt, goesOn, only, type ZoneShift, zoneShift } from "./zone-data-shift.ts";
+import {
+  beginZoneRound,
+  type EarlierRules,
+  earlierRules,
+  endZoneRound,
+  moveZonePlace,
+  nextInZones,
+  type ZoneUpdate,
+} from "./zone-data-updates.ts";
+
+export interface ZoneReplanBounds {
+  timeIsUp: () => boolean;
+  /** Called for a schedule that fails: it keeps no other from its turn, and the next round comes to it again. */
+  failed: (scheduleId: string, error: unknown) => Promise<void>;
+}
+
+const consumer = "zone-replan";
+
+/** Includes shards whose locks could not be taken: each of their schedules would wait as long. The next round tries them again. */
+interface Bounds extends ZoneReplanBounds {
+  left: Set<number>;
+}
+
+/** Schedules passed at a time, most of which are in no zone that differs; so many of those that are, are read together. */
+const pageMax = 2_000;
+const readMax = 100;
+
+/**
+ * Goes on through all schedules for an update of the zone data, until none is left or time is up. It may be killed anywhere and run
+ * beside itself: who comes to a schedule that is planned by the rules in force leaves it alone. Returns what came of the update when
+ * its round has ended.
+ */
+export async function replanForZones(
+  deps: EditDeps,
+  update: ZoneUpdate,
+  { timeIsUp, failed }: ZoneReplanBounds,
+): Promise<{ checked: number; moved: number; rounds: number } | null> {
+  const bounds = { timeIsUp, failed, left: new Set<number>() };
+  let after = await beginZoneRound(deps.sql, update);
+  if (after === null) return null;
+  const earlier = await earlierRules(deps.sql, update);
+  while (!timeIsUp()) {
+    const { last, concerned } = await nextInZones(deps.sql, update, after, pageMax);
+    if (last === null) return endZoneRound(deps.sql, update, after);
+    for (let from = 0; from <= concerned.length; from += readMax) {
+      if (timeIsUp()) return null;
+      const ids = concerned.slice(from, from + readMax);
+      const to = from + readMax > concerned.length ? last : (ids.at(-1) ?? last);
+      const done = await replanSome(deps, { update, earlier, ids }, bounds);
+      if (done === "time is up") return null;
+      const place = { from: after, to, checked: ids.length, failed: done === "failed" };
+      // Another tick goes the same way, and one is enough.
+      if (!(await moveZonePlace(deps.sql, update, place))) return null;
+      after = to;
+    }
+  }
+  return null;
+}
+
+interface Some {
+  update: ZoneUpdate;
+  earlier: readonly EarlierRules[];
+  ids: readonly string[];
+}
+
+/** Schedules planned anew side by side. */
+const lanes = 2;
+
+/** Most are not concerned by now, and are found so without a lock. */
+async function replanSome(
+  deps: EditDeps,
+  { update, earlier, ids }: Some,
+  { timeIsUp, failed, left }: Bounds,
+): Promise<"through" | "failed" | "time is up"> {
+  if (ids.length === 0) return "through";
+  const shards = await readShards(deps.sql);
+  const aside = await asideAmong(deps.sql, consumer, ids);
+  const schedules = (await findSchedulesById(deps.sql, ids)).values();
+  const tryOne = async (schedule: StoredSchedule, waiting: { waits: boolean } | undefined) => {
+    if (waiting?.waits === true || left.has(schedule.shard)) return false;
+    try {
+      await replanOne(deps, schedule, shards.get(schedule.shard), { update, earlier });
+      if (waiting !== undefined) await letGoUnlocked(deps.sql, consumer, [schedule.id]);
+      return true;
+    } catch (error) {
+      if (error instanceof OfNoRow) left.add(schedule.shard);
+      await failed(schedule.id, error);
+      return false;
+    }
+  };
+  let end: "through" | "failed" | "time is up" = "through";
+  const lane = async () => {
+    for (const schedule of schedules) {
+      if (timeIsUp()) {
+        end = "time is up";
+        return;
+      }
+      const isDone = await tryOne(schedule, aside.get(schedule.id));
+      if (!isDone && end === "through") end = "failed";
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return end;
+}
+
+async function replanOne(
+  deps: EditDeps,
+  schedule: StoredSchedule,
+  state: ShardState | undefined,
+  { update, earlier }: Omit<Some, "ids">,
+): Promise<void> {
+  if (state === undefined) throw new Error(`Shard ${schedule.shard} does not exist in carillon.shards.`);
+  const zones = zonesBefore(schedule, earlier);
+  const reason = zones.length === 0 ? null : unreadableReason(schedule.cadence);
+  if (reason !== null) throw new Error(reason);
+  if (zones.every(({ zone }) => zoneShift(schedule, state, zone) === null)) return;
+  const author = { name: "carillon" };
+  await blameOnceLocked((noteLocked) =>
+    untilUndisturbed(() =>
+      replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), {
+        author,
+        noteLocked,
+      }),
+    ),
+  );
+}
+
+interface ZoneBefore {
+  version: string;
+  zone: Zone;
+}
+
+/** The rules by which a schedule may be planned. */
+function zonesBefore({ body: { timezone } }: StoredSchedule, earlier: readonly EarlierRules[]): ZoneBefore[] {
+  return earlier.flatMap(({ version, zones }) => {
+    const zone = zones.get(timezone);
+    return zone === undefined ? [] : [{ version, zone }];
+  });
+}
+
+const attemptsMax = 3;
+
+async function untilUndisturbed(work: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const state = sqlState(error);
+      const mayPass = state === "deadlock" || state === "serialization_failure";
+      if (!mayPass || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+async function byRulesInForce(
+  tx: Tx,
+  { current, state }: EditContext,
+  update: ZoneUpdate,
+  zones: readonly ZoneBefore[],
+): Promise<ReplanDecision> {
+  for (const { version, zone } of zones) {
+    const shift = zoneShift(current, state, zone);
+    if (shift === null) continue;
+    const isPlannedBefore = await followsEarlier(tx, current, state, shift);
+    const plan = await planOn(tx, current, state, { shift, zone, isPlannedBefore });
+    if (plan === null) continue;
+    const { timezone } = current.body;
+    const gone = shift.gone.map((at) => new Date(at));
+    const left = await firesLeftFrom(tx, current, state.now);
+    const shown = Math.min(replannedShown, left ?? replannedShown);
+    await withdrawAt(tx, current.id, gone, state.now);
+    return {
+      ...plan,
+      detail: { timezone, zoneData: { from: version, to: update.version } },
+      before: withZones(only(current, zone), () => comingWith(current, state.now, shown)),
+      note: (replanned) => noteZoneMove(tx, update, { ...replanned, scheduleId: current.id, timezone }),
+    };
+  }
+  return null;
+}
+
+/**
+ * Whether jobs or the plan row of a schedule follow the earlier rules, or anything is not planned at all: by either rules it may have
+ * been fired or edited since.
+ */
+async function followsEarlier(
+  tx: Tx,
+  { id, shard, version, cadence, key, body, fires }: StoredSchedule,
+  { now }: ShardState,
+  { gone, missing }: ZoneShift,
+): Promise<boolean> {
+  const timetable = timetableOf({ key, cadence, body, fires });
+  const dates = (instants: readonly number[]) => tx.array(instants.map((at) => new Date(at)));
+  const occurrences = dates(gone);
+  const dues = dates(gone.map((at) => dueAt(timetable, at)));
+  const own = tx`shard = ${shard} and due_at = any(${dues}::timestamptz[]) and schedule_id = ${id} and version = ${version}
+    and occurrence = any(${occurrences}::timestamptz[])`;
+  const [row] = await tx<{ earlier: boolean; made: number }[]>`
+    select exists (select from carillon.plan where ${own}) or exists (select from carillon.plan_far where ${own})
+        or exists (select from carillon.jobs where occurrence = any(${occurrences}::timestamptz[]) and schedule_id = ${id}
+          and kind = 'cadence' and n = 0 and version = ${version} and due_at > ${now} and state = 'waiting') as earlier,
+      (select count(*)::int from carillon.jobs where occurrence = any(${dates(missing)}::timestamptz[]) and schedule_id = ${id}
+        and kind = 'cadence' and n = 0) as made`;
+  return row?.earlier === true || (row?.made ?? 0) < missing.length;
+}
+
+/** Null where everything stands as the rules in force say. */
+async function planOn(
+  tx: Tx,
+  current: StoredSchedule,
+  { now }: ShardState,
+  { shift, zone, isPlannedBefore }: { shift: ZoneShift; zone: Zone; isPlannedBefore: boolean },
+): Promise<{ spec?: Spec; from?: number } | null> {
+  const withCadence = (cadence: Spec["cadence"]) => ({
+    spec: { ...keptSpec(current, current.body, now), cadence },
+  });
+  if (shift.cadence !== null) return withCadence(shift.cadence);
+  const plain = isPlannedBefore ? {} : null;
+  const on = isHeldAt(current, now.getTime()) ? null : goesOn(current, now, zone);
+  if (on === null) return plain;
+  if (on.kind === "repeated") {
+    return (await hasJob(tx, current, on.ran)) ? withCadence(beginningAt(current.cadence, on.from)) : plain;
+  }
+  // By the earlier rules another wall time may have run at that instant.
+  return isPlannedBefore && !(await hasJob(tx, current, on.run)) ? { from: on.run } : plain;
+}
+
+async function hasJob(tx: Tx, { id }: StoredSchedule, at: number): Promise<boolean> {
+  const rows = await tx`
+    select from carillon.jobs where occurrence = ${new Date(at)} and schedule_id = ${id} and kind = 'cadence' and n = 0`;
+  return rows.length > 0;
+}

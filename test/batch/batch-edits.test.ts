@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { again, handler, type RecheckWorld, recheckWorld } from "../history/recheck-world.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+
+/** A batch edits many schedules in a few statements; each has to come to what an edit of one does. */
+
+let world: RecheckWorld;
+
+beforeEach(async () => {
+  world = await recheckWorld();
+});
+
+afterEach(() => world.stop());
+
+const caller = { name: "ann" };
+const deps = () => ({ sql: world.as.api, queue: world.queue });
+const patchEach = (keys: readonly string[], patch: object) =>
+  applyOperations(
+    deps(),
+    keys.map((key): Operation => ({ kind: "patch", key, patch, caller })),
+  );
+
+const delivered = () => world.delivered.map(({ key, occurrence }) => [key, occurrence]);
+
+test("the batch that gives other times takes back the jobs that were made ahead for the old ones", async () => {
+  // Else the answer says that the run was moved, and it runs at both times.
+  for (const key of ["a", "b"]) await world.put(key, { when: "in 2m" });
+  await world.tick();
+  await patchEach(["a", "b"], { when: "in 30m" });
+  expect(await world.jobs()).toEqual([]);
+  await world.workAt(3 * minute);
+  await world.workAt(31 * minute);
+  const moved = at(30 * minute).toISOString();
+  expect(delivered().sort()).toEqual([
+    ["a", moved],
+    ["b", moved],
+  ]);
+});
+
+test("the batch that gives other times lets a run that has occurred, and waits for its spread, be", async () => {
+  // Its occurrence is over, and only the version that ends knows when it is due: else the day has no run at all.
+  const keys = Array.from({ length: 8 }, (_, n) => `kept-${n}`);
+  await world.clock.setNow(at(28 * minute));
+  for (const key of keys) await world.put(key, { when: "*/30 * * * *", spread: "25m" });
+  for (let passed = 28; passed <= 31; passed++) await world.workAt(passed * minute);
+  await patchEach(keys, { when: "0 12 * * *" });
+  for (let passed = 35; passed <= 60; passed += 5) await world.workAt(passed * minute);
+  const half = at(30 * minute).toISOString();
+  expect(delivered().filter(([, occurrence]) => occurrence === half)).toHaveLength(keys.length);
+});
+
+test("the batch that makes a spread smaller runs at once what is due by that", async () => {
+  // The ticks lag, so the new due time lies in the past: with `skip` the next tick would pass the run over.
+  const keys = Array.from({ length: 8 }, (_, n) => `moved-${n}`);
+  for (const key of keys)
+    await world.put(key, { when: "0 11 * * *", spread: "59m", catchUp: { policy: "skip" } });
+  await world.clock.setNow(at("11:01:00"));
+  await patchEach(keys, { spread: "1s" });
+  await world.work();
+  await world.workAt(hour + 30 * minute);
+  expect(
+    delivered()
+      .map(([key]) => key)
+      .sort(),
+  ).toEqual(keys);
+});
+
+test("the batch takes back from the ledger what a calendar would have left out later on", async () => {
+  // Else the ledger says of runs that they were left out, and they have run.
+  const read = readCalendarRules({ weekly: ["mon"] });
+  if (!read.ok) throw new Error("These are no rules.");
+  const body = { description: null, rules: read.rules };
+  await putCalendar({ sql: world.sql, queue: world.queue }, { name: "c", body, caller });
+  for (const key of ["a", "b"]) await world.put(key, { when: "*/5 * * * * *", calendar: { name: "c" } });
+  await world.tick();
+  await patchEach(["a", "b"], { calendar: null });
+  expect(await world.sql`select from carillon.passed_over`).toEqual([]);
+  await world.workAt(10 * second);
+  expect(delivered()).toHaveLength(4);
+});
+
+test("the batch begins to count dead jobs in a row anew", async () => {
+  // Else a schedule that was mended by it is held at its next failure.
+  const fails = { when: "every 1m", retry: { attempts: 1 }, holdAfter: 2 };
+  for (const key of ["a", "b"]) await world.put(key, fails);
+  world.outcome = () => failed("no");
+  await world.workAt(minute);
+  await patchEach(["a", "b"], { timeout: "20s" });
+  await world.workAt(2 * minute);
+  expect(await world.sql`select from carillon.wanted_holds`).toEqual([]);
+  await world.workAt(3 * minute);
+  expect(await world.sql`select from carillon.wanted_holds`).toHaveLength(2);
+});
+
+test.each([
+  ["edits", "superseded", { kind: "patch", key: "order", patch: { payload: 2 }, caller } as const],
+  ["deletes", "deleted", { kind: "delete", key: "order", caller } as const],
+])("the batch that %s a schedule ends its check that waits", async (_what, reason, operation) => {
+  // Else what was asked for until then is done after the answer that it is asked for no more.
+  world.answers.set("order", [again(hour)]);
+  await world.put("order", { when: "in 1m", ...handler });
+  await world.workAt(minute);
+  await world.put("beside", { when: "every 1h" });
+  await applyOperations(deps(), [operation, ...[{ kind: "delete", key: "beside", caller } as const]]);
+  const checks = await world.sql`select state, reason from carillon.jobs where kind = 'again'`;
+  expect(checks).toEqual([{ state: "cancelled", reason }]);
+  await world.workAt(hour);
+  expect(delivered().filter(([, occurrence]) => occurrence === at(hour).toISOString())).toEqual([]);
+});

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const caller = { name: "ann" };
+const instants = Array.from({ length: 40 }, (_, index) => index + 1);
+
+/** One schedule for each of these shards and each millisecond after the minute, its job made ahead. */
+async function oncePerMillisecond(name: string, shards: readonly number[]): Promise<string[]> {
+  const made = shards.flatMap((shard) =>
+    instants.map((ms) => ({ shard, ms, key: `${name}:${shard}:${ms}` })),
+  );
+  for (const { key, ms, shard } of made) {
+    await world.put(key, { when: `at ${at(minute + ms).toISOString()}` });
+    await world.sql`update carillon.schedules set shard = ${shard} where key = ${key}`;
+    await world.sql`
+      update carillon.plan set shard = ${shard} where schedule_id = (select id from carillon.schedules where key = ${key})`;
+  }
+  return made.map(({ key }) => key);
+}
+
+/** From now on each look at the clock is a millisecond later than the one before. */
+async function stepTheClock(from: Date): Promise<void> {
+  await world.sql.unsafe(`
+    create sequence if not exists public.looks;
+    alter sequence public.looks restart;
+    create or replace function carillon.clock() returns timestamptz language sql volatile
+      as $$ select timestamptz '${from.toISOString()}' + nextval('public.looks') * interval '1 millisecond' $$`);
+}
+
+// The clock was read with each shard's row: between two of them it could reach an occurrence, and the batch withdrew its job and planned none.
+test("a batch over several shards loses no occurrence that comes due while it reads the shards", async () => {
+  // Postgres reads the rows of the shards in either order.
+  const batches = [await oncePerMillisecond("up", [0, 15]), await oncePerMillisecond("down", [15, 0])];
+  await world.tick();
+  expect(await world.jobs()).toHaveLength(batches.flat().length);
+  for (const keys of batches) {
+    await stepTheClock(at(minute));
+    const patches = keys.map((key): Operation => ({ kind: "patch", key, caller, patch: { payload: 1 } }));
+    await applyOperations({ sql: world.sql, queue: world.queue }, patches);
+  }
+  const kept = new Set((await world.jobs()).map(({ key }) => key));
+  expect(batches.flat().filter((key) => !kept.has(key))).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
+import type { Operation } from "../../lib/batch/operation.ts";
+import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, minute, second } from "../support/instants.ts";
+
+/** Edits while no tick has come for long. What the old version owes dies with it, unless the edit makes it. */
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  // All in shard 1.
+  await world.sql`alter table carillon.schedules alter column id set increment by 16`;
+});
+
+afterEach(() => world.stop());
+
+const patches = (...keys: string[]) =>
+  keys.map((key): Operation => ({ kind: "patch", key, patch: { payload: "new" }, caller: { name: "ann" } }));
+
+const ways: readonly [string, () => Promise<unknown>][] = [
+  ["by itself", () => world.patch("far", { payload: "new" })],
+  ["in a batch", () => applyOperations({ sql: world.sql, queue: world.queue }, patches("far", "beside"))],
+];
+
+test.each(ways)(
+  "the edit %s runs what was planned far ahead and came to be due while no tick came",
+  async (_way, edit) => {
+    // It waits in the table of what is far, which only a tick brings near: an edit that looks past it loses the run.
+    await world.put("far", { when: "at 2026-03-06T10:00:00Z" });
+    await world.put("beside", { when: "at 2026-04-06T10:00:00Z" });
+    await world.clock.setNow(new Date("2026-03-06T10:10:00Z"));
+    await edit();
+    await world.work();
+    await world.tick();
+    await world.work();
+    expect(world.delivered.map(({ key, occurrence }) => [key, occurrence])).toEqual([
+      ["far", "2026-03-06T10:00:00.000Z"],
+    ]);
+  },
+);
+
+test("the edit between two batches of a late tick notes once what is passed over", async () => {
+  // Both are due at the instant at which the watermark stands: the first has been taken, the other one has not.
+  const often = { when: "every 5s", catchUp: { policy: "skip" } };
+  await world.put("taken", often);
+  await world.put("left", often);
+  await world.clock.advance(10 * minute);
+  await fireShardBatch(world.sql, 1, 1, world.queue.timing);
+  await world.patch("taken", { payload: "new" });
+  await world.patch("left", { payload: "new" });
+  await world.tick();
+  const ranges = await world.sql`
+    select s.key, p.from_at as "from" from carillon.passed_over p join carillon.schedules s on s.id = p.schedule_id order by s.id`;
+  expect(ranges).toEqual([
+    { key: "taken", from: at(5 * second) },
+    { key: "left", from: at(5 * second) },
+  ]);
+});
+
+test("the edit that makes a spread smaller runs at once what is due by that", async () => {
+  // The new due time lies in the past: with `skip` the next tick would pass the run over.
+  const keys = Array.from({ length: 8 }, (_, n) => `moved-${n}`);
+  for (const key of keys)
+    await world.put(key, { when: "0 11 * * *", spread: "59m", catchUp: { policy: "skip" } });
+  await world.clock.setNow(at("11:01:00"));
+  for (const key of keys) await world.patch(key, { spread: "1s" });
+  await world.work();
+  await world.clock.setNow(at("11:30:00"));
+  await world.tick();
+  await world.work();
+  expect(world.delivered.map(({ key }) => key).sort()).toEqual(keys);
+});
+
+test("the edit of a schedule whose fires are used up plans nothing more", async () => {
+  await world.put("limited", { when: "every 1m", maxFires: 2 });
+  await world.tick();
+  await world.clock.advance(5 * minute);
+  await world.work();
+  await world.patch("limited", { payload: "new" });
+  const planned = await world.sql`
+    select from (select * from carillon.plan union all select * from carillon.plan_far) p
+    join carillon.schedules s on s.id = p.schedule_id and s.version = p.version`;
+  expect(planned).toEqual([]);
+  expect(await world.jobs()).toHaveLength(2);
+});

@@ -1,0 +1,258 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { explain } from "../../lib/explain/explain.ts";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
+import { done, failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
+import { jump, live } from "../support/passing-time.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+const told = (key: string, instant: Date | string | number) =>
+  explain(world.sql, { key, at: instant instanceof Date ? instant : at(instant) });
+
+const deps = () => ({ sql: world.sql, queue: world.queue });
+const caller = { name: "ann" };
+
+describe("what ran and what is to come", () => {
+  test("is told from before the schedule was made to far ahead", async () => {
+    await world.clock.setNow(at("10:01:00"));
+    await world.put("often", { when: "*/5 * * * *", timezone: "Europe/Berlin" });
+    await live(world, at("10:07:00"));
+    expect(await told("often", "10:00:00")).toMatchObject({
+      outcome: "not-created",
+      sentence: "Was before its schedule: the schedule was created at 2026-03-02T10:01:00Z by ann.",
+      occurrence: false,
+      version: null,
+      nearest: { before: null, after: { at: at("10:05:00").getTime() } },
+    });
+    expect(await told("often", "10:05:00")).toMatchObject({
+      key: "often",
+      outcome: "ran",
+      sentence:
+        "Ran, on time: due at 2026-03-02T10:05:00Z, it started at 2026-03-02T10:05:00Z and succeeded at 2026-03-02T10:05:00Z.",
+      occurrence: true,
+      wall: "2026-03-02T11:05:00+01:00",
+      version: 1,
+      cadence: "*/5 * * * *",
+      dueAt: at("10:05:00"),
+      job: { state: "succeeded" },
+    });
+    expect(await told("often", "10:10:00")).toMatchObject({
+      outcome: "planned",
+      sentence: "Is planned: its job is made, and starts at 2026-03-02T10:10:00Z.",
+      job: { state: "waiting" },
+    });
+    expect(await told("often", "11:00:00")).toMatchObject({
+      outcome: "planned",
+      occurrence: true,
+      job: null,
+    });
+    expect(await told("often", "11:02:30")).toMatchObject({
+      outcome: "not-an-occurrence",
+      occurrence: false,
+      dueAt: null,
+      nearest: { before: { at: at("11:00:00").getTime() }, after: { at: at("11:05:00").getTime() } },
+    });
+    await expect(told("nobody", "10:00:00")).rejects.toMatchObject({ kind: "missing" });
+  });
+
+  test("is told by the instant at which it was due, too", async () => {
+    await world.put("spread", { when: "0 * * * *", spread: "10m", slot: "1m" });
+    const { dueAt } = await told("spread", "11:00:00");
+    expect(dueAt?.getTime()).toBeGreaterThan(at("11:00:00").getTime());
+    await live(world, at("11:11:00"));
+    expect(await told("spread", dueAt ?? 0)).toMatchObject({
+      outcome: "ran",
+      at: at("11:00:00"),
+      asked: dueAt,
+      dueAt,
+    });
+    expect(await told("spread", "12:00:00")).toMatchObject({ outcome: "planned", asked: null });
+  });
+
+  test("goes by the attempts that were made", async () => {
+    await world.put("poor", { when: "at 2026-03-02T10:05:00Z", retry: { attempts: 2, base: "10s" } });
+    world.outcome = async (job) => {
+      expect(await told("poor", "10:05:00")).toMatchObject({
+        outcome: "running",
+        sentence: expect.stringContaining(job.attempt === 0 ? "is not done yet." : "at attempt 2."),
+      });
+      return failed(`no luck ${job.attempt + 1}`);
+    };
+    await live(world, at("10:05:00"));
+    expect(await told("poor", "10:05:00")).toMatchObject({
+      outcome: "retrying",
+      sentence: expect.stringMatching(/^Is to be tried again: .*"no luck 1"; the next starts at 2026/),
+    });
+    await live(world, at("10:07:00"));
+    expect(await told("poor", "10:05:00")).toMatchObject({
+      outcome: "dead",
+      sentence: expect.stringMatching(/all of its 2 attempts failed, the last with "no luck 2"\.$/),
+    });
+  });
+
+  test("says what one that failed first came to", async () => {
+    await world.put("lucky", { when: "at 2026-03-02T10:05:00Z" });
+    world.outcome = ({ attempt }) => (attempt === 0 ? failed("no luck") : done);
+    await live(world, at("10:07:00"));
+    expect(await told("lucky", "10:05:00")).toMatchObject({
+      outcome: "ran",
+      sentence: expect.stringContaining(', at attempt 2 (the one before failed: "no luck")'),
+    });
+  });
+
+  test("tells one that waits for a worker how long it has waited", async () => {
+    await world.put("often", { when: "*/5 * * * *" });
+    await world.clock.setNow(at("10:03:00"));
+    await world.tick();
+    await world.clock.setNow(at("10:06:00"));
+    await world.tick();
+    expect(await told("often", "10:05:00")).toMatchObject({
+      outcome: "waiting",
+      reason: "worker",
+      sentence:
+        "Was due at 2026-03-02T10:05:00Z and has waited for a worker for 1 minute; its message has been sent again once.",
+    });
+  });
+
+  test("takes an `at` that lay a little before its schedule for its own", async () => {
+    await world.clock.setNow(at("10:05:30"));
+    await world.put("just", { when: "at 2026-03-02T10:05:00Z" });
+    await world.tick();
+    await world.work();
+    expect(await told("just", "10:05:00")).toMatchObject({
+      outcome: "ran",
+      late: { byMs: 30 * second, because: "edit" },
+      sentence: expect.stringContaining("because the schedule was created only at 2026-03-02T10:05:30Z"),
+    });
+  });
+
+  test("knows jobs beside the cadence", async () => {
+    await world.put("often", { when: "*/5 * * * *", catchUp: { policy: "skip" } });
+    await jump(world, at("10:18:00"));
+    await jump(world, at("10:21:00"));
+    const manual = await fireNow(deps(), { key: "often", caller });
+    expect(await told("often", manual.occurrence)).toMatchObject({
+      outcome: "fired",
+      occurrence: false,
+      beside: [{ id: manual.id }],
+      sentence: expect.stringContaining("a manual job was made beside the cadence"),
+    });
+    await backfillSchedule(deps(), { key: "often", from: at(0), to: at("10:10:00"), limit: 10, caller });
+    await world.work();
+    expect(await told("often", "10:10:00")).toMatchObject({
+      outcome: "skipped",
+      reason: "missed",
+      sentence: expect.stringContaining("`catchUp` is skip. It was backfilled too: that job is succeeded."),
+      beside: [{ kind: "backfill" }],
+    });
+  });
+});
+
+describe("what the ticks came late for", () => {
+  test("is collapsed into the newest that was missed, singly or as one of many", async () => {
+    await world.put("often", { when: "*/5 * * * *" });
+    await live(world, at("10:06:00"));
+    await world.clock.setNow(at("10:33:00"));
+    expect(await told("often", "10:20:00")).toMatchObject({
+      outcome: "not-planned-yet",
+      sentence: expect.stringContaining("the ticks have come to 2026-03-02T10:09:00Z only"),
+    });
+    await jump(world, at("10:33:00"));
+    expect(await told("often", "10:20:00")).toMatchObject({
+      outcome: "skipped",
+      reason: "missed",
+      collapsedInto: at("10:30:00"),
+      sentence:
+        "Did not run: it was due at 2026-03-02T10:20:00Z and could only be planned 13 minutes later, and what is planned more than 2 minutes late is missed; `catchUp` is latest: it is collapsed into the run of 2026-03-02T10:30:00Z.",
+    });
+    expect(await told("often", "10:30:00")).toMatchObject({
+      outcome: "ran",
+      late: { byMs: 3 * minute, because: "tick" },
+      sentence: expect.stringContaining("it was planned late and stands for those missed before it"),
+    });
+    await jump(world, at("13:03:00"));
+    expect(await told("often", "11:30:00")).toMatchObject({
+      outcome: "skipped",
+      reason: "missed",
+      collapsedInto: at("13:00:00"),
+      passedOver: { from: at("10:40:00"), to: at("12:55:00"), count: 28, more: false },
+      sentence: expect.stringMatching(/It is one of 28 from 2026-03-02T10:40:00Z to 2026-03-02T12:55:00Z\.$/),
+      job: null,
+    });
+    expect(await told("often", "13:00:00")).toMatchObject({ outcome: "ran", late: { because: "tick" } });
+  });
+
+  test("stands in the backlog until it is let in, and what was beyond the limit is passed over", async () => {
+    await world.put("all", { when: "* * * * *", catchUp: { policy: "all", limit: 20 } });
+    await world.clock.setNow(at("11:00:00"));
+    await world.tick({ backlogBudget: 3, backlogPerTurn: 3 });
+    await world.work();
+    expect(await told("all", "10:30:00")).toMatchObject({
+      outcome: "skipped",
+      reason: "missed",
+      sentence: expect.stringContaining("`catchUp` is all, but takes the newest 20 alone"),
+    });
+    expect(await told("all", "10:39:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
+    expect(await told("all", "10:55:00")).toMatchObject({
+      outcome: "backlog",
+      backlog: { before: 4 },
+      job: null,
+      sentence: expect.stringContaining("4 of its schedule come before it"),
+    });
+    await world.tick();
+    await world.clock.setNow(at("11:02:00"));
+    await world.tick();
+    await world.work();
+    expect(await told("all", "10:55:00")).toMatchObject({ outcome: "ran", late: { because: "backlog" } });
+  });
+
+  test("cannot be told any more once its day was dropped", async () => {
+    await world.put("daily", { when: "0 11 * * *" });
+    await live(world, at("11:01:00"));
+    await jump(world, at(40 * day));
+    await jump(world, at(40 * day + hour));
+    expect(await told("daily", "11:00:00")).toMatchObject({
+      outcome: "too-old",
+      occurrence: true,
+      job: null,
+    });
+  });
+});
+
+describe("clock changes", () => {
+  const berlin = { timezone: "Europe/Berlin" };
+
+  test("say why an occurrence is where it is, and why nothing is where one was looked for", async () => {
+    await world.put("night", { when: "30 2 * * *", ...berlin });
+    await world.put("skipping", { when: "30 2 * * *", ...berlin, dst: { gap: "skip" } });
+    const note = expect.stringContaining("02:30 does not exist on");
+    expect(await told("night", new Date("2026-03-29T01:00:00Z"))).toMatchObject({
+      outcome: "planned",
+      wall: "2026-03-29T03:00:00+02:00",
+      note,
+    });
+    expect(await told("night", new Date("2026-03-29T01:30:00Z"))).toMatchObject({
+      outcome: "not-an-occurrence",
+      sentence: note,
+    });
+    expect(await told("skipping", new Date("2026-03-29T01:00:00Z"))).toMatchObject({
+      outcome: "not-an-occurrence",
+      sentence: note,
+      nearest: { after: { note } },
+    });
+    expect(await told("night", new Date("2026-10-25T01:30:00Z"))).toMatchObject({
+      outcome: "not-an-occurrence",
+      sentence: expect.stringContaining("02:30 comes twice on this day; runs on the first"),
+    });
+  });
+});

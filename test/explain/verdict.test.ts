@@ -1,0 +1,443 @@
+import { describe, expect, test } from "vitest";
+import { explained } from "../../lib/explain/explain.ts";
+import type { Facts, VersionFact } from "../../lib/explain/verdict.ts";
+import type { JobRead } from "../../lib/job/read-job.ts";
+import { resolveCadence } from "../../lib/schedule/resolve-spec.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+
+const created = at(0).getTime();
+const occurrence = at("10:10:00");
+
+const noRules = { dates: [], weekly: [] };
+
+function version(parts: Partial<VersionFact> = {}, asked: object = {}): VersionFact {
+  const body = parseScheduleBody({ when: "*/5 * * * *", target: { queue: "demo" }, ...asked });
+  const calendar = body.calendar === null ? null : { id: 1, versionId: 1, rules: noRules };
+  const cadence = resolveCadence("k", body, at(0), calendar);
+  return {
+    version: 1,
+    change: "created",
+    at: created,
+    by: "ann",
+    held: false,
+    heldUntil: null,
+    detail: null,
+    body,
+    cadence,
+    unread: null,
+    ...parts,
+  };
+}
+
+function job(parts: Partial<JobRead> = {}): JobRead {
+  const due = parts.occurrence ?? occurrence;
+  return {
+    id: "7",
+    kind: "cadence",
+    n: 0,
+    key: "k",
+    scheduleId: "7",
+    version: 1,
+    group: null,
+    occurrence: due,
+    dueAt: due,
+    state: "waiting",
+    reason: null,
+    attempt: 0,
+    cancelling: false,
+    readyAt: due,
+    startedAt: null,
+    finishedAt: null,
+    latenessMs: null,
+    durationMs: null,
+    checks: 0,
+    recheckOf: null,
+    error: null,
+    ...parts,
+  };
+}
+
+function succeeded(started: Date, parts: Partial<JobRead> = {}): JobRead {
+  return job({
+    state: "succeeded",
+    attempt: 1,
+    readyAt: null,
+    startedAt: started,
+    finishedAt: started,
+    ...parts,
+  });
+}
+
+function facts(parts: Partial<Facts> = {}): Facts {
+  return {
+    key: "k",
+    at: occurrence.getTime(),
+    now: at(hour).getTime(),
+    createdAt: created,
+    versions: [version()],
+    job: null,
+    beside: [],
+    travel: null,
+    chain: [],
+    wishes: { cancelled: null, retried: null },
+    passed: null,
+    passedBefore: null,
+    owedBefore: null,
+    fullTarget: null,
+    versionsFault: null,
+    aside: [],
+    holds: [],
+    heldSince: null,
+    heldUntil: null,
+    plannedUpTo: at(hour + 3 * minute).getTime(),
+    keptFrom: 0,
+    firesLeft: null,
+    pulse: null,
+    around: [],
+    ...parts,
+  };
+}
+
+const tell = (parts: Partial<Facts>) => explained(facts(parts));
+
+describe("an occurrence that ran", () => {
+  test.each([
+    ["on time", 0, undefined],
+    ["on time within a second", 1_000, undefined],
+    ["late beyond it", 1_001, { byMs: 1_001, because: "unrecorded" }],
+  ])("is %s", (_, lateMs, late) => {
+    const told = tell({ job: succeeded(new Date(occurrence.getTime() + lateMs)) });
+    expect(told.outcome).toBe("ran");
+    expect(told.late).toEqual(late);
+    expect(told.sentence).toMatch(late === undefined ? /^Ran, on time: / : /^Ran, 1 second late, because /);
+  });
+
+  test("long after it was due without any trace of why says that", () => {
+    expect(tell({ job: succeeded(at("10:30:00")) })).toMatchObject({
+      late: { byMs: 20 * minute, because: "unrecorded" },
+      sentence: expect.stringContaining("which the ledger does not tell apart"),
+    });
+  });
+
+  test("long after it was due though only planned in time or not at all was late by its worker", () => {
+    const skipping = version({}, { catchUp: { policy: "skip" } });
+    expect(tell({ versions: [skipping], job: succeeded(at("10:30:00")) })).toMatchObject({
+      late: { byMs: 20 * minute, because: "worker" },
+    });
+  });
+
+  test("after a hold that came when it was due already waited for that", () => {
+    const paused = version({
+      version: 2,
+      change: "paused",
+      at: occurrence.getTime() + second,
+      held: true,
+      detail: { owner: "bob", reason: "quiet", until: null },
+    });
+    const resumed = version({ version: 3, change: "resumed", at: at("10:30:00").getTime(), by: "bob" });
+    expect(tell({ versions: [version(), paused, resumed], job: succeeded(at("10:30:00")) })).toMatchObject({
+      late: { because: "hold" },
+      heldBy: [{ owner: "bob", reason: "quiet" }],
+      sentence: expect.stringContaining('it was held by bob ("quiet") until 2026-03-02T10:30:00Z'),
+    });
+  });
+});
+
+describe("an occurrence whose job waits", () => {
+  test.each<[string, Partial<Facts>, string, string]>([
+    [
+      "in the pace of the backlog",
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: true, offers: 0 } },
+      "backlog",
+      "has been let in from the backlog",
+    ],
+    [
+      "for its turn at a target",
+      { travel: { inLane: false, atTarget: "handler/a", startsAt: null, owed: false, offers: 0 } },
+      "target",
+      "waits for its turn at handler/a, whose limits or share of the workers are used up.",
+    ],
+    [
+      "for its time at a target's rate",
+      { travel: { inLane: false, atTarget: "queue/a", startsAt: at("11:00:30"), owed: false, offers: 0 } },
+      "target",
+      "used up, and starts at 2026-03-02T11:00:30Z.",
+    ],
+    [
+      "until it is ready",
+      { travel: { inLane: false, atTarget: null, startsAt: null, owed: false, offers: 0 } },
+      "ready",
+      "waits and starts at",
+    ],
+  ])("waits %s", (_, parts, reason, words) => {
+    expect(tell({ job: job({ readyAt: at("11:00:30") }), ...parts })).toMatchObject({
+      outcome: "waiting",
+      reason,
+      sentence: expect.stringContaining(words),
+    });
+  });
+
+  test("behind runs that are not known says so", () => {
+    const travel = { inLane: true, atTarget: null, startsAt: null, owed: false, offers: 0 };
+    expect(tell({ job: job({ readyAt: null }), travel })).toMatchObject({
+      reason: "lane",
+      sentence: expect.stringContaining("for earlier runs to end"),
+    });
+  });
+
+  test("for its next attempt under a hold names the hold", () => {
+    expect(
+      tell({
+        job: job({ state: "retrying", attempt: 1, error: "no luck", readyAt: null }),
+        heldSince: at("10:20:00").getTime(),
+        holds: [
+          { scope: "group", name: "g", owner: "bob", reason: null, since: at("10:20:00"), until: null },
+        ],
+      }),
+    ).toMatchObject({
+      outcome: "retrying",
+      heldBy: [{ owner: "bob", group: "g" }],
+      sentence: expect.stringContaining("it waits, held by bob on the group g"),
+    });
+  });
+});
+
+describe("an occurrence that was cancelled", () => {
+  test("by a deletion names who deleted", () => {
+    const deleted = version({ version: 2, change: "deleted", at: at("10:20:00").getTime(), by: "bob" });
+    const cancelled = job({
+      state: "cancelled",
+      reason: "deleted",
+      finishedAt: at("10:20:00"),
+      readyAt: null,
+    });
+    expect(tell({ versions: [version(), deleted], job: cancelled })).toMatchObject({
+      outcome: "cancelled",
+      reason: "deleted",
+      sentence: expect.stringContaining("deleted at 2026-03-02T10:20:00Z by bob"),
+    });
+  });
+
+  test("otherwise says when", () => {
+    const cancelled = job({ state: "cancelled", finishedAt: at("10:20:00"), readyAt: null });
+    expect(tell({ job: cancelled })).toMatchObject({
+      outcome: "cancelled",
+      sentence: "Was cancelled at 2026-03-02T10:20:00Z.",
+    });
+  });
+});
+
+describe("an occurrence that was passed over", () => {
+  const range = { from: at("10:05:00"), to: at("10:40:00"), count: 8, more: false, notedAt: at("10:50:00") };
+
+  test.each([
+    ["deleted", "the schedule was deleted before it was let in"],
+    ["retention", "its day was older than what is kept"],
+    ["something else", "it was passed over (something else)"],
+  ])("for the reason %s says so", (reason, words) => {
+    expect(tell({ passed: { ...range, reason } })).toMatchObject({
+      outcome: "skipped",
+      reason,
+      sentence: expect.stringContaining(words),
+    });
+  });
+
+  test("is collapsed only into what was due when it was decided", () => {
+    const passed = { ...range, reason: "missed" };
+    const later = succeeded(at("10:55:00"), { occurrence: at("10:55:00"), dueAt: at("10:55:00") });
+    const caught = succeeded(at("10:50:00"), { occurrence: at("10:45:00"), dueAt: at("10:45:00") });
+    expect(tell({ passed, around: [later] }).collapsedInto).toBeUndefined();
+    expect(tell({ passed, around: [caught, later] }).collapsedInto).toEqual(at("10:45:00"));
+    expect(tell({ passed: { ...passed, more: true }, around: [caught] }).sentence).toContain(
+      "one of at least 8",
+    );
+  });
+
+  test("goes by the policy that stood when it was decided", () => {
+    const skipping = version(
+      { version: 2, change: "patched", at: at("10:42:00").getTime() },
+      { catchUp: { policy: "skip" } },
+    );
+    expect(
+      tell({ passed: { ...range, reason: "missed" }, versions: [version(), skipping] }).sentence,
+    ).toContain("`catchUp` is skip");
+    const young = version({}, { catchUp: { policy: "latest", within: "5m" } });
+    expect(tell({ passed: { ...range, reason: "missed" }, versions: [young] }).sentence).toContain(
+      "no older than 5m",
+    );
+  });
+
+  test("within a range of another schedule's life is not taken for it", () => {
+    const passed = { ...range, reason: "missed" };
+    expect(tell({ at: at("10:12:00").getTime(), passed })).toMatchObject({ outcome: "not-an-occurrence" });
+  });
+});
+
+describe("an occurrence of which nothing is written down", () => {
+  test("is said to be so", () => {
+    expect(tell({})).toMatchObject({ outcome: "unrecorded", occurrence: true, dueAt: occurrence });
+  });
+
+  test("may be the next in the backlog", () => {
+    expect(tell({ owedBefore: 0 })).toMatchObject({
+      outcome: "backlog",
+      sentence: expect.stringContaining("it is the next of its schedule"),
+    });
+  });
+
+  test("may wait in the backlog since its target has its share under way", () => {
+    const fullTarget = { target: "handler/slow", underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullTarget })).toMatchObject({
+      outcome: "backlog",
+      reason: "target",
+      sentence: expect.stringContaining("60000 that were let in for handler/slow are not done"),
+    });
+    const together = { target: null, underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullTarget: together }).sentence).toContain(
+      "for queues and buses without a limit",
+    );
+    expect(tell({ owedBefore: 0, fullTarget, heldSince: created }).sentence).not.toContain("share");
+  });
+
+  test("may lie beyond the limit that the ticks have not come to", () => {
+    const limited = version({}, { maxFires: 9 });
+    const parts = { versions: [limited], now: created, plannedUpTo: created + 3 * minute, firesLeft: 2 };
+    expect(tell({ ...parts, at: at("10:10:00").getTime() })).toMatchObject({ outcome: "planned" });
+    expect(tell({ ...parts, at: at("10:15:00").getTime() })).toMatchObject({
+      outcome: "after-end",
+      sentence: expect.stringContaining("will have used up its `maxFires` of 9"),
+    });
+  });
+});
+
+test("a deadline that a hold made impossible names the hold", () => {
+  const paused = version({ version: 2, change: "paused", at: at("10:05:00").getTime(), held: true });
+  const resumed = version(
+    { version: 3, change: "resumed", at: at("10:30:00").getTime() },
+    { deadline: "5m" },
+  );
+  const late = job({
+    state: "skipped",
+    reason: "late",
+    version: 3,
+    finishedAt: at("10:30:00"),
+    readyAt: null,
+  });
+  expect(tell({ versions: [version(), paused, resumed], job: late })).toMatchObject({
+    outcome: "skipped",
+    reason: "late",
+    late: { byMs: 20 * minute, because: "hold" },
+    sentence:
+      "Did not run: it could only have started 20 minutes after it was due, because it was held by ann until 2026-03-02T10:30:00Z, later than its deadline of 5m allows.",
+  });
+});
+
+test("an edit that makes an interval count anew says that it does", () => {
+  const first = version({}, { when: "every 10m" });
+  const anew = version(
+    { version: 2, change: "restored", at: at("10:03:00").getTime(), by: "bob" },
+    { when: "every 10m" },
+  );
+  const cadence = resolveCadence("k", anew.body, at("10:03:00"), null);
+  const told = tell({ versions: [first, { ...anew, cadence }] });
+  expect(told).toMatchObject({
+    outcome: "withdrawn",
+    edit: { version: 2, by: "bob" },
+    sentence: expect.stringContaining("made it count anew (`every 10m` in UTC)"),
+  });
+});
+
+test.each<[string, Partial<VersionFact>, object]>([
+  ["changed its `calendar`", { change: "patched" }, {}],
+  [
+    "planned it anew by the rules of its calendar or zone",
+    { change: "replanned" },
+    { calendar: { name: "c", on: "next" } },
+  ],
+])("a run that a calendar had moved to its day goes where an edit %s", (words, parts, asked) => {
+  const onSundays = { when: "10 10 * * 0" };
+  const next = version({ version: 2, at: at("10:03:00").getTime(), ...parts }, { ...onSundays, ...asked });
+  const cadence = resolveCadence("k", version({}, onSundays).body, at(0), null);
+  const moved = version(
+    {
+      cadence: {
+        kind: "calendared",
+        of: cadence,
+        timezone: "UTC",
+        on: "next",
+        rules: { dates: [], weekly: ["sun"] },
+      },
+    },
+    { ...onSundays, calendar: { name: "c", on: "next" } },
+  );
+  expect(tell({ versions: [moved] })).toMatchObject({ occurrence: true });
+  expect(tell({ versions: [moved, { ...next, cadence }] })).toMatchObject({
+    outcome: "withdrawn",
+    edit: { version: 2 },
+    sentence: expect.stringContaining(words),
+  });
+});
+
+test("an error of pages is shown by its beginning", () => {
+  const told = tell({ job: succeeded(occurrence, { state: "dead", attempt: 1, error: "x".repeat(5_000) }) });
+  expect(told.sentence.length).toBeLessThan(600);
+  expect(told).toMatchObject({ outcome: "dead" });
+});
+
+describe("a schedule that is set aside", () => {
+  const entry = (consumer: string) => ({
+    consumer,
+    reason: "TypeError: x is not a function",
+    firstAt: at("10:09:00"),
+    tries: 2,
+    nextAt: at(hour + 2 * minute),
+  });
+  const why =
+    "The schedule is set aside since 2026-03-02T10:09:00Z, because `plan` failed on it 2 times (TypeError: x is not a function): it is tried again at 2026-03-02T11:02:00Z.";
+
+  test("by its plan has no job of what was due, and that is why", () => {
+    expect(tell({ aside: [entry("plan")] })).toMatchObject({
+      outcome: "set-aside",
+      setAside: [entry("plan")],
+      sentence: `Was due at 2026-03-02T10:10:00Z and has no job yet. ${why}`,
+    });
+  });
+
+  test("is told first of an instant that is no occurrence", () => {
+    const off = { at: at("10:11:00").getTime(), aside: [entry("plan")] };
+    expect(tell(off)).toMatchObject({
+      outcome: "not-an-occurrence",
+      setAside: [entry("plan")],
+      sentence: `${why} The instant is not an occurrence of its time's version 1, \`*/5 * * * *\` in UTC; the nearest are 2026-03-02T10:10:00Z before it and 2026-03-02T10:15:00Z after it.`,
+    });
+    const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
+    expect(tell({ ...off, beside: [manual] }).sentence).toBe(
+      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made beside the cadence; it is succeeded.`,
+    );
+    const later = version({}, { startsAt: at("10:30:00").toISOString() });
+    expect(tell({ aside: [entry("plan")], versions: [later] }).sentence).toBe(
+      `${why} The instant is no occurrence: the schedule starts at 2026-03-02T10:30:00Z (\`startsAt\`).`,
+    );
+  });
+
+  test("by another part is told beside what became of the occurrence", () => {
+    const told = tell({ aside: [entry("ended"), entry("follower")] });
+    expect(told).toMatchObject({ outcome: "unrecorded", setAside: [entry("ended"), entry("follower")] });
+    expect(told.sentence).toMatch(
+      /recorded of it\. The schedule .*`ended` failed .* The schedule .*`follower` failed/,
+    );
+  });
+
+  test("is told of what is to come", () => {
+    const told = tell({ now: at(0).getTime(), plannedUpTo: at(minute).getTime(), aside: [entry("plan")] });
+    expect(told).toMatchObject({ outcome: "planned", setAside: [entry("plan")] });
+    expect(told.sentence.endsWith(` ${why}`)).toBe(true);
+  });
+
+  test("is not told of a job that has ended before", () => {
+    const told = tell({ job: succeeded(occurrence), aside: [entry("plan")] });
+    expect(told.sentence).not.toContain("set aside");
+    expect(told).not.toHaveProperty("setAside");
+  });
+});

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
+import { readSchedule } from "../../lib/history/read-schedule.ts";
+import { listSchedules } from "../../lib/history/search-schedules.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { failed } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { dropPastDays } from "../support/drop-past-days.ts";
+import { at, day, hour, minute, second } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+const read = (key: string) => readSchedule(world.sql, key);
+
+describe("nextAt", () => {
+  test("is the occurrence to come, whether or not its job is made already", async () => {
+    await world.put("soon", { when: "every 1m" });
+    await world.put("late", { when: "every 1h" });
+    expect(await read("soon")).toMatchObject({ nextAt: at(minute), state: "active", lastJob: null });
+    expect(await read("late")).toMatchObject({ nextAt: at(hour) });
+  });
+
+  test("is an occurrence that is due until it has started", async () => {
+    await world.put("often", { when: "every 1m" });
+    await world.clock.setNow(at(minute));
+    expect(await read("often")).toMatchObject({ nextAt: at(minute) });
+    const [job] = await world.jobs();
+    await claimParcel(world.sql, job?.parcelId ?? "", minute);
+    expect(await read("often")).toMatchObject({
+      nextAt: at(2 * minute),
+      lastJob: { state: "running", occurrence: at(minute) },
+    });
+  });
+
+  test("is the oldest of several that are due and wait", async () => {
+    await world.put("often", { when: "every 10s" });
+    await world.tick();
+    await world.clock.setNow(at(35 * second));
+    expect(await readSchedule(world.sql, "often")).toMatchObject({ nextAt: at(10 * second) });
+  });
+
+  test("is the time of a single run that no tick has made yet", async () => {
+    await world.put("once", { when: "in 10m" });
+    await world.clock.setNow(at(20 * minute));
+    expect(await read("once")).toMatchObject({ nextAt: at(10 * minute), state: "active" });
+  });
+
+  test("is nothing while paused", async () => {
+    await world.put("held", { when: "every 1m" });
+    await world.pause("held");
+    expect(await read("held")).toMatchObject({ nextAt: null, state: "paused" });
+  });
+});
+
+describe("a schedule is ended", () => {
+  test("when its last job is settled, not before", async () => {
+    await world.put("once", { when: "in 1m", retry: { attempts: 2, base: "10s", max: "10s" } });
+    world.outcome = () => failed("no");
+    expect(await read("once")).toMatchObject({ state: "active" });
+    await world.clock.setNow(at(minute));
+    await world.work();
+    expect(await read("once")).toMatchObject({
+      state: "active",
+      nextAt: null,
+      lastJob: { state: "retrying", attempt: 1 },
+    });
+    await world.clock.setNow(at(minute + 10_000));
+    await world.work();
+    expect(await read("once")).toMatchObject({
+      state: "ended",
+      nextAt: null,
+      lastJob: { state: "dead", attempt: 2, error: "no" },
+    });
+  });
+
+  test("and stays so when the day of its job is gone", async () => {
+    await world.put("once", { when: "in 1m" });
+    await world.clock.setNow(at(minute));
+    await world.work();
+    await world.clock.advance(20 * day);
+    await world.tick();
+    await dropPastDays(world, 3);
+    expect(await read("once")).toMatchObject({ state: "ended", lastJob: null });
+  });
+
+  test("no longer when it is put again", async () => {
+    await world.put("once", { when: "in 1m" });
+    await world.clock.setNow(at(minute));
+    await world.work();
+    await world.put("once", { when: "in 1h" });
+    expect(await read("once")).toMatchObject({
+      state: "active",
+      nextAt: at(61 * minute),
+      lastJob: { occurrence: at(minute), state: "succeeded" },
+    });
+  });
+});
+
+describe("a list", () => {
+  const keys = async (filter: Parameters<typeof listSchedules>[1]) =>
+    (await listSchedules(world.sql, filter)).items.map(({ key }) => key);
+
+  test("finds by prefix, group, tag, target and state, in the order of keys", async () => {
+    await world.put("b:1", { when: "every 1m", group: "g", tags: ["x", "y"] });
+    await world.put("a:1", { when: "every 1m", group: "g", target: { handler: "greet" } });
+    await world.put("a:2", { when: "at 2026-03-02T10:00" });
+    await world.put("a:ü", { when: "every 1m", paused: true, tags: ["x"] });
+    await world.put("a;", { when: "every 1m" });
+    await world.remove("a;");
+    await world.work();
+    const limit = 10;
+    expect(await keys({ limit })).toEqual(["a:1", "a:2", "a:ü", "b:1"]);
+    expect(await keys({ limit, prefix: "a:" })).toEqual(["a:1", "a:2", "a:ü"]);
+    expect(await keys({ limit, group: "g" })).toEqual(["a:1", "b:1"]);
+    expect(await keys({ limit, tag: "x" })).toEqual(["a:ü", "b:1"]);
+    expect(await keys({ limit, target: "handler" })).toEqual(["a:1"]);
+    expect(await keys({ limit, state: "paused" })).toEqual(["a:ü"]);
+    expect(await keys({ limit, state: "ended" })).toEqual(["a:2"]);
+    expect(await keys({ limit, state: "active" })).toEqual(["a:1", "b:1"]);
+    expect(await keys({ limit, prefix: "a:", tag: "x", state: "active" })).toEqual([]);
+  });
+
+  test("gives pages that together hold everything once, also where a state is asked for", async () => {
+    for (let n = 0; n < 23; n++)
+      await world.put(`k${String(n).padStart(2, "0")}`, { when: "every 1m", paused: n % 3 === 0 });
+    for (const state of [undefined, "paused", "active"] as const) {
+      const seen: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await listSchedules(world.sql, { limit: 4, state, after });
+        expect(page.items.length).toBeLessThanOrEqual(4);
+        seen.push(...page.items.map(({ key }) => key));
+        after = page.next;
+      } while (after !== undefined);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toHaveLength({ all: 23, paused: 8, active: 15 }[state ?? "all"]);
+    }
+  });
+});
+
+test("the coming occurrences lie strictly after an instant, or after now", async () => {
+  await world.put("often", { when: "*/20 * * * *" });
+  const told = async (wish: { key: string; n: number; from?: number }) =>
+    (await nextOccurrences(world.sql, wish)).occurrences.map((each) => each.at);
+  expect(await told({ key: "often", n: 2 })).toEqual([at("10:20:00"), at("10:40:00")].map(Number));
+  const from = at("10:40:00").getTime();
+  expect(await told({ key: "often", n: 1, from })).toEqual([at("11:00:00").getTime()]);
+  await world.put("once", { when: "in 1m" });
+  expect(await told({ key: "once", n: 5 })).toEqual([at(minute).getTime()]);
+  await expect(nextOccurrences(world.sql, { key: "none", n: 1 })).rejects.toMatchObject({ kind: "missing" });
+});

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
+import { restoreVersion } from "../../lib/edit/restore.ts";
+import { versionsOf } from "../../lib/history/versions.ts";
+import { Refusal } from "../../lib/refusal.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute } from "../support/instants.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+  await world.tick();
+});
+
+afterEach(() => world.stop());
+
+const versions = async (key: string, limit = 50, before?: number) =>
+  versionsOf(world.sql, { key, limit, before });
+
+const restore = (key: string, version: number, ifMatch?: number[]) =>
+  restoreVersion(
+    { sql: world.sql, queue: world.queue },
+    { key, version, caller: { name: "rita" }, ifMatch },
+    () => {},
+  );
+
+const coming = async (key: string, version: number) =>
+  (await restore(key, version)).changes.after.map((instant) => instant.toISOString().slice(11, 16));
+
+describe("versions", () => {
+  test("go newest first with who, when and what changed, pauses with their reasons", async () => {
+    await world.put("k", { when: "every 5m", payload: { n: 1, deep: { a: [1] } } });
+    await world.clock.advance(minute);
+    await world.patch("k", { when: "every 7m", tags: ["x"], payload: { n: 2 } }, "bob");
+    await world.pause("k", { reason: "maintenance", until: at(hour) });
+    await world.resume("k");
+    await world.patch("k", { target: { queue: "other" } });
+    const { items, next } = await versions("k");
+    expect(next).toBeUndefined();
+    expect(items).toMatchObject([
+      {
+        version: 5,
+        change: "patched",
+        changes: [{ path: "target.queue", before: "demo", after: "other" }],
+      },
+      { version: 4, change: "resumed", detail: { owner: "ann" }, changes: [] },
+      {
+        version: 3,
+        change: "paused",
+        detail: { owner: "ann", reason: "maintenance", until: "2026-03-02T11:00:00.000Z" },
+        changes: [],
+      },
+      {
+        version: 2,
+        change: "patched",
+        at: at(minute),
+        by: "bob",
+        spec: { when: "every 7m", timezone: "UTC", tags: ["x"], target: { queue: "demo" } },
+        changes: [
+          { path: "when", before: "every 5m", after: "every 7m" },
+          { path: "tags", before: [], after: ["x"] },
+          { path: "payload.n", before: 1, after: 2 },
+        ],
+      },
+      { version: 1, change: "created", at: at(0), by: "ann", spec: { when: "every 5m" }, changes: [] },
+    ]);
+    expect(items.filter(({ spec }) => spec !== undefined).map(({ version }) => version)).toEqual([5, 2, 1]);
+    expect(items[4]?.spec).not.toHaveProperty("payload");
+    await expect(versions("nobody")).rejects.toMatchObject({ kind: "missing" });
+  });
+
+  test("come in pages, and say of a large payload only that it changed", async () => {
+    await world.put("k", { when: "every 5m", payload: "a".repeat(5_000) });
+    await world.put("k", { when: "every 5m", payload: "b" });
+    await world.put("k", { when: "every 5m", payload: "c" });
+    const first = await versions("k", 2);
+    expect(first).toMatchObject({
+      items: [
+        { version: 3, changes: [{ path: "payload", before: "b", after: "c" }] },
+        { version: 2, changes: [{ path: "payload" }] },
+      ],
+      next: 2,
+    });
+    expect(first.items[1]?.changes).toEqual([{ path: "payload" }]);
+    expect(await versions("k", 2, first.next)).toMatchObject({ items: [{ version: 1 }] });
+  });
+});
+
+describe("restoring a version", () => {
+  test("brings back what it asked for as a version of its own, and tells which", async () => {
+    await world.put("k", { when: "0 9 * * *", payload: { n: 1 }, description: "first" });
+    await world.put("k", { when: "0 10 * * *", payload: { n: 2 } });
+    const done = await restore("k", 1);
+    expect(done).toMatchObject({
+      change: "changed",
+      schedule: { version: 3, body: { when: "0 9 * * *", payload: { n: 1 }, description: "first" } },
+    });
+    expect((await versions("k")).items[0]).toMatchObject({
+      change: "restored",
+      by: "rita",
+      detail: { version: 1 },
+      changes: [
+        { path: "when", before: "0 10 * * *", after: "0 9 * * *" },
+        { path: "description", before: null, after: "first" },
+        { path: "payload.n", before: 2, after: 1 },
+      ],
+    });
+  });
+
+  test("changes nothing where it stands already, and where only the state changed takes the spec that stood", async () => {
+    await world.put("k", { when: "0 9 * * *" });
+    await world.pause("k");
+    expect(await restore("k", 1)).toMatchObject({ change: "unchanged", schedule: { version: 2 } });
+    await world.patch("k", { when: "0 10 * * *" });
+    expect(await restore("k", 2)).toMatchObject({
+      change: "changed",
+      schedule: { version: 4, state: "paused", body: { when: "0 9 * * *" }, holds: [{ owner: "ann" }] },
+    });
+  });
+
+  test("into a group that is held starts it held", async () => {
+    await world.put("k", { when: "every 1h", group: "g" });
+    await world.patch("k", { group: null });
+    const label = { scope: "group" as const, name: "g" };
+    const deps = { sql: world.sql, queue: world.queue };
+    await pauseLabel(deps, { label, caller: { name: "bob" }, reason: "freeze" });
+    expect(await restore("k", 1)).toMatchObject({
+      schedule: {
+        state: "paused",
+        body: { group: "g" },
+        holds: [{ owner: "bob", scope: "group", name: "g" }],
+      },
+    });
+  });
+
+  test("lets an interval count on from where it began", async () => {
+    await world.put("k", { when: "every 1h" });
+    await world.clock.setNow(at("10:17:00"));
+    await world.put("k", { when: "every 2h" });
+    expect(await coming("k", 1)).toEqual(["11:00", "12:00", "13:00", "14:00", "15:00"]);
+    await world.clock.setNow(at("11:00:00"));
+    await world.tick();
+    await world.work();
+    expect(world.delivered.map(({ occurrence }) => occurrence)).toEqual(["2026-03-02T11:00:00.000Z"]);
+  });
+
+  test("of a time counted from then means that time, and is refused once it is over", async () => {
+    await world.put("k", { when: "in 30m", payload: 1 });
+    await world.clock.setNow(at("10:10:00"));
+    await world.put("k", { when: "in 3h", payload: 2 });
+    expect(await restore("k", 1)).toMatchObject({
+      schedule: { version: 3, nextAt: at("10:30:00") },
+      changes: { before: [at("13:10:00")], after: [at("10:30:00")] },
+    });
+    expect(await restore("k", 1)).toMatchObject({ change: "unchanged" });
+    await world.put("k", { when: "in 3h" });
+    await world.clock.setNow(at("10:30:00"));
+    await expect(restore("k", 1)).rejects.toMatchObject({
+      kind: "impossible",
+      message: "Version 1 cannot be restored.",
+      faults: [
+        {
+          path: "when",
+          message: "ran at 2026-03-02T10:30:00.000Z, which is over; write it anew to have it run again",
+        },
+      ],
+    });
+  });
+
+  test("is refused where it cannot be asked for any more, unknown, or not of the version that was meant", async () => {
+    await world.put("k", { when: "at 2026-03-02T10:30:00Z" });
+    await world.put("k", { when: "every 1h" });
+    await world.clock.setNow(at("12:00:00"));
+    await expect(restore("k", 1)).rejects.toMatchObject({
+      kind: "impossible",
+      faults: [{ path: "when", message: expect.stringContaining("is over") }],
+    });
+    await expect(restore("k", 3)).rejects.toMatchObject({ kind: "missing" });
+    await expect(restore("nobody", 1)).rejects.toMatchObject({ kind: "missing" });
+    await expect(restore("k", 2, [1])).rejects.toMatchObject({ kind: "precondition" });
+    await world.put("k", { when: "every 3h" });
+    const refuse = () => {
+      throw new Refusal("impossible", "The target does not exist here.");
+    };
+    const wish = { key: "k", version: 2, caller: { name: "rita" } };
+    await expect(restoreVersion({ sql: world.sql, queue: world.queue }, wish, refuse)).rejects.toMatchObject({
+      kind: "impossible",
+    });
+    expect((await versions("k")).items[0]).toMatchObject({ version: 3, change: "replaced" });
+  });
+});

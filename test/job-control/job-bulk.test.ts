@@ -1,0 +1,391 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type DeadFilter, type DeadPlace, listDead } from "../../lib/history/dead-jobs.ts";
+import { readJob } from "../../lib/job/read-job.ts";
+import { type CancelFilter, cancelMany } from "../../lib/job-control/cancel-many.ts";
+import { type RetryFilter, retryMany } from "../../lib/job-control/retry-many.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { done, failed, thrown } from "../../lib/target/delivery.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at, hour, minute, second } from "../support/instants.ts";
+import { oneParcel } from "../support/parcels.ts";
+
+let world: Carillon;
+
+beforeEach(async () => {
+  world = await carillon();
+});
+
+afterEach(() => world.stop());
+
+const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log });
+const caller = { name: "ann" };
+
+/** All that a call and those that go on with its cursor do, `limit` at a time. */
+async function retryAll(filter: RetryFilter, limit = 10_000) {
+  const counts = [];
+  for (let after: string | undefined; ; ) {
+    const { next, ...count } = await retryMany(deps(), { filter, limit, after, caller });
+    counts.push(count);
+    if (next === undefined) return counts;
+    after = next;
+  }
+}
+
+async function cancelAll(filter: CancelFilter, limit = 10_000) {
+  const counts = [];
+  for (let after: string | undefined; ; ) {
+    const { next, ...count } = await cancelMany(deps(), { filter, limit, after, caller });
+    counts.push(count);
+    if (next === undefined) return counts;
+    after = next;
+  }
+}
+
+async function listAll(filter: DeadFilter, limit = 2): Promise<string[]> {
+  const keys: string[] = [];
+  for (let after: DeadPlace | undefined; ; ) {
+    const { items, next } = await listDead(world.sql, { filter, order: "newest", after, limit });
+    keys.push(...items.map(({ key }) => key));
+    if (next === undefined) return keys;
+    after = next;
+  }
+}
+
+/** Five schedules whose job is dead, a second after each other. */
+async function fiveDead(): Promise<void> {
+  const labels = [
+    { group: "g", tags: ["red"] },
+    { group: "g", target: { handler: "h" } },
+    { tags: ["red"], target: { handler: "h" } },
+    { group: "other" },
+    {},
+  ];
+  world.outcome = ({ key }) => thrown(new Error("no"), key === "job-4");
+  for (const [index, label] of labels.entries()) {
+    await world.put(`job-${index}`, { when: "in 1s", retry: { attempts: 1 }, ...label });
+    await world.tick();
+    await world.clock.advance(second);
+    await world.work();
+  }
+  world.outcome = () => done;
+}
+
+describe("the list of dead jobs", () => {
+  test("goes newest first, in pages without a gap, and by whatever is asked for", async () => {
+    await fiveDead();
+    expect(await listAll({})).toEqual(["job-4", "job-3", "job-2", "job-1", "job-0"]);
+    expect(await listAll({ key: "job-3" })).toEqual(["job-3"]);
+    expect(await listAll({ key: "job" })).toEqual([]);
+    expect(await listAll({ prefix: "job-" }, 1)).toEqual(["job-4", "job-3", "job-2", "job-1", "job-0"]);
+    expect(await listAll({ group: "g" })).toEqual(["job-1", "job-0"]);
+    expect(await listAll({ tag: "red" })).toEqual(["job-2", "job-0"]);
+    expect(await listAll({ target: "handler" })).toEqual(["job-2", "job-1"]);
+    expect(await listAll({ target: "handler/h", group: "g" })).toEqual(["job-1"]);
+    expect(await listAll({ target: "handler/other" })).toEqual([]);
+    expect(await listAll({ reason: "gave-up" })).toEqual(["job-4"]);
+    expect(await listAll({ from: at(2 * second), to: at(4 * second) })).toEqual(["job-2", "job-1"]);
+  });
+
+  test("names the jobs of deleted schedules too", async () => {
+    await fiveDead();
+    await world.remove("job-1");
+    expect(await listAll({ group: "g" })).toEqual(["job-1", "job-0"]);
+    expect(await listAll({ key: "job-1" })).toEqual(["job-1"]);
+    expect(await listAll({})).toHaveLength(5);
+  });
+
+  test("of jobs that died at one instant has each once", async () => {
+    await oneParcel(world, 7, { retry: { attempts: 1 } });
+    world.outcome = () => failed("no");
+    await world.work();
+    const listed = await listAll({}, 3);
+    expect(listed).toHaveLength(7);
+    expect(new Set(listed).size).toBe(7);
+  });
+
+  test("looks at a bounded number of jobs, and finds what lies behind them", async () => {
+    await fiveDead();
+    await world.sql`
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at)
+      select j.occurrence, j.schedule_id, 'manual', i, ${at(minute)} from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+      cross join generate_series(1, 6000) i where s.key = 'job-4'`;
+    const first = await listDead(world.sql, { filter: { tag: "red" }, order: "newest", limit: 50 });
+    expect(first.items).toEqual([]);
+    expect(first.next).toBeDefined();
+    expect(await listAll({ tag: "red" }, 50)).toEqual(["job-2", "job-0"]);
+    expect(
+      (await listDead(world.sql, { filter: { group: "g" }, order: "newest", limit: 50 })).items,
+    ).toHaveLength(2);
+  });
+
+  test("goes on behind jobs whose schedules are gone, which are in no list", async () => {
+    await fiveDead();
+    await world.sql`
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, shard)
+      select d.occurrence, 1000000 + g, 'cadence', 0, d.died_at + g * interval '1 hour', 0
+      from (select * from carillon.dead_jobs limit 1) d, generate_series(1, 1000) g`;
+    expect(await listAll({})).toHaveLength(5);
+  });
+});
+
+describe("the retry of many", () => {
+  test("has all dead jobs tried again that fit, and says when there are more", async () => {
+    await fiveDead();
+    expect(await retryAll({ state: "dead", group: "g" })).toEqual([{ done: 2, leftOut: 0, failed: 0 }]);
+    expect(await listAll({})).toEqual(["job-4", "job-3", "job-2"]);
+    expect(await retryAll({ state: "dead" }, 2)).toEqual([
+      { done: 2, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+    ]);
+    await world.work();
+    await world.clock.advance(2 * second);
+    await world.work();
+    expect((await world.jobs()).map(({ state, attempt }) => ({ state, attempt }))).toEqual(
+      Array.from({ length: 5 }, () => ({ state: "succeeded", attempt: 2 })),
+    );
+    expect(
+      await world.sql`select subject, detail from carillon.audit where action = 'jobs.retried' and subject in ('job-0', 'job-4') order by id`,
+    ).toEqual([
+      { subject: "job-0", detail: { jobs: 1, filter: { state: "dead", group: "g" } } },
+      { subject: "job-4", detail: { jobs: 1, filter: { state: "dead" } } },
+    ]);
+  });
+
+  test("leaves out what cannot be tried again and goes past it", async () => {
+    await fiveDead();
+    await world.remove("job-0");
+    expect(await retryAll({ state: "dead" }, 1)).toEqual([
+      { done: 1, leftOut: 1, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+    ]);
+  });
+
+  test("does not try again what died after it began, however often it is called", async () => {
+    await fiveDead();
+    world.outcome = () => failed("no");
+    const counts = [];
+    for (let after: string | undefined; counts.length < 20; ) {
+      const { next, ...count } = await retryMany(deps(), {
+        filter: { state: "dead" },
+        limit: 2,
+        after,
+        caller,
+      });
+      counts.push(count.done);
+      await world.clock.advance(2 * second);
+      await world.work();
+      if (next === undefined) break;
+      after = next;
+    }
+    expect(counts).toEqual([2, 2, 1]);
+    expect(await listAll({})).toHaveLength(5);
+  });
+
+  test("lets them in slowly, behind what is let in already", async () => {
+    await oneParcel(world, 1);
+    await world.sql`
+      insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, version, state, attempt, reason, started_at, finished_at)
+      select occurrence, schedule_id, 'manual', i, due_at, 1, 'dead', 1, 'attempts', due_at, due_at from carillon.jobs cross join generate_series(0, 2999) i`;
+    await world.sql`
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at)
+      select occurrence, schedule_id, kind, n, finished_at from carillon.jobs where state = 'dead'`;
+    await world.clock.advance(second);
+    expect(await retryAll({ state: "dead" }, 1_500)).toEqual([
+      { done: 1_500, leftOut: 0, failed: 0 },
+      { done: 1_500, leftOut: 0, failed: 0 },
+    ]);
+    const [spread] = await world.sql`
+      select count(*)::int as parcels, max(cardinality(occurrences)) as most, bool_and(owed) as owed,
+        extract(epoch from max(ready_at) - ${at(minute + second)})::float8 as seconds
+      from carillon.parcels where kinds is not null`;
+    expect(spread).toMatchObject({ most: 250, owed: true });
+    expect(spread?.["seconds"]).toBeGreaterThan(5.5);
+    expect(spread?.["seconds"]).toBeLessThan(6.5);
+    expect(await world.sql`select from carillon.jobs where ready_at < due_at`).toEqual([]);
+  });
+
+  test("of cancelled jobs goes through the history of one schedule", async () => {
+    await world.put("often", { when: "every 10s" });
+    await world.tick();
+    await world.clock.advance(60 * second);
+    expect(await cancelAll({ key: "often" })).toMatchObject([{ running: 0 }]);
+    expect(
+      await retryAll({ state: "cancelled", key: "often", from: at(20 * second), to: at(50 * second) }, 2),
+    ).toEqual([
+      { done: 2, leftOut: 0, failed: 0 },
+      { done: 1, leftOut: 0, failed: 0 },
+    ]);
+    expect((await world.jobs("often")).slice(0, 6).map(({ state }) => state)).toEqual([
+      "cancelled",
+      "waiting",
+      "waiting",
+      "waiting",
+      "cancelled",
+      "cancelled",
+    ]);
+    await expect(retryAll({ state: "cancelled", key: "nobody" })).rejects.toMatchObject({ kind: "missing" });
+  });
+});
+
+describe("the cancel of many", () => {
+  test("cancels what waits, is to be tried again and runs of those that fit, and nothing else", async () => {
+    const parcel = await oneParcel(world, 6, { group: "g" });
+    await world.put("job-7", { when: "at 2026-03-02T10:01:00", tags: ["red"] });
+    await claimParcel(world.sql, parcel, 30 * second);
+    await world.put("late", { when: "in 1s", group: "g" });
+    await world.put("failing", { when: "in 1s", group: "g" });
+    await world.tick();
+    await world.clock.advance(second);
+    world.outcome = ({ key }) => (key === "failing" ? failed("no") : done);
+    world.queue.messages = world.queue.messages.filter(({ queue }) => queue === "fast");
+    await world.pause("late");
+    await world.work();
+    expect((await world.jobs("failing"))[0]).toMatchObject({ state: "waiting", attempt: 1 });
+    expect((await world.jobs("late"))[0]).toMatchObject({ state: "waiting", attempt: 0 });
+    expect(await cancelAll({ group: "g", state: "retrying" })).toEqual([{ done: 1, running: 0, failed: 0 }]);
+    expect(await cancelAll({ group: "g" }, 4)).toMatchObject([{ done: 4 }, { done: 3 }]);
+    expect(await cancelAll({ group: "g" })).toEqual([{ done: 0, running: 0, failed: 0 }]);
+    expect((await world.jobs("failing"))[0]).toMatchObject({
+      state: "cancelled",
+      reason: "requested",
+      attempt: 1,
+    });
+    expect((await world.jobs("late"))[0]).toMatchObject({ state: "cancelled" });
+    expect(await world.sql`select from carillon.jobs where cancel_asked`).toHaveLength(6);
+    expect((await world.jobs("job-7"))[0]).toMatchObject({ state: "succeeded" });
+  });
+
+  test("stops in the middle of a parcel and goes on there", async () => {
+    await oneParcel(world, 8);
+    expect(await cancelAll({ prefix: "job-" }, 3)).toEqual([
+      { done: 3, running: 0, failed: 0 },
+      { done: 3, running: 0, failed: 0 },
+      { done: 2, running: 0, failed: 0 },
+    ]);
+    expect(await world.sql`select from carillon.parcels`).toEqual([]);
+  });
+
+  test("finds them in many parcels, by tag and by target", async () => {
+    for (let index = 0; index < 900; index++)
+      await world.sql`insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
+        values (0, 'fast', 'infinity', 'infinity', '{}', '{}')`;
+    await world.put("tagged", { when: "in 1s", tags: ["red"], target: { handler: "h" } });
+    await world.put("plain", { when: "in 1s" });
+    await world.tick();
+    expect(await cancelAll({ tag: "red", target: "handler/h" })).toEqual([
+      { done: 1, running: 0, failed: 0 },
+    ]);
+    expect((await world.jobs("tagged"))[0]).toMatchObject({ state: "cancelled" });
+    expect((await world.jobs("plain"))[0]).toMatchObject({ state: "waiting" });
+    expect(await cancelAll({ key: "nobody" })).toEqual([{ done: 0, running: 0, failed: 0 }]);
+  });
+
+  test("of a lane of a group lets the jobs of others pass", async () => {
+    for (const key of ["a", "b", "c"])
+      await world.put(key, { when: "in 1s", group: "g", serial: true, retry: { base: "1h", max: "1h" } });
+    await world.tick();
+    await world.clock.advance(second);
+    world.outcome = () => failed("no");
+    await world.work();
+    expect(world.delivered).toHaveLength(1);
+    const [{ key: first = "" } = {}] = world.delivered;
+    world.outcome = () => done;
+    world.delivered = [];
+    expect(await cancelAll({ key: first })).toEqual([{ done: 1, running: 0, failed: 0 }]);
+    await world.work();
+    expect(world.delivered.map(({ key }) => key).sort()).toEqual(
+      ["a", "b", "c"].filter((key) => key !== first),
+    );
+  });
+});
+
+describe("two at once", () => {
+  test("a cancel and a claim: the job is cancelled and does not start, or it is asked to stop", async () => {
+    for (let round = 0; round < 8; round++) {
+      await world.put(`race-${round}`, { when: "in 1s" });
+      await world.tick();
+      await world.clock.advance(second);
+      const [{ id: parcel = "0" } = {}] = await world.sql<{ id: string }[]>`
+        select p.id from carillon.parcels p join carillon.jobs j on j.parcel_id = p.id
+        join carillon.schedules s on s.id = j.schedule_id where s.key = ${`race-${round}`}`;
+      const [claim, [cancel]] = await Promise.all([
+        claimParcel(world.sql, parcel, 30 * second),
+        cancelAll({ key: `race-${round}` }),
+      ]);
+      const [job] = await world.jobs(`race-${round}`);
+      if (claim.outcome === "claimed") {
+        expect(cancel).toEqual({ done: 1, running: 1, failed: 0 });
+        expect(job).toMatchObject({ state: "waiting" });
+      } else {
+        expect(cancel).toEqual({ done: 1, running: 0, failed: 0 });
+        expect(job).toMatchObject({ state: "cancelled" });
+      }
+    }
+  });
+
+  test("cancels, retries, edits and workers side by side leave every job in one state and no parcel behind", async () => {
+    for (let index = 0; index < 12; index++)
+      await world.put(`job-${index}`, {
+        when: "every 20s",
+        retry: { attempts: 2, backoff: "fixed", base: "1s" },
+        ...(index % 3 === 0 ? { overlap: "queue" } : {}),
+        ...(index % 3 === 1 ? { group: "g", serial: true } : {}),
+      });
+    let turn = 0;
+    world.outcome = () => (++turn % 3 === 0 ? failed("no") : done);
+    for (let round = 0; round < 6; round++) {
+      await world.clock.advance(45 * second);
+      await world.tick();
+      await Promise.all([
+        world.work(),
+        cancelAll({ prefix: "job-" }, 7),
+        retryAll({ state: "dead" }, 5),
+        retryAll({ state: "cancelled", key: "job-0" }),
+        world.patch(`job-${round}`, { payload: round }),
+        cancelAll({ group: "g" }),
+      ]);
+    }
+    for (let index = 0; index < 12; index++) await world.remove(`job-${index}`);
+    world.outcome = () => done;
+    for (let minutes = 0; minutes < 5; minutes++) {
+      await world.clock.advance(minute);
+      await world.tick();
+      await world.work();
+    }
+    await world.clock.advance(hour);
+    await world.tick();
+    await world.work();
+    expect(await world.sql`select from carillon.jobs where state = 'waiting'`).toEqual([]);
+    expect(await world.sql`select * from carillon.parcels`).toEqual([]);
+    const [dead] = await world.sql`
+      select (select count(*) from carillon.jobs where state = 'dead') = (select count(*) from carillon.dead_jobs) as same`;
+    expect(dead).toEqual({ same: true });
+  });
+
+  test("a retry and a delete of its schedule: the job is dead, or cancelled with the schedule", async () => {
+    for (let round = 0; round < 5; round++) {
+      const key = `race-${round}`;
+      await world.put(key, { when: "in 1s", retry: { attempts: 1 } });
+      await world.tick();
+      await world.clock.advance(second);
+      world.outcome = () => failed("no");
+      await world.work();
+      await Promise.all([retryAll({ state: "dead", key }), world.remove(key)]);
+      world.outcome = () => done;
+      world.delivered = [];
+      await world.work();
+      await world.clock.advance(second);
+      await world.work();
+      expect(world.delivered).toEqual([]);
+      const { items } = await listDead(world.sql, { filter: { key }, order: "newest", limit: 1 });
+      const [stored] = await world.jobs(key);
+      expect(items.map(({ state }) => state)).toEqual(stored?.state === "dead" ? ["dead"] : []);
+      expect(["dead", "cancelled"]).toContain(stored?.state);
+      expect(await readJob(world.sql, items[0]?.id ?? "0")).toEqual(
+        items.length === 0 ? null : expect.objectContaining({ state: "dead" }),
+      );
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../../lib/db/connect.ts";
+import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
+import { explain } from "../../lib/explain/explain.ts";
+import { listDead } from "../../lib/history/dead-jobs.ts";
+import { jobId } from "../../lib/job/job-id.ts";
+import { cancelMany } from "../../lib/job-control/cancel-many.ts";
+import { retryJob } from "../../lib/job-control/retry-jobs.ts";
+import { retryMany } from "../../lib/job-control/retry-many.ts";
+import { type Carillon, carillon } from "../support/carillon.ts";
+import { at } from "../support/instants.ts";
+import { statistics, tell } from "../support/statistics.ts";
+import { type Touched, touched } from "../support/touched.ts";
+
+const schedules = 40_000;
+const large = /^(jobs|attempts|dead_jobs)_\d+$|^(schedules|schedule_versions|parcels|audit|targets)$/;
+const caller = { name: "ann" };
+
+describe.each(statistics)(
+  "with 40,000 schedules, as many dead jobs over four days and as many that wait, %s",
+  (_, told) => {
+    let world: Carillon;
+    let sql: Sql;
+
+    beforeAll(async () => {
+      world = await carillon();
+      sql = connect({ DATABASE_URL: world.databaseUrl }, { max: 1 });
+      await fill(sql);
+      await tell(sql, told);
+      // As the role of the API is: of its queues the planner is told nothing.
+      await sql`set enable_seqscan = off`;
+      await sql`set jit = off`;
+    }, 120_000);
+
+    afterAll(async () => {
+      await sql.end();
+      await world.stop();
+    });
+
+    const deps = () => ({ sql, queue: world.queue, log: world.log });
+    const deadId = (n: number) =>
+      jobId({
+        scheduleId: String(n),
+        occurrence: new Date(at(0).getTime() - (n % 4) * 86_400_000),
+        kind: "cadence",
+        n: 0,
+      });
+    const waitingId = (n: number) =>
+      jobId({ scheduleId: String(n), occurrence: at(1_000), kind: "cadence", n: 0 });
+
+    /** Nothing large is scanned and no index is walked from end to end. */
+    async function expectProbes(act: () => Promise<unknown>, entriesMax: number): Promise<void> {
+      const { scanned, index }: Touched = await touched(sql, act);
+      expect(Object.entries(scanned).filter(([table, read]) => large.test(table) && read > 500)).toEqual([]);
+      expect(Object.entries(index).filter(([, read]) => read > entriesMax)).toEqual([]);
+    }
+
+    test("one job is cancelled, tried again and explained by probes", async () => {
+      await expectProbes(() => cancelJob(deps(), { id: waitingId(7), caller }), 20);
+      await expectProbes(() => retryJob(deps(), { id: waitingId(7), caller }), 20);
+      await expectProbes(() => retryJob(deps(), { id: deadId(9), caller }), 20);
+      await expectProbes(() => explain(sql, { key: "k7", at: at(1_000) }), 100);
+    });
+
+    test("a page of the dead is read from its end of the index, and of a key, group or prefix from its own", async () => {
+      const page = (filter: object) => () => listDead(sql, { filter, order: "newest", limit: 50 });
+      await expectProbes(page({}), 4_100);
+      await expectProbes(page({ key: "k9" }), 20);
+      await expectProbes(page({ group: "g17" }), 300);
+      await expectProbes(page({ prefix: "k1234" }), 200);
+      const { next } = await listDead(sql, { filter: {}, order: "newest", limit: 50 });
+      await expectProbes(() => listDead(sql, { filter: {}, order: "newest", after: next, limit: 50 }), 4_100);
+      await expectProbes(page({ tag: "none", from: at(-60_000) }), 25_000);
+    });
+
+    test("hundreds are tried again by probes, a batch at a time", async () => {
+      await expectProbes(
+        () => retryMany(deps(), { filter: { state: "dead" }, limit: 1_000, caller }),
+        15_000,
+      );
+    });
+
+    test("what is open of a group is found by one walk through the parcels", async () => {
+      await expectProbes(() => cancelMany(deps(), { filter: { group: "g21" }, limit: 1_000, caller }), 3_500);
+      const [left] = await sql`
+      select count(*)::int as jobs from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+      where s.group_key = 'g21' and j.state = 'waiting' and j.occurrence = ${at(1_000)}`;
+      expect(left).toEqual({ jobs: 0 });
+    });
+  },
+);
+
+async function fill(sql: Sql): Promise<void> {
+  const start = at(0);
+  await sql`insert into carillon.targets (name) values ('queue/demo')`;
+  await sql`
+    insert into carillon.schedules (id, shard, queue, key, group_key, target_kind, created_at, created_by, updated_at, updated_by)
+    select n, n % 16, 'fast', 'k' || n, 'g' || n % 1000, 'queue', ${start}::timestamptz - interval '9 days', 't', ${start}, 't' from generate_series(1, ${schedules}) n`;
+  await sql`
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, first_at, every_ms, body, target, payload)
+    select n, 1, 'created', ${start}::timestamptz - interval '9 days', 't', 1, false, ${start}::timestamptz - interval '8 days', 86400000,
+      '{"when": "every 1d"}', '{"queue": "demo"}', to_jsonb(n) from generate_series(1, ${schedules}) n`;
+  await sql`select carillon.attach_days('2026-02-26', '2026-03-03')`;
+  await sql`
+    insert into carillon.jobs (occurrence, schedule_id, due_at, version, state, attempt, started_at, finished_at, reason)
+    select d, n, d, 1, 'dead', 1, d, d, 'attempts' from generate_series(1, ${schedules}) n,
+      lateral (select ${start}::timestamptz - (n % 4) * interval '1 day' as d) l`;
+  await sql`
+    insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at)
+    select occurrence, schedule_id, kind, n, finished_at + schedule_id * interval '1 ms' from carillon.jobs`;
+  await sql`
+    with made as (
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids)
+      select p % 16, 'fast', ${at(1_000)}, ${at(1_000)}, array_agg(${at(1_000)}::timestamptz order by n), array_agg(n::bigint order by n)
+      from (select n, (n - 1) / 40 as p from generate_series(1, ${schedules}) n) n group by p
+      returning id, occurrences, schedule_ids
+    )
+    insert into carillon.jobs (occurrence, schedule_id, due_at, version, parcel_id)
+    select k.occurrence, k.schedule_id, k.occurrence, 1, made.id from made cross join lateral unnest(occurrences, schedule_ids) k (occurrence, schedule_id)`;
+  await sql`
+    insert into carillon.audit (at, actor, action, subject, schedule_id, version)
+    select ${start}, 't', 'jobs.cancelled', 'k' || n, n, 1 from generate_series(1, ${schedules}) n`;
+  await sql`select setval('carillon.schedules_id_seq', ${schedules})`;
+}
