@@ -73,6 +73,31 @@ function importsOf(file: string): Import[] {
   }));
 }
 
+/** Each set of two or more nodes that reach each other, by Tarjan's algorithm. */
+function circlesOf(edges: readonly (readonly [string, string])[]): string[][] {
+  const next = Map.groupBy(edges, ([from]) => from);
+  const found = new Map<string, { index: number; low: number; open: boolean }>();
+  const stack: string[] = [];
+  const circles: string[][] = [];
+  const visit = (node: string) => {
+    const own = { index: found.size, low: found.size, open: true };
+    found.set(node, own);
+    stack.push(node);
+    for (const [, to] of next.get(node) ?? []) {
+      const other = found.get(to) ?? visit(to);
+      if (other.open) own.low = Math.min(own.low, other.low);
+    }
+    if (own.low === own.index) {
+      const circle = stack.splice(stack.indexOf(node));
+      for (const each of circle) Object.assign(found.get(each) ?? own, { open: false });
+      if (circle.length > 1) circles.push(circle.sort());
+    }
+    return own;
+  };
+  for (const node of next.keys()) if (!found.has(node)) visit(node);
+  return circles;
+}
+
 const rank = (unit: string) => order.findIndex((line) => line.includes(unit));
 
 describe("the layout", () => {
@@ -89,6 +114,17 @@ describe("the layout", () => {
           from !== to && rank(to) >= rank(from) && !exceptions.has(`${from} → ${to}`),
       );
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  test("has no circle of files that import each other, types included", () => {
+    const circle = [
+      ["a", "b"],
+      ["b", "c"],
+      ["c", "a"],
+      ["c", "d"],
+    ] as const;
+    expect(circlesOf(circle)).toEqual([["a", "b", "c"]]);
+    expect(circlesOf(sources.flatMap(importsOf).map(({ from, to }) => [from, to]))).toEqual([]);
   });
 
   test("keeps code of the program out of what describes its deployment, which names it by path; they share types and limits", () => {

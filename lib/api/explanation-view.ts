@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
 import type { Explanation } from "../explain/explain.ts";
 import type { LateCause, Outcome } from "../explain/verdict.ts";
-import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
 import { instantText } from "./instant-text.ts";
 import { jobListSchema, jobListView } from "./job-view.ts";
 import { holdSchema } from "./schedule-view.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { readKey } from "../command/schedule-input.ts";
 import { backfillMax } from "../job-control/backfill.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
-import { payloadShape } from "../schedule/schedule-body.ts";
+import { payloadShape } from "../schedule/schedule-shape.ts";
 import { backfillDoc, fireDoc } from "./fire-docs.ts";
 import { jobView } from "./job-view.ts";
 import type { Operations } from "./operations.ts";

@@ -3,7 +3,7 @@ import { holderName } from "../command/schedule-input.ts";
 import { carillonsOwn } from "../schedule/holds.ts";
 import type { Token } from "../token/token.ts";
 import type { Operations } from "./operations.ts";
-import { forbidden } from "./router.ts";
+import { forbidden } from "./problem.ts";
 
 type Verb = "pause" | "resume";
 

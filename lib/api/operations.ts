@@ -13,7 +13,7 @@ import {
 import type { ApplyOptions } from "../batch/operation.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../command/acceptance.ts";
 import { applyBatch, type BatchResult } from "../command/apply-batch.ts";
-import type { Command } from "../command/apply-commands.ts";
+import type { Command } from "../command/command-shape.ts";
 import { refuseUnfitFire } from "../command/handler-payload.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobWish } from "../edit/cancel-jobs.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Fault, RefusalKind } from "../refusal.ts";
+import { type Fault, Refusal, type RefusalKind } from "../refusal.ts";
 
 /** Every problem the API answers with: its status, and the title that stays the same for each. */
 const kinds = {
@@ -73,4 +73,8 @@ export function problemDocument(
     ...(faults.length > 0 ? { errors: [...faults] } : {}),
     ...(requestId === undefined ? {} : { requestId }),
   };
+}
+
+export function forbidden(detail: string): Refusal {
+  return new Refusal("forbidden", detail);
 }

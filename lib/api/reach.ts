@@ -1,6 +1,6 @@
 import type { Refusal } from "../refusal.ts";
 import type { Token } from "../token/token.ts";
-import { forbidden } from "./router.ts";
+import { forbidden } from "./problem.ts";
 
 /** Which keys a token reaches: those that begin with its prefix; without one, all. */
 export function reaches({ prefix }: Pick<Token, "prefix">, key: string): boolean {

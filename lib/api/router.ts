@@ -1,8 +1,6 @@
-import { Refusal } from "../refusal.ts";
-import type { Token } from "../token/token.ts";
-import { allows } from "../token/token.ts";
+import { allows, type Token } from "../token/token.ts";
 import type { Answer } from "./answer.ts";
-import { Problem } from "./problem.ts";
+import { forbidden, Problem } from "./problem.ts";
 import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
 
@@ -24,10 +22,6 @@ export function makeRouter(
       throw forbidden(`This takes a token of scope ${route.scope}; yours has ${token.scope}.`);
     return () => route.run(request, parameters, token);
   };
-}
-
-export function forbidden(detail: string): Refusal {
-  return new Refusal("forbidden", detail);
 }
 
 export function notAllowed(methods: readonly string[]): Problem {

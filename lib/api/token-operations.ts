@@ -1,7 +1,13 @@
 import type { Sql } from "../db/connect.ts";
 import { listTokens, namesBeyond, readToken, type TokenRead } from "../token/read-tokens.ts";
-import type { TokenWish } from "../token/token-edits.ts";
-import { createToken, deleteToken, type Issued, type NewToken, rotateToken } from "../token/token-edits.ts";
+import {
+  createToken,
+  deleteToken,
+  type Issued,
+  type NewToken,
+  rotateToken,
+  type TokenWish,
+} from "../token/token-edits.ts";
 
 /** What the API does with tokens; of those that reach beyond the asking one, it knows nothing. */
 export interface TokenOperations {

@@ -9,7 +9,7 @@ import { deleteSteps, patchSteps, putSteps } from "../edit/schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "../edit/schedule-holds.ts";
 import { inTurns } from "../edit/yield-often.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { Maker } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
 import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
@@ -22,12 +22,12 @@ import {
   type MissingDecided,
   refusedBy,
 } from "./decide-missing.ts";
+import type { DecidedEdit } from "./divide-edits.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
 import { afterFolded, isFoldable, mayFollow } from "./fold-edits.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
-import type { DecidedEdit } from "./plain-edits.ts";
 
 /** Rolls back what was done: it would keep everybody's claims and ticks waiting for seconds. */
 export class TooMuchAtOnce extends Error {

@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { BeginAnew } from "../edit/restart-transaction.ts";
-import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
+import { makeAtOnce } from "../plan/maker.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored-schedule.ts";
 import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";

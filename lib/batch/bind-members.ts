@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { Maker } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
 import {
   type Hold,

@@ -1,9 +1,9 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { Maker } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
 import { writeHoldsOfEach } from "../schedule/holds.ts";
-import { plainAmong } from "./divide-edits.ts";
-import { applyPlainEdits, type DecidedEdit } from "./plain-edits.ts";
+import { type DecidedEdit, plainAmong } from "./divide-edits.ts";
+import { applyPlainEdits } from "./plain-edits.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 
 interface PlainHold {

@@ -1,4 +1,4 @@
-import type { Cadence } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Known } from "../edit/lookups.ts";
 import { type Prepared, prepareSchedule } from "../edit/make-schedules.ts";
 import { BeginAnew } from "../edit/restart-transaction.ts";

@@ -2,14 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import { leavesOut } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Edit } from "../edit/apply-edit.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isSetAside } from "../plan/aside.ts";
 import { withPendingRows } from "../plan/plan-schedule.ts";
-import { plannedUpTo } from "../plan/shard.ts";
+import { plannedUpTo, type ShardState } from "../plan/shard.ts";
+import type { Caller } from "../schedule/caller.ts";
+import type { Hold } from "../schedule/holds.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { targetName } from "../schedule/target-name.ts";
 import { longestLag } from "../schedule/timetable.ts";
-import type { DecidedEdit } from "./plain-edits.ts";
 
 /** Facts about the schedules of a wave that only the database has. */
 interface Circumstances {
@@ -101,4 +103,17 @@ function keepsLanes(
     body.serial === after.serial &&
     targetName(body.target) === targetName(after.target)
   );
+}
+
+/** An edit of one schedule among many, as it was decided. */
+export interface DecidedEdit {
+  /** By deciding. */
+  freed?: readonly OutgoingParcel[];
+  current: StoredSchedule;
+  state: ShardState;
+  edit: Edit;
+  holdsAfter: readonly Hold[];
+  caller: Caller;
+  /** Edits of the schedule that come before it and are written with it, in their order. */
+  folded?: readonly DecidedEdit[];
 }

@@ -7,8 +7,8 @@ import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { readBody, sparseBody } from "../schedule/stored-body.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { longestLag, timetableOf } from "../schedule/timetable.ts";
+import type { DecidedEdit } from "./divide-edits.ts";
 import type { Operation } from "./operation.ts";
-import type { DecidedEdit } from "./plain-edits.ts";
 
 /**
  * Edits of one schedule that follow each other in a batch have one cut. What a version between two of them would plan is withdrawn by the one after it, so

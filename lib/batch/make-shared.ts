@@ -1,4 +1,4 @@
-import type { Cadence } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Known } from "../edit/lookups.ts";
 import { inTurns } from "../edit/yield-often.ts";

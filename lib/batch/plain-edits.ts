@@ -1,32 +1,18 @@
 import type { Tx } from "../db/connect.ts";
-import { type Edit, firstAfterEdit, forgetFailures, startsAfresh } from "../edit/apply-edit.ts";
+import { firstAfterEdit, forgetFailures, startsAfresh } from "../edit/apply-edit.ts";
 import { endRechecksBy, withWaitingRechecks } from "../edit/end-rechecks.ts";
 import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
 import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanesOf, keepLanes, laneRules, type Passing, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { planFromEach, rulesOf } from "../plan/plan-schedule.ts";
-import type { ShardState } from "../plan/shard.ts";
 import { cadenceIds } from "../schedule/cadence-columns.ts";
-import type { Caller } from "../schedule/caller.ts";
-import { type Hold, removeHolds } from "../schedule/holds.ts";
+import { removeHolds } from "../schedule/holds.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
-import { asksForElse, type Raised, raiseVersions } from "../schedule/write-schedule.ts";
-import { isKept } from "./divide-edits.ts";
-
-/** An edit of one schedule among many, as it was decided. */
-export interface DecidedEdit {
-  /** By deciding. */
-  freed?: readonly OutgoingParcel[];
-  current: StoredSchedule;
-  state: ShardState;
-  edit: Edit;
-  holdsAfter: readonly Hold[];
-  caller: Caller;
-  /** Edits of the schedule that come before it and are written with it, in their order. */
-  folded?: readonly DecidedEdit[];
-}
+import type { Raised } from "../schedule/write-many.ts";
+import { asksForElse, raiseVersions } from "../schedule/write-schedule.ts";
+import { type DecidedEdit, isKept } from "./divide-edits.ts";
 
 /** Comes to the same as `applyEdit` of each; under the locks of all. */
 export async function applyPlainEdits(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {

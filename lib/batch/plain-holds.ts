@@ -21,8 +21,8 @@ import type { Json } from "../schedule/json.ts";
 import { isPulse } from "../schedule/pulse-shape.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
+import type { Held } from "../schedule/version-rows.ts";
 import { raiseHeldVersions } from "../schedule/write-many.ts";
-import type { Held } from "../schedule/write-schedule.ts";
 
 /** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */
 export interface PlainChange {

@@ -1,5 +1,5 @@
 import { FURTHEST_MS } from "./bounds.ts";
-import type { Cadence, Calendared } from "./cadence.ts";
+import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { isExcluded, nextAllowedDay, previousAllowedDay, stretchDaysMax } from "./calendar-rules.ts";
 import { MS_PER_DAY } from "./civil.ts";
 import { dayAt, dayOf, type Stretch, stretchesShowing, type Walls, wallAfter } from "./wall-stretches.ts";

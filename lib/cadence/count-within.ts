@@ -1,4 +1,5 @@
-import { type Cadence, nextAfter } from "./cadence.ts";
+import { nextAfter } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import { clockRule } from "./clock-rule.ts";
 import { compiledCron } from "./cron.ts";
 import { zoneNamed } from "./zone-spans.ts";

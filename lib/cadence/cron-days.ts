@@ -1,5 +1,5 @@
 import { civilFromDays, daysFromCivil, daysInMonth, weekdayOfDays } from "./civil.ts";
-import type { CronFields } from "./cron-fields.ts";
+import type { CronFields } from "./cron-field.ts";
 import { specialDayOf } from "./cron-special.ts";
 
 /** Finds the days that match an expression; days are counted from 1970-01-01, null says that there is none. */

@@ -157,3 +157,27 @@ function nearestName(text: string, { names }: FieldShape): string | null {
   const lower = text.toLowerCase();
   return names.find((name) => lower.startsWith(name)) ?? nearestWord(text, names);
 }
+
+export interface DayField {
+  values: readonly number[];
+  specials: readonly SpecialDay[];
+}
+
+/** What a cron expression says, read and checked: the values of each field in rising order. */
+export interface CronFields {
+  ok: true;
+  seconds: readonly number[];
+  minutes: readonly number[];
+  hours: readonly number[];
+  /** 1–31, or null where the field does not restrict. */
+  days: DayField | null;
+  months: readonly number[];
+  /** 0 (Sunday) – 6, or null where the field does not restrict. */
+  weekdays: DayField | null;
+  /** Only AWS expressions can restrict it. */
+  years: readonly number[] | null;
+  /** True without `*` or `/` in second, minute and hour: clock changes treat such an expression apart. */
+  fixedTime: boolean;
+  /** One text for all spellings of the same meaning. */
+  normal: string;
+}

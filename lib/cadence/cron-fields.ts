@@ -1,4 +1,4 @@
-import { type Field, readField, type Word } from "./cron-field.ts";
+import { type CronFields, type DayField, type Field, readField, type Word } from "./cron-field.ts";
 import { cronSearch } from "./cron-search.ts";
 import {
   awsWeekdayShape,
@@ -12,33 +12,9 @@ import {
   weekdayShape,
   yearShape,
 } from "./cron-shape.ts";
-import { type SpecialDay, specialText } from "./cron-special.ts";
+import { specialText } from "./cron-special.ts";
 import { timeText, valuesText } from "./cron-text.ts";
 import { invalid, type WhenFault } from "./fault.ts";
-
-export interface DayField {
-  values: readonly number[];
-  specials: readonly SpecialDay[];
-}
-
-/** What a cron expression says, read and checked: the values of each field in rising order. */
-export interface CronFields {
-  ok: true;
-  seconds: readonly number[];
-  minutes: readonly number[];
-  hours: readonly number[];
-  /** 1–31, or null where the field does not restrict. */
-  days: DayField | null;
-  months: readonly number[];
-  /** 0 (Sunday) – 6, or null where the field does not restrict. */
-  weekdays: DayField | null;
-  /** Only AWS expressions can restrict it. */
-  years: readonly number[] | null;
-  /** True without `*` or `/` in second, minute and hour: clock changes treat such an expression apart. */
-  fixedTime: boolean;
-  /** One text for all spellings of the same meaning. */
-  normal: string;
-}
 
 const FIVE =
   "A cron expression has five fields, minute hour day-of-month month day-of-week, or six with the second first";

@@ -1,6 +1,6 @@
 import { MS_PER_DAY } from "./civil.ts";
 import { daySearch } from "./cron-days.ts";
-import type { CronFields } from "./cron-fields.ts";
+import type { CronFields } from "./cron-field.ts";
 import { timeSearch } from "./cron-times.ts";
 import type { CountingSearch } from "./wall-search.ts";
 

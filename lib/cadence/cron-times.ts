@@ -1,4 +1,4 @@
-import type { CronFields } from "./cron-fields.ts";
+import type { CronFields } from "./cron-field.ts";
 
 /** Finds the times of day that match an expression, in seconds since midnight; -1 says that the day has none left. */
 export interface TimeSearch {

@@ -1,5 +1,5 @@
 import { daysInMonth } from "./civil.ts";
-import type { CronFields, DayField } from "./cron-fields.ts";
+import type { CronFields, DayField } from "./cron-field.ts";
 import { weekdayShape } from "./cron-shape.ts";
 import { type SpecialDay, specialDayOf, specialText } from "./cron-special.ts";
 

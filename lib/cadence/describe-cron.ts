@@ -1,4 +1,4 @@
-import type { CronFields } from "./cron-fields.ts";
+import type { CronFields } from "./cron-field.ts";
 import type { SpecialDay } from "./cron-special.ts";
 import { runsOf } from "./cron-text.ts";
 

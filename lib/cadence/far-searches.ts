@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BoundedMap } from "../bounded-map.ts";
-import type { Calendared } from "./cadence.ts";
+import type { Calendared } from "./cadence-kinds.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
 import * as search from "./calendared.ts";
 import { MS_PER_DAY } from "./civil.ts";

@@ -1,4 +1,4 @@
-import type { Cadence, Calendared } from "./cadence.ts";
+import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { type CalendarRules, weekdays } from "./calendar-rules.ts";
 import { moveDaysMax } from "./calendared.ts";
 import { MS_PER_DAY } from "./civil.ts";

@@ -1,4 +1,4 @@
-import type { Cadence } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import { isoInstant } from "./civil.ts";
 import { formatDuration } from "./duration.ts";
 

@@ -1,4 +1,5 @@
-import { type Cadence, type Calendared, nextAfter, nextRunAfter, previousBefore } from "./cadence.ts";
+import { nextAfter, nextRunAfter, previousBefore } from "./cadence.ts";
+import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
 import { isExcluded } from "./calendar-rules.ts";
 import { nominalOf, stretchesLeftOut } from "./calendared.ts";

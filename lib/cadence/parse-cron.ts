@@ -1,7 +1,9 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { FURTHEST_MS } from "./bounds.ts";
-import { type Cadence, nextAfter } from "./cadence.ts";
-import { type CronFields, readCronFields } from "./cron-fields.ts";
+import { nextAfter } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
+import type { CronFields } from "./cron-field.ts";
+import { readCronFields } from "./cron-fields.ts";
 import { cronWarnings } from "./cron-warnings.ts";
 import { describeCron } from "./describe-cron.ts";
 import { tooFar, type WhenFault } from "./fault.ts";

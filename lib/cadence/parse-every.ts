@@ -1,6 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { FURTHEST_MS, INTERVAL_MIN_MS } from "./bounds.ts";
-import type { Cadence, CalendarInterval } from "./cadence.ts";
+import type { CalendarInterval } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import type { CalendarUnit } from "./calendar-interval.ts";
 import { MS_PER_DAY } from "./civil.ts";
 import { describeCalendarInterval } from "./describe-interval.ts";

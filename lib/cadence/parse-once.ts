@@ -1,6 +1,6 @@
 import { type AtTime, readAtTime } from "./at-time.ts";
 import { FURTHEST_MS, PAST_GRACE_MS } from "./bounds.ts";
-import type { Cadence } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import { isoInstant } from "./civil.ts";
 import { readDuration } from "./duration.ts";
 import { invalid, tooFar, type WhenFault } from "./fault.ts";

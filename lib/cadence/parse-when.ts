@@ -1,5 +1,5 @@
 import { EXPRESSION_LENGTH_MAX, MEANING_LENGTH_MAX, WHENS_MAX } from "./bounds.ts";
-import type { Cadence } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import { invalid, quoted, type WhenFault } from "./fault.ts";
 import { nearestWord } from "./near.ts";
 import { normalForm } from "./normal-form.ts";

@@ -1,4 +1,4 @@
-import type { Cadence } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import type { Dst } from "./clock-rule.ts";
 
 export interface ParsedWhen {

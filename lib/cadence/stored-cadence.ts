@@ -1,4 +1,5 @@
-import type { Cadence, CalendarInterval, Dst } from "./cadence.ts";
+import type { CalendarInterval, Dst } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import type { CalendarUnit } from "./calendar-interval.ts";
 import { compiledCron } from "./cron.ts";
 import { formatDuration, readDuration } from "./duration.ts";

@@ -1,4 +1,5 @@
-import { type Cadence, nextAfter } from "./cadence.ts";
+import { nextAfter } from "./cadence.ts";
+import type { Cadence } from "./cadence-kinds.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
 import { MS_PER_DAY } from "./civil.ts";
 import { clockRule } from "./clock-rule.ts";

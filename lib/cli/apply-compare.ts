@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Schedule, ScheduleBody } from "../client/main.ts";
 import { Refusal } from "../refusal.ts";
-import { parseScheduleBody, type ScheduleBody as WholeBody } from "../schedule/schedule-body.ts";
+import type { ScheduleBody as WholeBody } from "../schedule/schedule-body.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
-import { carriesCredential, isKept, shownTarget } from "../schedule/target-credentials.ts";
+import { parseScheduleBody } from "../schedule/schedule-shape.ts";
+import { carriesCredential, shownTarget } from "../schedule/target-credentials.ts";
+import { isKept } from "../schedule/target-webhook-shape.ts";
 
 /** A field that is not as it is wanted. */
 export interface FieldChange {

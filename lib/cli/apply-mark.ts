@@ -1,4 +1,4 @@
-import { scheduleShape } from "../schedule/schedule-body.ts";
+import { scheduleShape } from "../schedule/schedule-shape.ts";
 
 /** Why a tag cannot be one; null if it can. */
 export function tagFault(tag: string): string | null {

@@ -1,5 +1,5 @@
 import type { Instant, InstantText, Json } from "./json.ts";
-import type { Labels, Policies } from "./schedule.ts";
+import type { Labels, Policies } from "./policies.ts";
 import type { Target } from "./target.ts";
 
 export type JobState = "waiting" | "running" | "retrying" | "succeeded" | "skipped" | "dead" | "cancelled";

@@ -26,6 +26,7 @@ export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
 export { CarillonInputError } from "./names.ts";
 export { type ListOptions, type Page, Pages } from "./pages.ts";
+export type { CatchUp, Retry } from "./policies.ts";
 export {
   CarillonProblem,
   CarillonUnreachable,
@@ -40,13 +41,11 @@ export {
 } from "./problem.ts";
 export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export type {
-  CatchUp,
   Edited,
   Hold,
   KeyedScheduleBody,
   PauseWish,
   ResumeWish,
-  Retry,
   Schedule,
   ScheduleBody,
   ScheduleFilter,

@@ -1,30 +1,14 @@
 import type { JobSummary } from "./job.ts";
 import type { DurationText, Instant, InstantText, Json } from "./json.ts";
+import type { CatchUp, Labels, Policies, Retry } from "./policies.ts";
 import type { ShownTarget, Target, TargetKind } from "./target.ts";
 
 export type ScheduleState = "active" | "paused" | "ended";
-
-export interface CatchUp {
-  policy: "latest" | "all" | "skip";
-  within: DurationText | null;
-  limit: number;
-}
-
-export interface Retry {
-  attempts: number;
-  backoff: "fixed" | "linear" | "exponential" | "list";
-  base: DurationText;
-  max: DurationText;
-  jitter: "full" | "none";
-  delays?: DurationText[] | undefined;
-}
 
 export interface ClockChanges {
   gap?: "next" | "skip" | undefined;
   overlap?: "first" | "last" | "both" | undefined;
 }
-
-type Some<Whole> = { [Name in keyof Whole]?: Whole[Name] | undefined };
 
 /** What says when a schedule runs. */
 export interface Timing {
@@ -39,27 +23,6 @@ export interface Timing {
   spread?: DurationText | undefined;
   slot?: DurationText | null | undefined;
   dst?: ClockChanges | null | undefined;
-}
-
-/** What becomes of a schedule's jobs. */
-export interface Policies {
-  catchUp?: Some<CatchUp> | undefined;
-  deadline?: DurationText | null | undefined;
-  overlap?: "allow" | "skip" | "queue" | undefined;
-  retry?: Some<Retry> | undefined;
-  timeout?: DurationText | undefined;
-  holdAfter?: number | null | undefined;
-  priority?: "high" | "normal" | "low" | undefined;
-  serial?: boolean | undefined;
-  delivery?: "ledger" | "pulse" | undefined;
-  deleteOnEnd?: boolean | undefined;
-}
-
-/** What a schedule is found by and read by. */
-export interface Labels {
-  group?: string | null | undefined;
-  tags?: string[] | undefined;
-  description?: string | null | undefined;
 }
 
 /** What is asked for; only `when` and `target` are required. */

@@ -14,13 +14,13 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
 import {
   applyCommands,
-  type Command,
   type CommandResult,
   keyIn,
   type ReadCommand,
   readCommands,
   readOrRefuse,
 } from "./apply-commands.ts";
+import type { Command } from "./command-shape.ts";
 
 export interface BatchDeps extends EditDeps {
   acceptance: Acceptance;

@@ -3,24 +3,8 @@ import type { Applied, ApplyOptions, Operation, Refused } from "../batch/operati
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
 import type { Acceptance } from "./acceptance.ts";
-import { belowVerb, readCommand } from "./command-shape.ts";
-
-/** An operation as JSON gave it, such as `{ "put": { "key": …, "when": … } }`; see command-shape.ts. */
-export interface Command {
-  input: unknown;
-  caller: Caller;
-  /** From when its relative times count; from now where it is left out. */
-  countFrom?: Date;
-  /** Makes the key of a job that names none; where it is left out, such a job is refused. */
-  newKey?: () => string;
-  /** Refuses keys that the caller may not touch. */
-  refuseKey?: (key: string) => void;
-  /** Refuses owners of holds in whose name the caller may not act. */
-  refuseOwner?: (verb: "pause" | "resume", owner: string) => void;
-}
-
+import { belowVerb, type Command, readCommand } from "./command-shape.ts";
 /** A command as it was understood, or why it was not. */
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Operation } from "../batch/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
+import type { Caller } from "../schedule/caller.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import type { Acceptance } from "./acceptance.ts";
-import type { Command } from "./apply-commands.ts";
 import { readJob } from "./job-shape.ts";
 import {
   pauseShape,
@@ -163,4 +163,18 @@ export function belowVerb(verb: string, faults: readonly Fault[]): Fault[] {
 
 function notUnderstood(faults: readonly Fault[]): Refusal {
   return new Refusal("invalid", "The operation is not understood.", faults);
+}
+
+/** An operation as JSON gave it, such as `{ "put": { "key": …, "when": … } }`; see command-shape.ts. */
+export interface Command {
+  input: unknown;
+  caller: Caller;
+  /** From when its relative times count; from now where it is left out. */
+  countFrom?: Date;
+  /** Makes the key of a job that names none; where it is left out, such a job is refused. */
+  newKey?: () => string;
+  /** Refuses keys that the caller may not touch. */
+  refuseKey?: (key: string) => void;
+  /** Refuses owners of holds in whose name the caller may not act. */
+  refuseOwner?: (verb: "pause" | "resume", owner: string) => void;
 }

@@ -3,8 +3,9 @@ import type { IfExists } from "../batch/enqueue-job.ts";
 import { readDuration } from "../cadence/duration.ts";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
-import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyShape } from "../schedule/schedule-key.ts";
+import { parseScheduleBody, scheduleShape } from "../schedule/schedule-shape.ts";
 import { shapeFaults } from "../schedule/shape-faults.ts";
 import { storableText } from "../schedule/text.ts";
 

@@ -2,8 +2,9 @@ import * as z from "zod";
 import { Refusal } from "../refusal.ts";
 import { instantShape } from "../schedule/instant-shape.ts";
 import { jsonFaults } from "../schedule/json.ts";
-import { parseScheduleBody, type ScheduleBody, scheduleShape } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyFault, keyShape } from "../schedule/schedule-key.ts";
+import { parseScheduleBody, scheduleShape } from "../schedule/schedule-shape.ts";
 import { memberPath } from "../schedule/shape-faults.ts";
 import { storableText } from "../schedule/text.ts";
 

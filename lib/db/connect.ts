@@ -8,7 +8,7 @@ import { makePool } from "./pool.ts";
 import type { Server } from "./socket.ts";
 import { makeSql, type Sql } from "./sql.ts";
 
-export type { Sql, TransactionMode, Tx } from "./sql.ts";
+export type { Sql } from "./sql.ts";
 
 export interface ConnectOptions {
   /** How many connections at most; 1 by default, as a Lambda environment serves one event at a time. */
@@ -135,3 +135,5 @@ function wantsTls(sslmode: string): boolean {
   if (["require", "verify-ca", "verify-full"].includes(sslmode)) return true;
   throw new Error(`sslmode in DATABASE_URL is "${sslmode}"; it takes "disable" or "verify-full".`);
 }
+
+export type { TransactionMode, Tx } from "./transaction.ts";

@@ -1,6 +1,7 @@
 import { migrationLock } from "./locks.ts";
-import type { Session, Tx } from "./sql.ts";
+import type { Session } from "./sql.ts";
 import { shownSql } from "./sql-text.ts";
+import type { Tx } from "./transaction.ts";
 
 export interface LockHolder {
   pid: number;

@@ -3,18 +3,17 @@ import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { failedSocket } from "./socket.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
-import { type Lent, type TransactionOptions, transaction, type Watch } from "./transaction.ts";
+import {
+  type Lent,
+  type TransactionMode,
+  type TransactionOptions,
+  type Tx,
+  transaction,
+  type Watch,
+} from "./transaction.ts";
 import { arrayOid, sendable } from "./value-types.ts";
 
 export type { Watch } from "./transaction.ts";
-
-/** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
-export type Tx = postgres.ISql;
-
-export type TransactionMode =
-  | "read only"
-  | "isolation level repeatable read"
-  | "isolation level serializable";
 
 /** One connection, that nobody else uses meanwhile. Statements run outside a transaction, where `begin` makes none. */
 export interface Session extends Tx {

@@ -1,6 +1,6 @@
+import type postgres from "postgres";
 import { ownTime, ownTimeMax } from "./own-time.ts";
 import type { Borrowed } from "./pool.ts";
-import type { TransactionMode, Tx } from "./sql.ts";
 import { sqlState } from "./sql-state.ts";
 import type { Statement } from "./statement.ts";
 import { UnwritableValue } from "./unwritable.ts";
@@ -174,3 +174,11 @@ class Failures {
     return sqlState(error) === "failed_transaction" ? (this.last ?? error) : error;
   }
 }
+
+/** Runs statements: the pool itself, or a transaction. Tagged templates, fragments and helpers are those of the postgres package. */
+export type Tx = postgres.ISql;
+
+export type TransactionMode =
+  | "read only"
+  | "isolation level repeatable read"
+  | "isolation level serializable";

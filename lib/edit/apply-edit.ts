@@ -7,18 +7,20 @@ import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { carryAside } from "../plan/aside.ts";
 import { planHeld, planVersion } from "../plan/begin-version.ts";
-import { makeLater } from "../plan/make-later.ts";
-import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import { type Maker, makeLater } from "../plan/make-later.ts";
+import { makeAtOnce } from "../plan/maker.ts";
 import { rulesOf } from "../plan/plan-schedule.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
 import { cadenceId } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
+import type { Spec } from "../schedule/resolve-spec.ts";
 import { type Label, lockLabels } from "../schedule/shared-holds.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/timetable.ts";
-import { raiseVersion, type ScheduleChange, type Spec } from "../schedule/write-schedule.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
+import { raiseVersion } from "../schedule/write-schedule.ts";
 import { endRechecksBy } from "./end-rechecks.ts";
 import {
   endVersion,

@@ -4,7 +4,8 @@ import { keptPlan } from "../db/statement.ts";
 import { ownJob } from "../history/rechecks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { asksForElse, type RaisedVersion } from "../schedule/write-schedule.ts";
+import type { RaisedVersion } from "../schedule/version-rows.ts";
+import { asksForElse } from "../schedule/write-schedule.ts";
 
 interface WaitingRecheck {
   occurrence: Date;

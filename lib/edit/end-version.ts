@@ -1,11 +1,12 @@
-import { type Cadence, nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
+import { nextAfter, previousBefore, unreadableReason } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 import { withdraw, withdrawReleased, withdrawUnread } from "../job/withdraw.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { asideOf, asideOfRow, farNamesOf, owedOf, readOccurrence } from "../plan/aside.ts";
 import { momentOf } from "../plan/instants.ts";
-import type { Maker } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
 import { noteRanges } from "../plan/note-passed.ts";
 import { tellPassed } from "../plan/passed-events.ts";
 import { pendingRows, plannedOf } from "../plan/plan-schedule.ts";

@@ -1,7 +1,8 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Unfolded } from "../plan/instants.ts";
-import { type Maker, makeAtOnce } from "../plan/maker.ts";
+import type { Maker } from "../plan/make-later.ts";
+import { makeAtOnce } from "../plan/maker.ts";
 import { noteRanges, type PassedOver, rangesOf } from "../plan/note-passed.ts";
 import { tellPassed } from "../plan/passed-events.ts";
 import { unfoldHeld, withoutLimit } from "../plan/release.ts";

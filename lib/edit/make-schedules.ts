@@ -6,13 +6,14 @@ import type { ShardState } from "../plan/shard.ts";
 import { cadenceIds } from "../schedule/cadence-columns.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
-import { resolveSpec } from "../schedule/resolve-spec.ts";
+import { resolveSpec, type Spec } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { labelsOf } from "../schedule/shared-holds.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
 import { withCredentials } from "../schedule/target-credentials.ts";
 import { firstOf, timetableOf } from "../schedule/timetable.ts";
-import { type Held, insertSchedules, type Spec } from "../schedule/write-schedule.ts";
+import type { Held } from "../schedule/version-rows.ts";
+import { insertSchedules } from "../schedule/write-schedule.ts";
 import { heldSinceOf } from "./held-from.ts";
 import type { Known } from "./lookups.ts";
 

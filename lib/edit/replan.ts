@@ -4,8 +4,8 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { Caller } from "../schedule/caller.ts";
 import { holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
+import type { Spec } from "../schedule/resolve-spec.ts";
 import { findScheduleById } from "../schedule/stored-schedule.ts";
-import type { Spec } from "../schedule/write-schedule.ts";
 import { applyEdit, type EditContext, lockForEdit } from "./apply-edit.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 

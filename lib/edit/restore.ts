@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { type CalendarRef, cadenceColumns } from "../schedule/cadence-columns.ts";
 import { findCalendar } from "../schedule/calendars.ts";
-import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import { hasSameCadence, isRelative, keptSpec, resolveSpec, type Spec } from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { type SpecColumns, type StoredSpec, specOf } from "../schedule/stored-spec.ts";
-import type { Spec } from "../schedule/write-schedule.ts";
 import { requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
 import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";

@@ -7,13 +7,14 @@ import type { Caller } from "../schedule/caller.ts";
 import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import { mergePatch, patchedSchedule } from "../schedule/merge-patch.ts";
-import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import { hasSameCadence, isRelative, keptSpec, resolveSpec, type Spec } from "../schedule/resolve-spec.ts";
 import { sameJson } from "../schedule/same-json.ts";
-import { parseScheduleBody, type ScheduleBody, withPayload } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { parseScheduleBody, withPayload } from "../schedule/schedule-shape.ts";
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import { shownTarget, withCredentials } from "../schedule/target-credentials.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
 import { unreadConflict } from "../schedule/versions-fault.ts";
-import type { ScheduleChange, Spec } from "../schedule/write-schedule.ts";
 import { type OwnCheck, requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
 import {

@@ -1,4 +1,5 @@
-import { type Cadence, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import { nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
@@ -8,7 +9,7 @@ import { cadenceColumns } from "../schedule/cadence-columns.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import { type SpecColumns, specOf } from "../schedule/stored-spec.ts";
-import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
 import { earlyMs } from "./place.ts";
 import type { PassedFact, TravelFact, VersionFact } from "./verdict.ts";
 

@@ -1,11 +1,5 @@
-import {
-  type Cadence,
-  type Calendared,
-  isRun,
-  nextAfter,
-  nextRunAfter,
-  previousRunBefore,
-} from "../cadence/cadence.ts";
+import { isRun, nextAfter, nextRunAfter, previousRunBefore } from "../cadence/cadence.ts";
+import type { Cadence, Calendared } from "../cadence/cadence-kinds.ts";
 import { isExcluded } from "../cadence/calendar-rules.ts";
 import { movedTo } from "../cadence/calendared.ts";
 import { MS_PER_DAY } from "../cadence/civil.ts";

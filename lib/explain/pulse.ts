@@ -1,25 +1,7 @@
 import { isoInstant } from "../cadence/civil.ts";
 import type { Tx } from "../db/connect.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
-import type { Facts, Verdict } from "./verdict.ts";
-
-/** Of a pulse no occurrence is written down; what is, is what its shard or its target passed over. */
-export interface PulseFact {
-  /** Up to there the ticks have made the parcels of its shard. */
-  pulsedTo: Date;
-  passed: PulsesPassed | null;
-}
-
-interface PulsesPassed {
-  from: Date;
-  to: Date;
-  reason: string;
-  notedAt: Date;
-  /** Of its target alone; null for all of its shard. */
-  targetId: number | null;
-  /** So many of them; null where all. */
-  count: number | null;
-}
+import type { Facts, PulseFact, PulsesPassed, Verdict } from "./verdict.ts";
 
 export async function pulseFactOf(
   tx: Tx,

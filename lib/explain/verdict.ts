@@ -4,8 +4,7 @@ import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/json.ts";
 import type { StoredSpec } from "../schedule/stored-spec.ts";
-import type { ScheduleChange } from "../schedule/write-schedule.ts";
-import type { PulseFact } from "./pulse.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
 import type { Wishes } from "./requests.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */
@@ -133,4 +132,22 @@ export interface Verdict {
   setAside?: WhyAside[];
   /** The job that asked for the first recheck, which one this is, and how many followed. */
   recheck?: { of: string; number: number; followed: number };
+}
+
+/** Of a pulse no occurrence is written down; what is, is what its shard or its target passed over. */
+export interface PulseFact {
+  /** Up to there the ticks have made the parcels of its shard. */
+  pulsedTo: Date;
+  passed: PulsesPassed | null;
+}
+
+export interface PulsesPassed {
+  from: Date;
+  to: Date;
+  reason: string;
+  notedAt: Date;
+  /** Of its target alone; null for all of its shard. */
+  targetId: number | null;
+  /** So many of them; null where all. */
+  count: number | null;
 }

@@ -1,5 +1,6 @@
 import { FURTHEST_MS } from "../cadence/bounds.ts";
-import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import type { Tx } from "../db/connect.ts";

@@ -1,4 +1,5 @@
-import { type Cadence, nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
+import { nextRunAfter, previousRunBefore, unreadableReason } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";

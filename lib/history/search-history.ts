@@ -1,6 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import type { JobPlace } from "../job/job-place.ts";
-import { placeBehind } from "../job/job-place.ts";
+import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
 import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";

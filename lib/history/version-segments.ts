@@ -1,4 +1,5 @@
-import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";

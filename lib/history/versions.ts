@@ -7,7 +7,7 @@ import { readBody } from "../schedule/stored-body.ts";
 import { findSchedule } from "../schedule/stored-schedule.ts";
 import { hiddenDifferences, shownIfKnown } from "../schedule/target-credentials.ts";
 import type { Target } from "../schedule/target-shape.ts";
-import type { ScheduleChange } from "../schedule/write-schedule.ts";
+import type { ScheduleChange } from "../schedule/version-rows.ts";
 import { type Change, changesBetween } from "./version-changes.ts";
 
 /** A version as it is read: who made it, when and how, and how it differs from what was asked before. */

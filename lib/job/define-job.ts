@@ -15,11 +15,8 @@ import {
   recheckBounds,
 } from "./handler-traits.ts";
 import { type PayloadTaker, readPayload } from "./read-payload.ts";
-import { groupResults, singleResult } from "./read-results.ts";
+import { groupResults, type JobResult, singleResult } from "./read-results.ts";
 import { withSignal } from "./signal-when-read.ts";
-
-/** How one job of a run ended; an error is a failed attempt of it. */
-export type JobResult = Done | Again | Error;
 
 /** A handler without its types, as it is run. */
 export interface JobHandler extends HandlerTraits, RecheckBounds, PayloadTaker {

@@ -1,6 +1,5 @@
 import { isPromise } from "node:util/types";
-import type { JobResult } from "./define-job.ts";
-import { Again, done, saidBy } from "./handler-results.ts";
+import { Again, type Done, done, saidBy } from "./handler-results.ts";
 import { hear } from "./hear-promises.ts";
 
 /** What a handler of one job returned. Only what is understood is no failure. */
@@ -82,3 +81,6 @@ function errorIn(result: unknown): Error | null {
     return null;
   }
 }
+
+/** How one job of a run ended; an error is a failed attempt of it. */
+export type JobResult = Done | Again | Error;

@@ -1,4 +1,5 @@
-import { type Cadence, leavesOut, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { leavesOut, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 

@@ -1,7 +1,8 @@
 import type { LifecycleEvent } from "../config/lifecycle-events.ts";
 import type { Sql } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 
 /** What the bus is to be told, with what is known of it now. */
 export interface OutboxEvent extends JobKey {

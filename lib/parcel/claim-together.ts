@@ -1,7 +1,8 @@
 import type { Sql } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import { type JobKey, jobKinds } from "../job/job-id.ts";
-import { type ClaimedJob, type ClaimedParcel, claimedJob, type JobRow } from "./claim.ts";
+import { type ClaimedParcel, claimedJob, type JobRow } from "./claim.ts";
+import type { ClaimedJob } from "./claimed-job.ts";
 import { lightPayload } from "./heavy-payloads.ts";
 
 type Row =

@@ -1,37 +1,10 @@
 import type { Sql } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import type { JobKey } from "../job/job-id.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
-import type { Json } from "../schedule/json.ts";
-import type { RetryPolicy } from "../schedule/retry-shape.ts";
 import { defaults, wholeRetry } from "../schedule/stored-body.ts";
-import type { Target } from "../schedule/target-shape.ts";
+import type { ClaimedJob } from "./claimed-job.ts";
 import { lightPayload } from "./heavy-payloads.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";
-
-/** A job that may start now, with what its schedule says at this moment. */
-export interface ClaimedJob extends JobKey {
-  dueAt: Date;
-  /** Attempts counted before this one. */
-  attempt: number;
-  plannedVersion: number;
-  /** The version that runs. */
-  version: number;
-  key: string;
-  group: string | null;
-  /** The lane it passed because it shares a group. */
-  lane: string | null;
-  /** Of a recheck: how many there have been with it. */
-  checks: number;
-  /** Attempts that the retry policy does not count: they were before somebody had it tried again. */
-  forgiven: number;
-  target: Target;
-  payload: Json;
-  retry: RetryPolicy;
-  timeout: string;
-  /** Its payload is too large to come with the claim, and null until `readPage` has it. */
-  isHeavy?: true;
-}
 
 export interface ClaimedParcel {
   outcome: "claimed";

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import type { ClaimedJob } from "./claim.ts";
+import type { ClaimedJob } from "./claimed-job.ts";
 import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { type LifecycleEvent, lifecycleDefaults } from "../config/lifecycle-events.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import type { ClaimedJob, ClaimedParcel } from "./claim.ts";
+import type { ClaimedParcel } from "./claim.ts";
+import type { ClaimedJob } from "./claimed-job.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /** What went wrong, as it is kept. */

@@ -5,7 +5,6 @@ import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { dropEntries, isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { allListedAgain, type Tried, tryInHalves } from "../quarantine/try-rows.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
-import type { Swept } from "./sweep.ts";
 
 interface Deps {
   sql: Sql;
@@ -94,4 +93,10 @@ async function sweepSome(tx: Tx, lanes: readonly DueLane[]): Promise<OutgoingPar
     update carillon.parcels set offers = least(offers + 1, 100), offer_at = carillon.clock() + interval '1 minute' * power(2, least(offers, 5))
     where id = any(${lanes.flatMap(({ parcels }) => parcels)}::bigint[]) and lane is not null`;
   return free;
+}
+
+export interface Swept {
+  /** `sweepMax` where there may be more. */
+  looked: number;
+  outgoing: OutgoingParcel[];
 }

@@ -6,7 +6,7 @@ import { sweepClaims } from "./claims-aside.ts";
 import { endLease } from "./end-lease.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, notifyByDefault } from "./settle.ts";
-import { sweepLanes } from "./sweep-lanes.ts";
+import { type Swept, sweepLanes } from "./sweep-lanes.ts";
 import { sweepTurns } from "./sweep-turns.ts";
 
 interface DueParcel extends Tried {
@@ -15,12 +15,6 @@ interface DueParcel extends Tried {
 
 /** The most parcels that are looked at together; the tick repeats it while there is more. */
 export const sweepMax = 1_000;
-
-export interface Swept {
-  /** `sweepMax` where there may be more. */
-  looked: number;
-  outgoing: OutgoingParcel[];
-}
 
 /**
  * Finds the parcels that are to be offered by now: never sent, sent but not claimed, or with a lease that has ended.

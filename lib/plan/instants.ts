@@ -1,11 +1,5 @@
-import {
-  type Cadence,
-  isRun,
-  leavesOut,
-  nextAfter,
-  previousBefore,
-  previousRunBefore,
-} from "../cadence/cadence.ts";
+import { isRun, leavesOut, nextAfter, previousBefore, previousRunBefore } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
 import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
 import { counted } from "./unfolding-time.ts";

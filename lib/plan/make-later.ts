@@ -1,13 +1,19 @@
 import type { Tx } from "../db/connect.ts";
+import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
 import { type PassedRow, setPassedAside } from "./aside.ts";
 import { rowMax } from "./backlog.ts";
 import { type Unfolded, unfold } from "./instants.ts";
-import type { Maker } from "./maker.ts";
-import { noteRanges, rangesOf } from "./note-passed.ts";
+import { noteRanges, type noteSkipped, rangesOf } from "./note-passed.ts";
 import { tellPassed } from "./passed-events.ts";
-import { insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
-import { firstUnderHold, planBeyondHolds, releaseOf } from "./release.ts";
+import { type firePlanned, insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
+import {
+  type fireRelease,
+  firstUnderHold,
+  type planBeyondHold,
+  planBeyondHolds,
+  releaseOf,
+} from "./release.ts";
 import { plannedUpTo, type ShardState } from "./shard.ts";
 
 /**
@@ -108,4 +114,17 @@ async function owe(
     all.map((range) => ({ scheduleId: id, ...range })),
   );
   return owed.length;
+}
+
+/** How an edit makes the jobs that its schedule owes and those that are due before the next tick: at once, or later. */
+export interface Maker {
+  firePlanned: (
+    ...wish: Parameters<typeof firePlanned>
+  ) => Promise<{ jobs: number; parcels: OutgoingParcel[] }>;
+  fireRelease: typeof fireRelease;
+  planFrom: typeof planFrom;
+  planBeyondHold: typeof planBeyondHold;
+  noteSkipped: typeof noteSkipped;
+  /** Runs the statements that several edits share; null where each edit is done by itself. */
+  together: (<Done>(work: () => Promise<Done>) => Promise<Done>) | null;
 }

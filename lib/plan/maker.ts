@@ -1,23 +1,8 @@
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
-import { makeLater } from "./make-later.ts";
+import { type Maker, makeLater } from "./make-later.ts";
 import { noteSkipped } from "./note-passed.ts";
 import { firePlanned, planFrom } from "./plan-schedule.ts";
 import { fireRelease, planBeyondHold } from "./release.ts";
-
-/** How an edit makes the jobs that its schedule owes and those that are due before the next tick: at once, or later. */
-export interface Maker {
-  firePlanned: (
-    ...wish: Parameters<typeof firePlanned>
-  ) => Promise<{ jobs: number; parcels: OutgoingParcel[] }>;
-  fireRelease: typeof fireRelease;
-  planFrom: typeof planFrom;
-  planBeyondHold: typeof planBeyondHold;
-  noteSkipped: typeof noteSkipped;
-  /** Runs the statements that several edits share; null where each edit is done by itself. */
-  together: (<Done>(work: () => Promise<Done>) => Promise<Done>) | null;
-}
-
 export const makeAtOnce: Maker = {
   firePlanned,
   fireRelease,

@@ -1,4 +1,5 @@
-import { type Cadence, type Calendared, nextAfter, previousBefore } from "../cadence/cadence.ts";
+import { nextAfter, previousBefore } from "../cadence/cadence.ts";
+import type { Cadence, Calendared } from "../cadence/cadence-kinds.ts";
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import { lastNominalOf, moveDaysMax, movedTo } from "../cadence/calendared.ts";
 import { dayMs } from "../schedule/timing-shape.ts";

@@ -10,10 +10,9 @@ import { withdrawAt } from "../job/withdraw.ts";
 import { readShards, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
-import { keptSpec } from "../schedule/resolve-spec.ts";
+import { keptSpec, type Spec } from "../schedule/resolve-spec.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
 import { dueAt, timetableOf } from "../schedule/timetable.ts";
-import type { Spec } from "../schedule/write-schedule.ts";
 import { noteZoneMove } from "./zone-data-moves.ts";
 import { beginningAt, goesOn, only, type ZoneShift, zoneShift } from "./zone-data-shift.ts";
 import {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Cadence, nextAfter, nextRunAfter, previousRunBefore, singleTimes } from "../cadence/cadence.ts";
+import { nextAfter, nextRunAfter, previousRunBefore, singleTimes } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { joinedZones } from "../cadence/joined-zones.ts";
 import { parseWhen } from "../cadence/parse-when.ts";
 import { storedForm } from "../cadence/stored-cadence.ts";

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../bounded-map.ts";
-import type { Cadence } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { type CalendarRules, isExcluded } from "../cadence/calendar-rules.ts";
 import { readStoredForm, storedForm } from "../cadence/stored-cadence.ts";
 import { canonicalTimezone } from "../cadence/timezone.ts";

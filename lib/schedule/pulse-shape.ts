@@ -6,9 +6,6 @@ import { sameJson } from "./same-json.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { dayMs, minuteMs } from "./timing-shape.ts";
 
-/** `ledger`: a durable job for each occurrence. `pulse`: no row and no write where it fires. */
-export type Delivery = "ledger" | "pulse";
-
 /** Of what it was to do nothing is kept: it has no plan rows, no jobs of its cadence, and no notes of what was passed over. */
 export function isPulse({ body }: { body: Pick<ScheduleBody, "delivery"> }): boolean {
   return body.delivery === "pulse";

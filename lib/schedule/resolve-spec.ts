@@ -1,4 +1,5 @@
-import { type Cadence, nextRunAfter } from "../cadence/cadence.ts";
+import { nextRunAfter } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
 import { mostWithin } from "../cadence/most-within.ts";
 import { normalForm } from "../cadence/normal-form.ts";
@@ -10,7 +11,6 @@ import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
 import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./timetable.ts";
 import { whenFault } from "./timing-shape.ts";
-import type { Spec } from "./write-schedule.ts";
 
 /** What of a body says when: where none of it changes, the cadence stays as it was resolved. Pulses and jobs each count from their own beginning. */
 const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst", "delivery"] as const;
@@ -174,4 +174,12 @@ async function calendarNamed(find: FindCalendar, name: string): Promise<Calendar
   throw new Refusal("impossible", "The calendar does not exist here.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
   ]);
+}
+
+/** What is asked, with its `when` resolved. */
+export interface Spec {
+  body: ScheduleBody;
+  cadence: Cadence;
+  /** The version of the calendar it refers to. */
+  calendar: CalendarRef | null;
 }

@@ -1,7 +1,8 @@
 import type { Json } from "./json.ts";
 import type { RetryPolicy } from "./retry-shape.ts";
 import { sameJson } from "./same-json.ts";
-import { parseScheduleBody, type ScheduleBody } from "./schedule-body.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+import { parseScheduleBody } from "./schedule-shape.ts";
 import { isRecord, isStoredTarget, isText, kindOf } from "./stored-target.ts";
 import { unknownTarget } from "./target-credentials.ts";
 import type { Target } from "./target-shape.ts";

@@ -1,4 +1,4 @@
-import type { Cadence } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import { errorText } from "../log/error-text.ts";
 import { type CadenceColumns, cadenceOf, columnsFault } from "./cadence-columns.ts";

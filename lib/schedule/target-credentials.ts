@@ -2,20 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type Fault, Refusal } from "../refusal.ts";
 import { memberPath } from "./shape-faults.ts";
 import type { Target } from "./target-shape.ts";
-import type { WebhookTarget } from "./target-webhook-shape.ts";
+import { isKept, kept, type WebhookTarget } from "./target-webhook-shape.ts";
 
 type Webhook = WebhookTarget["webhook"];
-
-/**
- * What is read in place of a webhook's secrets and of headers that carry credentials: those can be written and never read. Written
- * back, it means what stands there; so a schedule can be put as it was read.
- */
-const kept = "***";
-
-export function isKept(text: string): boolean {
-  return text === kept;
-}
-
 const secretPath = "target.webhook.secret";
 const headersPath = "target.webhook.headers";
 

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { isReservedHeader } from "../webhook/webhook-headers.ts";
-import { isKept } from "./target-credentials.ts";
 import { storableText } from "./text.ts";
 import { textRecord } from "./text-record.ts";
 
@@ -97,3 +96,13 @@ export const webhookTarget = z.strictObject({
 });
 
 export type WebhookTarget = z.output<typeof webhookTarget>;
+
+export function isKept(text: string): boolean {
+  return text === kept;
+}
+
+/**
+ * What is read in place of a webhook's secrets and of headers that carry credentials: those can be written and never read. Written
+ * back, it means what stands there; so a schedule can be put as it was read.
+ */
+export const kept = "***";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../bounded-map.ts";
-import { type Cadence, nextAfter, singleTimes } from "../cadence/cadence.ts";
+import { nextAfter, singleTimes } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import { wholeSeconds } from "./pulse-shape.ts";
 import type { ScheduleBody } from "./schedule-body.ts";

@@ -2,12 +2,13 @@ import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { plannedColumns } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
+import type { Json } from "./json.ts";
 import { queueClass, targetKind } from "./queue-class.ts";
+import type { Spec } from "./resolve-spec.ts";
 import type { ScheduleBody } from "./schedule-body.ts";
 import { sparseBody } from "./stored-body.ts";
 import { targetName } from "./target-name.ts";
 import { lagMsOf } from "./timetable.ts";
-import type { RaisedVersion } from "./write-schedule.ts";
 
 /** What a new version of a schedule is written from. */
 export interface VersionWritten extends RaisedVersion {
@@ -148,3 +149,29 @@ export const versionsWritten = (tx: Tx) => tx`
 export const auditWritten = (tx: Tx) => tx`
   insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
   select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key, version`;
+
+export type ScheduleChange =
+  | "created"
+  | "replaced"
+  | "patched"
+  | "paused"
+  | "resumed"
+  | "deleted"
+  | "restored"
+  | "replanned";
+
+export interface RaisedVersion {
+  change: ScheduleChange;
+  spec?: Spec | undefined;
+  cadenceId?: number | null | undefined;
+  held: Held | null;
+  deleted?: boolean | undefined;
+  /** What the audit says beside who did what. */
+  detail?: Json | undefined;
+}
+
+/** Since when no occurrence is planned, and until when, where every hold ends by itself. */
+export interface Held {
+  since: Date;
+  until: Date | null;
+}

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type Author, originText } from "./caller.ts";
 import { removeHolds } from "./holds.ts";
 import type { Json } from "./json.ts";
-import type { Held, Raised, RaisedVersion, ScheduleChange } from "./write-schedule.ts";
+import type { Held, RaisedVersion, ScheduleChange } from "./version-rows.ts";
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
 export async function raiseHeldVersions(
@@ -87,4 +87,11 @@ export async function deleteEndedVersions(
     )
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
     select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
+}
+
+/** What of a raised head the database alone tells. */
+export interface Raised {
+  version: number;
+  fires: number | null;
+  lane: string | null;
 }

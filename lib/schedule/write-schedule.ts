@@ -1,34 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Cadence } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import type { CalendarRef } from "./cadence-columns.ts";
 import type { Author } from "./caller.ts";
-import type { Json } from "./json.ts";
-import { hasSameCadence, isRelative } from "./resolve-spec.ts";
+import { hasSameCadence, isRelative, type Spec } from "./resolve-spec.ts";
 import { sameJson } from "./same-json.ts";
-import type { ScheduleBody } from "./schedule-body.ts";
 import type { StoredSchedule } from "./stored-schedule.ts";
-import { auditWritten, laneOfRow, versionsWritten, wantedRow, wantedRows } from "./version-rows.ts";
-import { raiseUnread } from "./write-many.ts";
-
-export type ScheduleChange =
-  | "created"
-  | "replaced"
-  | "patched"
-  | "paused"
-  | "resumed"
-  | "deleted"
-  | "restored"
-  | "replanned";
-
-/** What is asked, with its `when` resolved. */
-export interface Spec {
-  body: ScheduleBody;
-  cadence: Cadence;
-  /** The version of the calendar it refers to. */
-  calendar: CalendarRef | null;
-}
+import {
+  auditWritten,
+  type Held,
+  laneOfRow,
+  type RaisedVersion,
+  versionsWritten,
+  wantedRow,
+  wantedRows,
+} from "./version-rows.ts";
+import { type Raised, raiseUnread } from "./write-many.ts";
 
 export async function newScheduleIds(tx: Tx, count: number): Promise<string[]> {
   if (count === 0) return [];
@@ -44,12 +30,6 @@ export interface NewSchedule {
   spec: Spec;
   cadenceId: number | null;
   held: Held | null;
-}
-
-/** Since when no occurrence is planned, and until when, where every hold ends by itself. */
-export interface Held {
-  since: Date;
-  until: Date | null;
 }
 
 /** In the order of keys: of two that make the same schedules, one waits for the other at the first. */
@@ -73,23 +53,6 @@ export async function insertSchedules(
     ),
     ${versionsWritten(tx)}
     ${auditWritten(tx)}`);
-}
-
-export interface RaisedVersion {
-  change: ScheduleChange;
-  spec?: Spec | undefined;
-  cadenceId?: number | null | undefined;
-  held: Held | null;
-  deleted?: boolean | undefined;
-  /** What the audit says beside who did what. */
-  detail?: Json | undefined;
-}
-
-/** What of a raised head the database alone tells. */
-export interface Raised {
-  version: number;
-  fires: number | null;
-  lane: string | null;
 }
 
 export async function raiseVersion(

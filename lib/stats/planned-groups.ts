@@ -1,4 +1,4 @@
-import type { Cadence } from "../cadence/cadence.ts";
+import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
 import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { AlarmClock } from "../clock.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { type Delivery, type DeliveryContext, thrown } from "./delivery.ts";
 import { sideBySide } from "./side-by-side.ts";
 import { AttemptStopped, Stop } from "./stop.ts";

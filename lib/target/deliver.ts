@@ -1,4 +1,4 @@
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { isStoredTarget, kindOf } from "../schedule/stored-target.ts";
 import type {
   EventTarget,

@@ -1,5 +1,5 @@
 import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { jsonForQueues } from "../schedule/json-for-queues.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { EventTarget } from "../schedule/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";

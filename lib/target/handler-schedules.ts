@@ -1,8 +1,9 @@
 import type { EditInside } from "../batch/edits-inside.ts";
 import type { HandlerSchedules, ScheduleInput } from "../job/handler-context.ts";
 import { Refusal } from "../refusal.ts";
-import { parseScheduleBody, type ScheduleBody } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/schedule-body.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
+import { parseScheduleBody } from "../schedule/schedule-shape.ts";
 
 /** All are applied in one transaction, during which claims of their shards wait. */
 const editsMax = 100;

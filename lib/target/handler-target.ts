@@ -1,7 +1,7 @@
 import type { JobHandler } from "../job/define-job.ts";
 import { type ReadPayload, refuseUnfitPayload } from "../job/read-payload.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { Refusal } from "../refusal.ts";
 import type { HandlerTarget } from "../schedule/target-shape.ts";
 import { boundedAttempt, timeoutMsOf } from "./attempts.ts";

@@ -1,7 +1,7 @@
 import { jobId } from "../job/job-id.ts";
 import type { HandlerLog, LogFields, LogLevel } from "../log/log.ts";
 import { textOf } from "../log/text-of.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 
 /** Names its jobs in each line, and never fails the handler that logs. */
 export class NamingLog implements HandlerLog {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { QueueTarget } from "../schedule/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";

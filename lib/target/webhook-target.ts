@@ -1,6 +1,6 @@
 import type { AlarmClock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";

@@ -4,8 +4,7 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/schedule-key.ts";
 import { hashOf } from "./secret.ts";
-import type { PresentedToken, Scope } from "./token.ts";
-import { presentedBy } from "./token.ts";
+import { type PresentedToken, presentedBy, type Scope } from "./token.ts";
 import { tokenNameMax } from "./token-name.ts";
 
 /** Somebody for whom the gateway vouches, and what they may do, as this request says. */

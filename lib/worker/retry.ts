@@ -1,5 +1,5 @@
 import { durationMs } from "../cadence/duration.ts";
-import type { ClaimedJob } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { Settlement } from "../parcel/settle.ts";
 import type { RetryPolicy } from "../schedule/retry-shape.ts";
 import type { Delivery } from "../target/delivery.ts";

@@ -1,14 +1,15 @@
 import { isRefusedValue } from "../db/sql-state.ts";
 import { jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
-import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { type Settled, type Settlement, settleParcel } from "../parcel/settle.ts";
 import { settleApart, type Unsettled } from "../parcel/settle-apart.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { failed } from "../target/delivery.ts";
 import { settlement } from "./retry.ts";
 import { settleSurely } from "./settle-surely.ts";
-import type { WorkerDeps } from "./work-jobs.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 type Settlements = readonly (Settlement | null)[];
 

@@ -4,7 +4,8 @@ import { jobId } from "../job/job-id.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { beatParcel } from "../parcel/beat.ts";
-import type { ClaimedJob, ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedParcel } from "../parcel/claim.ts";
+import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import { AttemptStopped, Stop } from "../target/stop.ts";
 
 /** How soon a running handler learns that its job is cancelled, or that its lease is gone. */

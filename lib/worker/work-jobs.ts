@@ -1,53 +1,19 @@
-import type { Clock } from "../clock.ts";
-import type { Sql } from "../db/connect.ts";
 import { jobId } from "../job/job-id.ts";
-import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
 import { errorText } from "../log/error-text.ts";
-import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
 import { claimCompany } from "../parcel/claim-together.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import { type ParcelQueue, type QueueClass, sideBySideMax } from "../parcel/parcel-queue.ts";
-import { isPlainSuccess, type Notify, type Settlement } from "../parcel/settle.ts";
-import { type SettleTogether, settleTogether } from "../parcel/settle-together.ts";
-import type { Deliver } from "../target/delivery.ts";
+import { type QueueClass, sideBySideMax } from "../parcel/parcel-queue.ts";
+import { isPlainSuccess, type Settlement } from "../parcel/settle.ts";
+import { settleTogether } from "../parcel/settle-together.ts";
 import { Places } from "../target/places.ts";
 import { turnMs } from "../target/side-by-side.ts";
 import { deliverInPages } from "./deliver-in-pages.ts";
 import { logFailures } from "./log-failures.ts";
-import type { MeasuredWork } from "./measure-work.ts";
-import type { NextTurn } from "./next-turn.ts";
 import { settlement } from "./retry.ts";
 import { type SettledJobs, settleTaken } from "./settle-taken.ts";
 import { signsOfLife, workOver } from "./signs-of-life.ts";
-import type { PulseSending } from "./work-pulses.ts";
-
-export interface WorkerDeps {
-  sql: Sql;
-  queue: ParcelQueue;
-  deliver: Deliver;
-  clock: Clock;
-  log: Log;
-  random: () => number;
-  /** What the bus is told of. */
-  notify: Notify;
-  /** Who tells the bus at once; without, the tick does. */
-  events?: ParcelEvents | undefined;
-  /** Holds schedules at once that a slow parcel's settle wants held; without, the tick does. */
-  holdWanted?: ((scheduleIds: readonly string[]) => Promise<void>) | undefined;
-  /** Hands over pulses; without, a worker takes none. */
-  pulses?: PulseSending | undefined;
-  /** Adds up what an invocation does; without, nobody does. */
-  measure?: MeasuredWork | undefined;
-  /** Settles it with others that were claimed with it; without, each is settled alone. */
-  settleTogether?: SettleTogether | undefined;
-  /** For the heavy payloads of all that it works at a time; without, each parcel has its own. */
-  room?: Places | undefined;
-  /** Keeps one of those whose turn has come, to work it next; without, all are handed over. */
-  next?: NextTurn | undefined;
-  /** Of the parcels of one slow target so many may be worked at once by all workers; null for any number. */
-  window: number | null;
-}
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /** With less time left than this, what follows a settle is left to the tick. */
 const tellMinMs = 6_000;
@@ -137,7 +103,7 @@ interface Company {
   until: Promise<void>;
 }
 
-async function deliver(
+export async function deliver(
   deps: WorkerDeps,
   parcel: ClaimedParcel,
   { queueClass, timeLeftMs }: Work,
@@ -177,7 +143,7 @@ async function settleDelivered(
 }
 
 /** Jobs that are dead may be a reason to hold their schedules. They are settled: what fails here is no reason to do them again. */
-async function holdWanted(deps: WorkerDeps, { jobs, settlements }: SettledJobs): Promise<void> {
+export async function holdWanted(deps: WorkerDeps, { jobs, settlements }: SettledJobs): Promise<void> {
   const dead = jobs.filter((_, index) => settlements[index]?.kind === "dead");
   if (dead.length === 0) return;
   try {

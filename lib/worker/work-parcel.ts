@@ -7,8 +7,9 @@ import { type QueueClass, sendParcels } from "../parcel/parcel-queue.ts";
 import { splitParcel } from "../parcel/split-parcel.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { logSetAside } from "../quarantine/quarantine.ts";
-import { handBack, slowLeaseMs, type WorkerDeps, workJobs } from "./work-jobs.ts";
+import { handBack, slowLeaseMs, workJobs } from "./work-jobs.ts";
 import { workPulses } from "./work-pulses.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /** A message may come this much before its parcel is ready; one that comes earlier is sent again with its delay. */
 const waitMaxMs = 5_000;

@@ -4,22 +4,14 @@ import type { Log } from "../log/log.ts";
 import type { ClaimedPulses, PulsePlace } from "../parcel/claim.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
-import type { PulseTarget } from "../pulse/pulse-targets.ts";
 import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-pulses.ts";
 import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
 import { type Failure, failed } from "../target/delivery.ts";
-import type { SendPulses } from "../target/send-pulses.ts";
 import { sendingMinMs } from "../target/sending.ts";
 import { loggableFailure } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import { settleSurely } from "./settle-surely.ts";
-
-/** How pulses are handed over. */
-export interface PulseSending {
-  send: SendPulses;
-  /** Their targets by number; may know more than it was asked for. */
-  targets: (ids: readonly number[]) => Promise<ReadonlyMap<number, PulseTarget>>;
-}
+import type { PulseSending } from "./worker-deps.ts";
 
 export interface PulseDeps {
   sql: Sql;

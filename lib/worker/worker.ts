@@ -9,8 +9,8 @@ import { type SettleTogether, settleTogether } from "../parcel/settle-together.t
 import { pageRoom } from "./deliver-in-pages.ts";
 import { measuredWork } from "./measure-work.ts";
 import { nextTurn } from "./next-turn.ts";
-import type { WorkerDeps } from "./work-jobs.ts";
 import { quickLeaseMs, startMinMs, workClaimed, workParcel } from "./work-parcel.ts";
+import type { WorkerDeps } from "./worker-deps.ts";
 
 /**
  * Works the parcels of a batch of messages side by side. Unproven means failed: only a message whose parcel came to a

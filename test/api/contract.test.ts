@@ -4,8 +4,7 @@ import { bodyBytesMax } from "../../lib/api/json-body.ts";
 import type { Route } from "../../lib/api/route.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { findOperation, routes } from "./contract.ts";
-import type { SendParts } from "./own-api.ts";
-import { type OwnApi, ownApi } from "./own-api.ts";
+import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
 /** Where writes must say which version they are for. */

@@ -1,6 +1,7 @@
 import { CronExpressionParser } from "cron-parser";
 import { Cron } from "croner";
-import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
+import { nextAfter } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";
 
 interface Case {

@@ -12,8 +12,8 @@ import { deliverTo, type Targets } from "../../lib/target/deliver.ts";
 import { type Deliver, done, thrown } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
-import type { WorkerDeps } from "../../lib/worker/work-jobs.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
+import type { WorkerDeps } from "../../lib/worker/worker-deps.ts";
 import type { Carrier } from "./drain-carrier.ts";
 import { benchHandler } from "./drain-fill.ts";
 

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type Cadence,
   isRun,
   nextAfter,
   nextRunAfter,
   previousBefore,
   previousRunBefore,
 } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
 import { arbitraryPlaced } from "./arbitrary-cadence.ts";
 import { occurrencesOf } from "./cadence-oracle.ts";

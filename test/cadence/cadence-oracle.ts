@@ -1,4 +1,5 @@
-import type { Cadence, CalendarInterval } from "../../lib/cadence/cadence.ts";
+import type { CalendarInterval } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { scanZone, walkZone } from "./minute-scan.ts";
 
 const DAY = 86_400_000;

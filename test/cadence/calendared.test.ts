@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type Cadence,
-  type Calendared,
-  nextAfter,
-  nextRunAfter,
-  previousBefore,
-  previousRunBefore,
-} from "../../lib/cadence/cadence.ts";
+import { nextAfter, nextRunAfter, previousBefore, previousRunBefore } from "../../lib/cadence/cadence.ts";
+import type { Cadence, Calendared } from "../../lib/cadence/cadence-kinds.ts";
 import {
   isCalendarRun,
   movedTo,

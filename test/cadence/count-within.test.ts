@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
+import { nextAfter } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
 
 const day = 86_400_000;

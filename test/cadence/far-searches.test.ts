@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type Cadence,
-  nextAfter,
-  nextRunAfter,
-  previousBefore,
-  previousRunBefore,
-} from "../../lib/cadence/cadence.ts";
+import { nextAfter, nextRunAfter, previousBefore, previousRunBefore } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { withZones, zoneNamed } from "../../lib/cadence/zone-spans.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { arbitraryCase, calendared, cron } from "./arbitrary-calendared.ts";

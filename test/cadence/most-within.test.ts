@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cadence, nextAfter } from "../../lib/cadence/cadence.ts";
+import { nextAfter } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { mostWithin } from "../../lib/cadence/most-within.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { arbitraryMember, cron } from "./arbitrary-cadence.ts";

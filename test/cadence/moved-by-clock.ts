@@ -1,4 +1,4 @@
-import type { Calendared } from "../../lib/cadence/cadence.ts";
+import type { Calendared } from "../../lib/cadence/cadence-kinds.ts";
 import { excludesDay } from "./arbitrary-rules.ts";
 import { wallClock } from "./minute-scan.ts";
 

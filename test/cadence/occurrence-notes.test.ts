@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cadence, type Dst, nextRunAfter } from "../../lib/cadence/cadence.ts";
+import { type Dst, nextRunAfter } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../../lib/cadence/occurrence-notes.ts";
 import { wallText } from "../../lib/cadence/wall-text.ts";
 import { arbitraryCase, calendared, cron } from "./arbitrary-calendared.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cadence } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { readStoredForm, storedForm } from "../../lib/cadence/stored-cadence.ts";
 import { arbitraryMember, arbitraryUnion } from "./arbitrary-cadence.ts";
 import { arbitraryNearChange } from "./clock-changes.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyBatch, type BatchDeps, type BatchResult } from "../../lib/command/apply-batch.ts";
-import type { Command } from "../../lib/command/apply-commands.ts";
+import type { Command } from "../../lib/command/command-shape.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { acceptance } from "../inbox/inbox-world.ts";
 import { connectThrough, valuesOf, type WrapLine } from "../race/lines.ts";

@@ -4,7 +4,7 @@ import type { Sql } from "../../lib/db/connect.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { again } from "../../lib/job/handler-results.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { type Delivery, type DeliveryContext, done, thrown } from "../../lib/target/delivery.ts";

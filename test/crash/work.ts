@@ -1,6 +1,6 @@
 import type { Sql } from "../../lib/db/connect.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { workMessages } from "../../lib/worker/worker.ts";

@@ -1,6 +1,6 @@
 import { comingAfter } from "../../lib/history/next-occurrences.ts";
 import { resolveSpec } from "../../lib/schedule/resolve-spec.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { timetableOf } from "../../lib/schedule/timetable.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");

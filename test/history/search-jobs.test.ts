@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type JobFilter, searchJobs } from "../../lib/history/search-jobs.ts";
-import type { JobRead } from "../../lib/job/read-job.ts";
-import { readJobsAt } from "../../lib/job/read-job.ts";
+import { type JobRead, readJobsAt } from "../../lib/job/read-job.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { Json } from "../../lib/schedule/json.ts";
 import { jsonForQueues } from "../../lib/schedule/json-for-queues.ts";
-import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Cadence } from "../../lib/cadence/cadence.ts";
+import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { fire } from "../../lib/plan/fire.ts";
 import { momentOf, passedSinglyMax, type Unfolded, unfold } from "../../lib/plan/instants.ts";
 import { missedAfterMs } from "../../lib/plan/shard.ts";

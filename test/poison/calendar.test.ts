@@ -5,7 +5,7 @@ import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { civilFromDays, daysFromCivil } from "../../lib/cadence/civil.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { connectThrough } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute } from "../support/instants.ts";

@@ -4,7 +4,7 @@ import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import type { Acceptance } from "../../lib/command/acceptance.ts";
 import { applyBatch } from "../../lib/command/apply-batch.ts";
 import { deleteEnded } from "../../lib/job-control/delete-ended.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { clearHolds } from "../../lib/tick/clear-ended-holds.ts";
 import { retryPlans } from "../../lib/tick/retry-plans.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
-import type { CalendarRules } from "../../lib/cadence/calendar-rules.ts";
-import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
+import { type CalendarRules, readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";
 

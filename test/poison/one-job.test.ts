@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { explain } from "../../lib/explain/explain.ts";
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { settleApart } from "../../lib/parcel/settle-apart.ts";
 import { splitParcel } from "../../lib/parcel/split-parcel.ts";
 import { done, failed } from "../../lib/target/delivery.ts";

@@ -9,7 +9,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { passIdleShards } from "../../lib/tick/idle-shards.ts";
 import { fireShardBatch } from "../../lib/tick/shard-batch.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Cadence, type Calendared, nextAfter } from "../../lib/cadence/cadence.ts";
+import { nextAfter } from "../../lib/cadence/cadence.ts";
+import type { Cadence, Calendared } from "../../lib/cadence/cadence-kinds.ts";
 import type { CalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { exchangeRules } from "../../lib/rules/exchange-rules.ts";
 import { day, hour } from "../support/instants.ts";

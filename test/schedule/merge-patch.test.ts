@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { patchedBody } from "../../lib/edit/schedule-edits.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { mergePatch, patchedSchedule } from "../../lib/schedule/merge-patch.ts";
-import { parseScheduleBody, type ScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import type { ScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 
 const stored = parseScheduleBody({
   when: "every 5m",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Refusal } from "../../lib/refusal.ts";
 import type { Json } from "../../lib/schedule/json.ts";
 import { pulsePayloadBytesMax, storedBytes } from "../../lib/schedule/pulse-shape.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 
 const least = { when: "every 10s", target: { queue: "demo" }, delivery: "pulse" };
 

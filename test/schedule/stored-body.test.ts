@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseScheduleBody } from "../../lib/schedule/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
 import { defaults, readBody, sparseBody } from "../../lib/schedule/stored-body.ts";
 
 const target = { queue: "demo" };

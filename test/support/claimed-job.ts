@@ -1,4 +1,4 @@
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import type { Target } from "../../lib/schedule/target-shape.ts";
 import { at } from "./instants.ts";
 

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { defineJob } from "../../lib/job/define-job.ts";
-import type { HandlerLog } from "../../lib/log/log.ts";
-import { jsonLog, textLog } from "../../lib/log/log.ts";
+import { type HandlerLog, jsonLog, textLog } from "../../lib/log/log.ts";
 import { at, second } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "./handler-world.ts";
 

@@ -7,7 +7,7 @@ import type { HandlerJob } from "../../lib/job/handler-context.ts";
 import { giveUp, done as groupDone } from "../../lib/job/handler-results.ts";
 import { jobId } from "../../lib/job/job-id.ts";
 import type { Log } from "../../lib/log/log.ts";
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { handlerTarget } from "../../lib/target/handler-target.ts";

@@ -13,8 +13,8 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { functionsKeyId, localQueueArn } from "../../lib/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
-import { payloadBytesMax } from "../../lib/schedule/schedule-body.ts";
 import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";
+import { payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
 import { attributeBytes, attributeBytesMax } from "../../lib/schedule/target-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { envelope } from "../../lib/target/envelope.ts";

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
-import type { Deliver } from "../../lib/target/delivery.ts";
-import { done } from "../../lib/target/delivery.ts";
+import { type Deliver, done } from "../../lib/target/delivery.ts";
 import { turnMs } from "../../lib/target/side-by-side.ts";
 import { deliverInPages, pageRoom } from "../../lib/worker/deliver-in-pages.ts";
 import { dueOnce } from "../parcel/limit-world.ts";

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ClaimedJob, type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
+import { type ClaimedParcel, claimParcel } from "../../lib/parcel/claim.ts";
 import { claimCompany, claimTogether } from "../../lib/parcel/claim-together.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { readPage } from "../../lib/parcel/heavy-payloads.ts";
 import { claimedBeforeOthers, settleAlone } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

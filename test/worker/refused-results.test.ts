@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ClaimedJob } from "../../lib/parcel/claim.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { type Delivery, done, failed, thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute } from "../support/instants.ts";

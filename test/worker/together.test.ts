@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Tx } from "../../lib/db/connect.ts";
 import { gate } from "../../lib/db/locks.ts";
-import { type ClaimedJob, claimParcel } from "../../lib/parcel/claim.ts";
+import { claimParcel } from "../../lib/parcel/claim.ts";
 import { claimTogether } from "../../lib/parcel/claim-together.ts";
+import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { aborted } from "../support/aborted.ts";
