@@ -8,8 +8,8 @@ import { type Environment, flag, integer, required } from "../lib/config/environ
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
 import { jobRetention } from "../lib/config/function-limits.ts";
+import { logFrom } from "../lib/config/log-from.ts";
 import { connect } from "../lib/db/connect.ts";
-import { logFrom } from "../lib/log/log-from.ts";
 
 /** A part is not begun any more when so much of the time is gone: the next hour goes on with the day. */
 const timeShare = 0.8;

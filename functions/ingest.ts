@@ -5,11 +5,11 @@ import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
+import { logFrom } from "../lib/config/log-from.ts";
+import { metricsFrom } from "../lib/config/metrics-from.ts";
 import { connect } from "../lib/db/connect.ts";
 import { ingestMessages } from "../lib/ingest/ingest.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
-import { logFrom } from "../lib/log/log-from.ts";
-import { metricsFrom } from "../lib/log/metrics-from.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 
 /** With less time left than this, nothing more is begun. */

@@ -4,13 +4,13 @@ import { systemClock } from "../lib/clock.ts";
 import { sendingTimeouts } from "../lib/config/aws.ts";
 import { type Assemble, type Invocation, onDemand } from "../lib/config/function.ts";
 import { functionConnections } from "../lib/config/function-connections.ts";
+import { logFrom } from "../lib/config/log-from.ts";
 import { migrationTime } from "../lib/config/migration-time.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
-import { connectAsOwner, secretText } from "../lib/db/connect-as-owner.ts";
-import { functionLogins } from "../lib/db/function-logins.ts";
-import { type MigrateLimits, migrateOnce } from "../lib/db/migrate.ts";
-import { migrationsDirectory, readMigrations } from "../lib/db/migration.ts";
-import { logFrom } from "../lib/log/log-from.ts";
+import { connectAsOwner, secretText } from "../lib/db/migrate/connect-as-owner.ts";
+import { functionLogins } from "../lib/db/migrate/function-logins.ts";
+import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../lib/db/migrate/migration.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 import { isUnused } from "../lib/token/unused-database.ts";
 

@@ -1,7 +1,7 @@
 import { systemClock } from "../lib/clock.ts";
 import type { Environment } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { logFrom } from "../lib/log/log-from.ts";
+import { logFrom } from "../lib/config/log-from.ts";
 import { reachFrom } from "../lib/webhook/reach.ts";
 import { resolver } from "../lib/webhook/resolve.ts";
 import { sendWebhook } from "../lib/webhook/send-webhook.ts";

@@ -3,7 +3,7 @@ import type { ISecurityGroup } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
-import type { FunctionRole as DatabaseUser } from "../lib/db/iam-logins.ts";
+import type { FunctionRole as DatabaseUser } from "../lib/db/migrate/iam-logins.ts";
 
 export type { DatabaseUser };
 

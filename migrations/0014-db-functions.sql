@@ -11,7 +11,7 @@ set local check_function_bodies = off;
 -- Locks: queue by queue, and in each by name, the lock that pg_restore_relation_stats takes on a table or an
 -- index.
 -- Returns: nothing.
--- Called by: prepare in lib/tick/keep-house.ts, before the tick plans, if carillon.queues_counted_empty has
+-- Called by: prepare in lib/tick/house/keep-house.ts, before the tick plans, if carillon.queues_counted_empty has
 -- found a table.
 create or replace function carillon.forget_queue_sizes() returns void
   language plpgsql security definer
@@ -44,7 +44,7 @@ end $$;
 -- Locks: none.
 -- Returns: milliseconds; 0 if no transaction is open; null if the owner may not see the other sessions. Null
 -- means "unknown", not "none".
--- Called by: oldestTransactionMs in lib/tick/oldest-transaction.ts.
+-- Called by: oldestTransactionMs in lib/tick/house/oldest-transaction.ts.
 create or replace function carillon.oldest_transaction_ms() returns bigint
   language sql stable security definer
   set search_path = pg_catalog, pg_temp

@@ -18,7 +18,7 @@ create or replace function carillon.forget_failures(p_schedules bigint[]) return
 -- on.
 -- Locks: the row of the cadence, for key share. Waits for carillon.reclaim_cadences if that has it.
 -- Returns: the id; null if the cadence is gone.
--- Called by: cadenceIds in lib/schedule/cadence-columns.ts, which makes the cadence again if it is gone.
+-- Called by: cadenceIds in lib/schedule/stored/cadence-columns.ts, which makes the cadence again if it is gone.
 create or replace function carillon.keep_cadence(p_id int) returns int
   language sql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -70,7 +70,7 @@ end $$;
 -- Locks: the row of carillon.cadence_round; none if another tick has it. Then the unused cadences for update,
 -- by id; locked ones are passed over.
 -- Returns: one row: how many cadences were looked at and deleted. No row if another tick has the round.
--- Called by: reclaimCadences in lib/tick/reclaim-cadences.ts.
+-- Called by: reclaimCadences in lib/tick/house/reclaim-cadences.ts.
 create or replace function carillon.reclaim_cadences(p_max int) returns table (looked int, gone int)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp

@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 import type { Change } from "../history/version-changes.ts";
 import { changesOfVersions } from "../history/versions.ts";
-import type { Origin } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Origin } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import type { AuditPlace } from "./audit-place.ts";
 import { type EntrySearch, findEntries } from "./find-entries.ts";
 

@@ -13,7 +13,7 @@ import type { Maker } from "../plan/make-later.ts";
 import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { changeTogether } from "./change-together.ts";
 import {
   appliedToMissing,

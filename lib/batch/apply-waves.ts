@@ -3,7 +3,7 @@ import { BeginAnew } from "../edit/restart-transaction.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import type { Label } from "../schedule/shared-holds.ts";
-import { lockSchedules } from "../schedule/stored-schedule.ts";
+import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
 import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";
 import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";

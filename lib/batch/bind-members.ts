@@ -13,7 +13,7 @@ import {
   removeHoldOfEach,
   writeHoldOfEach,
 } from "../schedule/holds.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import {
   binds,
   callerOfHold,
@@ -25,7 +25,7 @@ import {
   type Member,
   type SharedHold,
 } from "../schedule/shared-holds.ts";
-import { lockSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { lockSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 
 export interface Bound {

@@ -1,7 +1,7 @@
 import { type Asked, checkOutside } from "../edit/app-check.ts";
 import { patchedBody } from "../edit/schedule-edits.ts";
 import { Refusal } from "../refusal.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { Operation } from "./operation.ts";
 
 /**

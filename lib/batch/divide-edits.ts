@@ -6,12 +6,12 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { isSetAside } from "../plan/aside.ts";
 import { withPendingRows } from "../plan/plan-schedule.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
-import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { targetName } from "../schedule/target-name.ts";
-import { longestLag } from "../schedule/timetable.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { targetName } from "../schedule/shape/target-name.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { longestLag } from "../schedule/stored/timetable.ts";
 
 /** Facts about the schedules of a wave that only the database has. */
 interface Circumstances {

@@ -9,9 +9,9 @@ import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 
 /** What becomes of a job whose key has one that is not done yet. */
 export type IfExists = "replace" | "keep" | "refuse";

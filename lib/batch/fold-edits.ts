@@ -1,12 +1,12 @@
 import { leavesOut, unreadableReason } from "../cadence/cadence.ts";
 import { firstAfterEdit } from "../edit/apply-edit.ts";
 import { plannedUpTo } from "../plan/shard.ts";
-import { asStored } from "../schedule/cadence-columns.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { readBody, sparseBody } from "../schedule/stored-body.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { longestLag, timetableOf } from "../schedule/timetable.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { asStored } from "../schedule/stored/cadence-columns.ts";
+import { readBody, sparseBody } from "../schedule/stored/stored-body.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { longestLag, timetableOf } from "../schedule/stored/timetable.ts";
 import type { DecidedEdit } from "./divide-edits.ts";
 import type { Operation } from "./operation.ts";
 

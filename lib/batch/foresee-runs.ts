@@ -5,9 +5,9 @@ import { type Searching, unboundedSearches } from "../edit/search-pace.ts";
 import { Refusal } from "../refusal.ts";
 import { calendarsNamed } from "../schedule/calendars.ts";
 import { hasSameCadence, resolveCadence } from "../schedule/resolve-spec.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { findSchedules } from "../schedule/stored-schedule.ts";
-import { firstDueAfter, lagMsOf, timetableOf } from "../schedule/timetable.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { findSchedules } from "../schedule/stored/stored-schedule.ts";
+import { firstDueAfter, lagMsOf, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Operation } from "./operation.ts";
 
 interface Foreseen {

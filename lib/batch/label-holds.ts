@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
 import {
   findSharedHold,
   type Label,

@@ -4,10 +4,10 @@ import type { Known } from "../edit/lookups.ts";
 import { inTurns } from "../edit/yield-often.ts";
 import { cutOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { type CalendarRef, cadenceIds } from "../schedule/cadence-columns.ts";
 import { resolveCadence } from "../schedule/resolve-spec.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { targetName } from "../schedule/target-name.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { targetName } from "../schedule/shape/target-name.ts";
+import { type CalendarRef, cadenceIds } from "../schedule/stored/cadence-columns.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 

@@ -2,8 +2,8 @@ import type { Tx } from "../db/connect.ts";
 import type { IfMatch } from "../edit/edit-transaction.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import type { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { IfExists } from "./enqueue-job.ts";
 
 /** One edit of one schedule among many. */

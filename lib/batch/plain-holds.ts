@@ -15,13 +15,13 @@ import {
 } from "../plan/plan-schedule.ts";
 import { parcelsOfPulses } from "../plan/pulse-parcels.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
-import type { Caller } from "../schedule/caller.ts";
 import { type Hold, heldUntilOf } from "../schedule/holds.ts";
-import type { Json } from "../schedule/json.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
-import type { Held } from "../schedule/version-rows.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/stored/timetable.ts";
+import type { Held } from "../schedule/stored/version-rows.ts";
 import { raiseHeldVersions } from "../schedule/write-many.ts";
 
 /** What a change of its holds means for a schedule, where that can be told in advance and done for many in one go. */

@@ -1,5 +1,5 @@
-import { daysFromCivil, daysInMonth, MS_PER_DAY } from "./civil.ts";
 import { invalid, type WhenFault } from "./fault.ts";
+import { daysFromCivil, daysInMonth, MS_PER_DAY } from "./zone/civil.ts";
 
 /** A date with a time as written: `wall` as if in UTC, and the offset if it named one. */
 export interface AtTime {

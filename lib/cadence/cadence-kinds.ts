@@ -1,6 +1,6 @@
 import type { CalendarInterval } from "./calendar-interval.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
-import type { Dst } from "./clock-rule.ts";
+import type { Dst } from "./zone/clock-rule.ts";
 
 /** A `when` resolved: everything that is needed to tell its occurrences. Instants are epoch milliseconds. */
 export type Cadence =

@@ -1,14 +1,14 @@
 import type { Cadence } from "./cadence-kinds.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
 import { isCalendarRun } from "./calendared.ts";
-import { clockRule } from "./clock-rule.ts";
-import { compiledCron } from "./cron.ts";
+import { compiledCron } from "./cron/cron.ts";
 import { nextCalendared, nextCalendarRun, previousCalendared, previousCalendarRun } from "./far-searches.ts";
-import { zoneNamed } from "./zone-spans.ts";
-import { nextInZone, previousInZone } from "./zoned-search.ts";
+import { clockRule } from "./zone/clock-rule.ts";
+import { zoneNamed } from "./zone/zone-spans.ts";
+import { nextInZone, previousInZone } from "./zone/zoned-search.ts";
 
 export type { CalendarInterval } from "./calendar-interval.ts";
-export type { Dst } from "./clock-rule.ts";
+export type { Dst } from "./zone/clock-rule.ts";
 
 /** The first occurrence strictly after an instant, or null when there is none any more. What a calendar skips is one too. */
 export function nextAfter(cadence: Cadence, after: number): number | null {

@@ -1,6 +1,6 @@
-import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY } from "./civil.ts";
-import type { Dst } from "./clock-rule.ts";
-import type { WallSearch } from "./wall-search.ts";
+import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY } from "./zone/civil.ts";
+import type { Dst } from "./zone/clock-rule.ts";
+import type { WallSearch } from "./zone/wall-search.ts";
 
 export type CalendarUnit = "day" | "week" | "month" | "year";
 

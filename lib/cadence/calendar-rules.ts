@@ -1,7 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Fault } from "../refusal.ts";
-import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY, weekdayOfDays } from "./civil.ts";
-import { dateText } from "./wall-text.ts";
+import { civilFromDays, daysFromCivil, daysInMonth, MS_PER_DAY, weekdayOfDays } from "./zone/civil.ts";
+import { dateText } from "./zone/wall-text.ts";
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 

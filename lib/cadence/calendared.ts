@@ -1,10 +1,17 @@
 import { FURTHEST_MS } from "./bounds.ts";
 import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { isExcluded, nextAllowedDay, previousAllowedDay, stretchDaysMax } from "./calendar-rules.ts";
-import { MS_PER_DAY } from "./civil.ts";
-import { dayAt, dayOf, type Stretch, stretchesShowing, type Walls, wallAfter } from "./wall-stretches.ts";
-import { type Zone, zoneNamed } from "./zone-spans.ts";
-import { instantOfWall, OFFSET_MAX_MS } from "./zoned-search.ts";
+import { MS_PER_DAY } from "./zone/civil.ts";
+import {
+  dayAt,
+  dayOf,
+  type Stretch,
+  stretchesShowing,
+  type Walls,
+  wallAfter,
+} from "./zone/wall-stretches.ts";
+import { type Zone, zoneNamed } from "./zone/zone-spans.ts";
+import { instantOfWall, OFFSET_MAX_MS } from "./zone/zoned-search.ts";
 
 /**
  * Days are those of the calendar's zone. An occurrence on an excluded day moves, at its wall time, to the nearest day that

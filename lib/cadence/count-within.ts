@@ -1,9 +1,9 @@
 import { nextAfter } from "./cadence.ts";
 import type { Cadence } from "./cadence-kinds.ts";
-import { clockRule } from "./clock-rule.ts";
-import { compiledCron } from "./cron.ts";
-import { zoneNamed } from "./zone-spans.ts";
-import { countInZone } from "./zoned-search.ts";
+import { compiledCron } from "./cron/cron.ts";
+import { clockRule } from "./zone/clock-rule.ts";
+import { zoneNamed } from "./zone/zone-spans.ts";
+import { countInZone } from "./zone/zoned-search.ts";
 
 const COUNT_MAX = 10_000;
 

@@ -1,5 +1,5 @@
 import type { CalendarInterval } from "./calendar-interval.ts";
-import { civilFromDays, MS_PER_DAY } from "./civil.ts";
+import { civilFromDays, MS_PER_DAY } from "./zone/civil.ts";
 
 /** `every 2 weeks at 09:00 from 2026-12-07` */
 export function describeCalendarInterval({ every, unit, anchor, from }: CalendarInterval): string {

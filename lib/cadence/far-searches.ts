@@ -3,8 +3,8 @@ import { BoundedMap } from "../bounded-map.ts";
 import type { Calendared } from "./cadence-kinds.ts";
 import type { CalendarRules } from "./calendar-rules.ts";
 import * as search from "./calendared.ts";
-import { MS_PER_DAY } from "./civil.ts";
-import { followsOtherZones } from "./zone-spans.ts";
+import { MS_PER_DAY } from "./zone/civil.ts";
+import { followsOtherZones } from "./zone/zone-spans.ts";
 
 /**
  * A calendar that leaves out nearly all that a cadence names is searched through year by year, for up to a hundred of them: some

@@ -1,9 +1,9 @@
 import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { type CalendarRules, weekdays } from "./calendar-rules.ts";
 import { moveDaysMax } from "./calendared.ts";
-import { MS_PER_DAY } from "./civil.ts";
-import { compiledCron } from "./cron.ts";
+import { compiledCron } from "./cron/cron.ts";
 import { leastDistance, mostTimesWithin, type TimesOfDay } from "./most-times.ts";
+import { MS_PER_DAY } from "./zone/civil.ts";
 
 /** The clocks of no zone change by more, as far as it is known (Antarctica/Troll), nor twice within a day. */
 const CHANGE_SECONDS = 2 * 3_600;

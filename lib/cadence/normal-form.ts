@@ -1,6 +1,6 @@
 import type { Cadence } from "./cadence-kinds.ts";
-import { isoInstant } from "./civil.ts";
 import { formatDuration } from "./duration.ts";
+import { isoInstant } from "./zone/civil.ts";
 
 /** A cadence as text: the `cadence` of responses, the same for everything that means the same. */
 export function normalForm(cadence: Cadence): string {

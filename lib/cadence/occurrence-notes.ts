@@ -3,15 +3,15 @@ import type { Cadence, Calendared } from "./cadence-kinds.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
 import { isExcluded } from "./calendar-rules.ts";
 import { nominalOf, stretchesLeftOut } from "./calendared.ts";
-import { MS_PER_DAY } from "./civil.ts";
-import { gapNotes, leftOutNotes, movedIntoGapNotes, passNotes, type ZonedTimes } from "./clock-notes.ts";
-import { clockRule } from "./clock-rule.ts";
 import { countWithin } from "./count-within.ts";
-import { compiledCron } from "./cron.ts";
-import { canonicalTimezone } from "./timezone.ts";
-import { dayOf } from "./wall-stretches.ts";
-import { dateText, listText, wallText } from "./wall-text.ts";
-import { type Zone, zoneNamed } from "./zone-spans.ts";
+import { compiledCron } from "./cron/cron.ts";
+import { MS_PER_DAY } from "./zone/civil.ts";
+import { gapNotes, leftOutNotes, movedIntoGapNotes, passNotes, type ZonedTimes } from "./zone/clock-notes.ts";
+import { clockRule } from "./zone/clock-rule.ts";
+import { canonicalTimezone } from "./zone/timezone.ts";
+import { dayOf } from "./zone/wall-stretches.ts";
+import { dateText, listText, wallText } from "./zone/wall-text.ts";
+import { type Zone, zoneNamed } from "./zone/zone-spans.ts";
 
 export interface DescribedOccurrence {
   at: number;

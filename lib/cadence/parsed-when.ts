@@ -1,5 +1,5 @@
 import type { Cadence } from "./cadence-kinds.ts";
-import type { Dst } from "./clock-rule.ts";
+import type { Dst } from "./zone/clock-rule.ts";
 
 export interface ParsedWhen {
   ok: true;

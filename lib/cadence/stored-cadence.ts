@@ -1,7 +1,7 @@
 import type { CalendarInterval, Dst } from "./cadence.ts";
 import type { Cadence } from "./cadence-kinds.ts";
 import type { CalendarUnit } from "./calendar-interval.ts";
-import { compiledCron } from "./cron.ts";
+import { compiledCron } from "./cron/cron.ts";
 import { formatDuration, readDuration } from "./duration.ts";
 
 /** A cadence as three texts that read back exactly; equal cadences have equal texts. */

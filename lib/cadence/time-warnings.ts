@@ -1,14 +1,14 @@
 import { nextAfter } from "./cadence.ts";
 import type { Cadence } from "./cadence-kinds.ts";
 import { calendarIntervalSearch } from "./calendar-interval.ts";
-import { MS_PER_DAY } from "./civil.ts";
-import { clockRule } from "./clock-rule.ts";
-import { compiledCron } from "./cron.ts";
+import { compiledCron } from "./cron/cron.ts";
 import { before, type WhenContext } from "./parsed-when.ts";
-import type { WallSearch } from "./wall-search.ts";
-import { dateText, timeText } from "./wall-text.ts";
-import { offsetChanges, zoneNamed } from "./zone-spans.ts";
-import { GAP_MAX_MS } from "./zoned-search.ts";
+import { MS_PER_DAY } from "./zone/civil.ts";
+import { clockRule } from "./zone/clock-rule.ts";
+import type { WallSearch } from "./zone/wall-search.ts";
+import { dateText, timeText } from "./zone/wall-text.ts";
+import { offsetChanges, zoneNamed } from "./zone/zone-spans.ts";
+import { GAP_MAX_MS } from "./zone/zoned-search.ts";
 
 const YEAR_MS = 366 * MS_PER_DAY;
 

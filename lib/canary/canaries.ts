@@ -1,7 +1,7 @@
 import { type Environment, integer } from "../config/environment.ts";
 import { canaryMinutesMax } from "../config/function-limits.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { parseScheduleBody } from "../schedule/schedule-shape.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { parseScheduleBody } from "../schedule/shape/schedule-shape.ts";
 
 /** The schedules by which Carillon proves itself: one through each queue, all the way to a target. */
 export const canaryKeys = { fast: "carillon:canary:fast", slow: "carillon:canary:slow" } as const;

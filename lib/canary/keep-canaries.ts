@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type EditDeps, type EditSteps, edit } from "../edit/edit-transaction.ts";
 import { deleteSteps, putSteps } from "../edit/schedule-edits.ts";
-import { findSchedules, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { type CanarySettings, canariesWanted, canaryAuthor, canaryKeys } from "./canaries.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Carillon } from "../client/main.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./output/output.ts";
 import type { SecretFile } from "./secret-file.ts";
 
 export interface OptionSpec {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { Carillon, CarillonProblem, type Retrying } from "../client/main.ts";
 import { UsageFault } from "./fault.ts";
-import { printable } from "./style.ts";
+import { printable } from "./output/style.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 import { CarillonInputError, isConflict, isInvalid, isNotFound } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import { PartlyDone } from "./fault.ts";
-import { printable } from "./style.ts";
+import { printable } from "./output/style.ts";
 
 /** One after the other; what cannot be done with one keeps nobody from the others. */
 export async function eachOf(

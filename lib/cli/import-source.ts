@@ -1,4 +1,4 @@
-import { canonicalTimezone } from "../cadence/timezone.ts";
+import { canonicalTimezone } from "../cadence/zone/timezone.ts";
 import type { Call } from "./command.ts";
 import { UsageFault } from "./fault.ts";
 import { readCrontabs } from "./formats/crontab.ts";

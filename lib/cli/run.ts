@@ -1,15 +1,15 @@
 import { CarillonProblem, CarillonUnreachable } from "../client/main.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Call, Command, Given } from "./command.ts";
-import { commandTable } from "./command-table.ts";
+import { commandTable } from "./commands/command-table.ts";
 import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { Interrupted, NotConfirmed, UsageFault, WouldChange } from "./fault.ts";
 import { commandHelp, overview, reference, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
-import { Output, type Terminal } from "./output.ts";
+import { Output, type Terminal } from "./output/output.ts";
+import { painter, printable } from "./output/style.ts";
 import type { SecretFile } from "./secret-file.ts";
-import { painter, printable } from "./style.ts";
 import { timesIn } from "./times.ts";
 
 /** What of the machine a run of the CLI touches. */

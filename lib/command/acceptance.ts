@@ -1,6 +1,6 @@
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { type AllowedTargets, refuseForbiddenChange, refuseForbiddenTarget } from "./allowed-targets.ts";
 import { checkPatched } from "./handler-payload.ts";
 import { refuseUnknownHandler } from "./known-handlers.ts";

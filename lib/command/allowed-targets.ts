@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Environment, required } from "../config/environment.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import type { Target } from "../schedule/target-shape.ts";
+import type { Target } from "../schedule/shape/target-shape.ts";
 import { type Reach, reachFrom } from "../webhook/reach.ts";
 import { readWebhookUrl } from "../webhook/webhook-url.ts";
 

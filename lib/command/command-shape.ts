@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { Operation } from "../batch/operation.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
-import { shapeFaults } from "../schedule/shape-faults.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import type { Acceptance } from "./acceptance.ts";
 import { readJob } from "./job-shape.ts";
 import {

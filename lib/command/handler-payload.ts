@@ -3,8 +3,8 @@ import type { Tx } from "../db/connect.ts";
 import type { OwnCheck } from "../edit/app-check.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
 import type { FireWish } from "../job-control/fire-now.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 
 /**
  * For a patch: what it leaves alone is not held against it, also where the handler has changed its mind since. The handler's schema is code of

@@ -2,12 +2,12 @@ import * as z from "zod";
 import type { IfExists } from "../batch/enqueue-job.ts";
 import { readDuration } from "../cadence/duration.ts";
 import { Refusal } from "../refusal.ts";
-import { instantShape } from "../schedule/instant-shape.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { keyShape } from "../schedule/schedule-key.ts";
-import { parseScheduleBody, scheduleShape } from "../schedule/schedule-shape.ts";
-import { shapeFaults } from "../schedule/shape-faults.ts";
-import { storableText } from "../schedule/text.ts";
+import { instantShape } from "../schedule/shape/instant-shape.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { keyShape } from "../schedule/shape/schedule-key.ts";
+import { parseScheduleBody, scheduleShape } from "../schedule/shape/schedule-shape.ts";
+import { shapeFaults } from "../schedule/shape/shape-faults.ts";
+import { storableText } from "../schedule/shape/text.ts";
 
 const atForm = "takes an instant such as `2026-12-01T09:00:00Z`, or a time from now such as `in 5m`";
 

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { Refusal } from "../refusal.ts";
-import { instantShape } from "../schedule/instant-shape.ts";
-import { jsonFaults } from "../schedule/json.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { keyFault, keyShape } from "../schedule/schedule-key.ts";
-import { parseScheduleBody, scheduleShape } from "../schedule/schedule-shape.ts";
-import { memberPath } from "../schedule/shape-faults.ts";
-import { storableText } from "../schedule/text.ts";
+import { instantShape } from "../schedule/shape/instant-shape.ts";
+import { jsonFaults } from "../schedule/shape/json.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { keyFault, keyShape } from "../schedule/shape/schedule-key.ts";
+import { parseScheduleBody, scheduleShape } from "../schedule/shape/schedule-shape.ts";
+import { memberPath } from "../schedule/shape/shape-faults.ts";
+import { storableText } from "../schedule/shape/text.ts";
 
 /** A schedule's body with its key, as it is sent. */
 export const keyedScheduleShape = z

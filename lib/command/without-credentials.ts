@@ -1,5 +1,5 @@
-import type { Json } from "../schedule/json.ts";
-import { carriesCredential } from "../schedule/target-credentials.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { carriesCredential } from "../schedule/shape/target-credentials.ts";
 
 const hidden = "***";
 

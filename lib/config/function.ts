@@ -1,6 +1,6 @@
 import { loggableError } from "../log/error-text.ts";
-import { logFrom } from "../log/log-from.ts";
 import type { Environment } from "./environment.ts";
+import { logFrom } from "./log-from.ts";
 import { surviveStrayExceptions, surviveStrayRejections } from "./strays.ts";
 
 /** What a handler may ask of its invocation: the part of Lambda's context that Carillon uses. */

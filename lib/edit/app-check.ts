@@ -1,6 +1,6 @@
 import { PassingConflict, Refusal } from "../refusal.ts";
-import { sameJson } from "../schedule/same-json.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import { sameJson } from "../schedule/shape/same-json.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 
 /** Code of the app's, such as the schema of a handler, that refuses what a schedule would ask for. It may take any time. */
 export type OwnCheck = () => void;

@@ -8,10 +8,15 @@ import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { owingWhatFails } from "../plan/maker.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
 import type { Hold } from "../schedule/holds.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
 import type { Label } from "../schedule/shared-holds.ts";
-import { findPlace, findPlaceOrNewId, findScheduleById, type Place } from "../schedule/stored-schedule.ts";
+import {
+  findPlace,
+  findPlaceOrNewId,
+  findScheduleById,
+  type Place,
+} from "../schedule/stored/stored-schedule.ts";
 import { checkEach, checkingOutside } from "./app-check.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./apply-edit.ts";
 import { BeginAnew } from "./restart-transaction.ts";

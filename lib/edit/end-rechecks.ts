@@ -3,8 +3,8 @@ import { lockLane } from "../db/locks.ts";
 import { keptPlan } from "../db/statement.ts";
 import { ownJob } from "../history/rechecks.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import type { RaisedVersion } from "../schedule/version-rows.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import type { RaisedVersion } from "../schedule/stored/version-rows.ts";
 import { asksForElse } from "../schedule/write-schedule.ts";
 
 interface WaitingRecheck {

@@ -13,9 +13,9 @@ import { pendingRows, plannedOf } from "../plan/plan-schedule.ts";
 import { isRelease, unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { counted } from "../plan/unfolding-time.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { afterFires, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { notePassedUnderHolds } from "./ended-hold.ts";
 
 /** How a version ends. */

@@ -8,9 +8,9 @@ import { tellPassed } from "../plan/passed-events.ts";
 import { unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { timetableOf } from "../schedule/timetable.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { timetableOf } from "../schedule/stored/timetable.ts";
 import { noteResumed } from "../schedule/write-schedule.ts";
 
 /** A schedule that is held until an instant that has come. */

@@ -1,7 +1,7 @@
 import { owedOf } from "../plan/aside.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
-import type { Held } from "../schedule/version-rows.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import type { Held } from "../schedule/stored/version-rows.ts";
 
 /** Occurrences due after `since` are not planned while the hold stands: those after the cut, and a new `at` that is a little past. */
 export function heldFrom(

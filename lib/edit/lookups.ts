@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
-import type { CalendarRef } from "../schedule/cadence-columns.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
+import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
 /** What a decision about a schedule looks up. Asked one by one, or for many schedules together before the first is decided. */
 export interface Known {

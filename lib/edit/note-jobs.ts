@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobKey } from "../job/job-id.ts";
-import { type Caller, originText } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import { type Caller, originText } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 
 /** In the audit: one entry per schedule, with the number of its jobs. */
 export async function noteJobs(

@@ -1,11 +1,11 @@
 import type { Tx } from "../db/connect.ts";
 import { comingOf } from "../history/upcoming.ts";
 import { handOver } from "../parcel/hand-over.ts";
-import type { Caller } from "../schedule/caller.ts";
 import { holdsAfter, holdsOfOne } from "../schedule/holds.ts";
-import type { Json } from "../schedule/json.ts";
-import type { Spec } from "../schedule/resolve-spec.ts";
-import { findScheduleById } from "../schedule/stored-schedule.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { findScheduleById } from "../schedule/stored/stored-schedule.ts";
+import type { Spec } from "../schedule/stored/version-rows.ts";
 import { applyEdit, type EditContext, lockForEdit } from "./apply-edit.ts";
 import type { EditDeps } from "./edit-transaction.ts";
 

@@ -5,7 +5,7 @@ import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type TriedInShard, tryEachInShards } from "../quarantine/try-rows.ts";
 import { Refusal } from "../refusal.ts";
 import { carillonsOwn, type Hold, holdsAfter, holdsOfOne, isSameHold } from "../schedule/holds.ts";
-import { findScheduleById } from "../schedule/stored-schedule.ts";
+import { findScheduleById } from "../schedule/stored/stored-schedule.ts";
 import type { EditContext } from "./apply-edit.ts";
 import { type Decision, type EditDeps, type EditDone, edit } from "./edit-transaction.ts";
 

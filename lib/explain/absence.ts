@@ -1,8 +1,8 @@
 import { nextRunAfter, unreadableReason } from "../cadence/cadence.ts";
-import { isoInstant } from "../cadence/civil.ts";
 import { normalForm } from "../cadence/normal-form.ts";
-import { dueAt } from "../schedule/timetable.ts";
-import { unreadAdvice } from "../schedule/versions-fault.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
+import { dueAt } from "../schedule/stored/timetable.ts";
+import { unreadAdvice } from "../schedule/stored/versions-fault.ts";
 import { editOf, explainElsewhere } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { indexAt, type Nearest, type Place, placeOf, timetableIn, versionBy } from "./place.ts";

@@ -1,4 +1,4 @@
-import { isoInstant } from "../cadence/civil.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Outcome } from "./verdict.ts";
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { isoInstant } from "../cadence/civil.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { DescribedOccurrence } from "../cadence/occurrence-notes.ts";
-import { listText } from "../cadence/wall-text.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
+import { listText } from "../cadence/zone/wall-text.ts";
 import { indexAt, type Nearest, type Place, placeOf } from "./place.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 

@@ -1,16 +1,16 @@
 import { nextAfter } from "../cadence/cadence.ts";
 import { normalForm } from "../cadence/normal-form.ts";
-import { canonicalTimezone } from "../cadence/timezone.ts";
-import { wallText } from "../cadence/wall-text.ts";
+import { canonicalTimezone } from "../cadence/zone/timezone.ts";
+import { wallText } from "../cadence/zone/wall-text.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { rechecksOfRun } from "../history/rechecks.ts";
 import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { fullTargetOf } from "../plan/backlog-room.ts";
 import { whyAside } from "../quarantine/entries.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
-import { dueAt } from "../schedule/timetable.ts";
-import { versionsFaultOf } from "../schedule/versions-fault.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
+import { dueAt } from "../schedule/stored/timetable.ts";
+import { versionsFaultOf } from "../schedule/stored/versions-fault.ts";
 import { explainAbsence } from "./absence.ts";
 import { withAside } from "./aside.ts";
 import {

@@ -5,11 +5,11 @@ import { type JobKey, jobId } from "../job/job-id.ts";
 import { type JobRead, readJob, readJobsAt } from "../job/read-job.ts";
 import { plannedUpTo, readShard } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { cadenceColumns } from "../schedule/cadence-columns.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
-import type { Json } from "../schedule/json.ts";
-import { type SpecColumns, specOf } from "../schedule/stored-spec.ts";
-import type { ScheduleChange } from "../schedule/version-rows.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { cadenceColumns } from "../schedule/stored/cadence-columns.ts";
+import { type SpecColumns, specOf } from "../schedule/stored/stored-spec.ts";
+import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import { earlyMs } from "./place.ts";
 import type { PassedFact, TravelFact, VersionFact } from "./verdict.ts";
 

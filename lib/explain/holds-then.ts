@@ -1,4 +1,4 @@
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import { indexAt } from "./place.ts";
 import type { Facts, HeldBy, VersionFact } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import { previousRunBefore } from "../cadence/cadence.ts";
-import { isoInstant } from "../cadence/civil.ts";
 import { describeDuration } from "../cadence/duration.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { missedAfterMs } from "../plan/shard.ts";
 import { type HeldSpan, heldAt, holdersText } from "./holds-then.ts";

@@ -2,11 +2,11 @@ import { isRun, nextAfter, nextRunAfter, previousRunBefore } from "../cadence/ca
 import type { Cadence, Calendared } from "../cadence/cadence-kinds.ts";
 import { isExcluded } from "../cadence/calendar-rules.ts";
 import { movedTo } from "../cadence/calendared.ts";
-import { MS_PER_DAY } from "../cadence/civil.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
-import { dateText } from "../cadence/wall-text.ts";
-import { zoneNamed } from "../cadence/zone-spans.ts";
-import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { MS_PER_DAY } from "../cadence/zone/civil.ts";
+import { dateText } from "../cadence/zone/wall-text.ts";
+import { zoneNamed } from "../cadence/zone/zone-spans.ts";
+import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import type { VersionFact } from "./verdict.ts";
 
 /** A day that a calendar excludes, and the entry by which it does. */

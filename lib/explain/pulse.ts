@@ -1,4 +1,4 @@
-import { isoInstant } from "../cadence/civil.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
 import type { Tx } from "../db/connect.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import type { Facts, PulseFact, PulsesPassed, Verdict } from "./verdict.ts";

@@ -1,4 +1,4 @@
-import { isoInstant } from "../cadence/civil.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
 import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
 import type { Facts, Verdict } from "./verdict.ts";

@@ -2,9 +2,9 @@ import type { JobRead } from "../job/read-job.ts";
 import type { FullTarget } from "../plan/backlog-room.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
-import type { Json } from "../schedule/json.ts";
-import type { StoredSpec } from "../schedule/stored-spec.ts";
-import type { ScheduleChange } from "../schedule/version-rows.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import type { StoredSpec } from "../schedule/stored/stored-spec.ts";
+import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import type { Wishes } from "./requests.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */

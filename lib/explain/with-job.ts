@@ -1,4 +1,4 @@
-import { isoInstant } from "../cadence/civil.ts";
+import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";

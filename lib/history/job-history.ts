@@ -2,7 +2,7 @@ import { previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { byPlace, type JobPlace, placeBehind } from "../job/job-place.ts";
 import { type JobRead, readJobsAt, readJobsBeside } from "../job/read-job.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { earlyRuns, type Segment, segmentsBefore } from "./version-segments.ts";
 
 const probesAtOnce = 250;

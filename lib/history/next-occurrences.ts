@@ -8,8 +8,8 @@ import { databaseClock } from "../db/database-clock.ts";
 import { firesLeftAfter } from "../plan/fires-left.ts";
 import { Refusal } from "../refusal.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import { findSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 import { isHeldAt } from "./upcoming.ts";
 
 /** A coming occurrence; `due` where a spread or a slot moves it, `held` where a hold stands then. */

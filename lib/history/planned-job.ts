@@ -3,8 +3,8 @@ import type { Tx } from "../db/connect.ts";
 import { jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { plannedUpTo, readShard, type ShardState } from "../plan/shard.ts";
-import { findScheduleById, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import { findScheduleById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
 import { isHeldAt } from "./upcoming.ts";
 
 /**

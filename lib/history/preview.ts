@@ -3,8 +3,8 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { resolveSpec, wordsOf } from "../schedule/resolve-spec.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { firstOf, timetableOf } from "../schedule/timetable.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { firstOf, timetableOf } from "../schedule/stored/timetable.ts";
 import { type ComingOccurrence, comingAfter } from "./next-occurrences.ts";
 
 export interface PreviewWish {

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
 import { Refusal } from "../refusal.ts";
-import { findSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
+import { findSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { jobsOf } from "./job-history.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
 import { unmadeJob } from "./unmade-jobs.ts";

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { findSchedulesById } from "../schedule/stored-schedule.ts";
+import { findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { readStored, type ScheduleRead } from "./read-schedule.ts";
 
 /** What one statement has found. */

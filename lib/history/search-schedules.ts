@@ -1,5 +1,4 @@
 import type { Tx } from "../db/connect.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
 import {
   type Access,
   accessFor,
@@ -9,6 +8,7 @@ import {
   keysBehind,
   walked,
 } from "../schedule/search-schedules.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
 import { type Count, countOf, type Looked, pageOf, type Walk } from "./search-page.ts";

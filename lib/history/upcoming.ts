@@ -1,8 +1,8 @@
 import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { firesLeftAfter } from "../plan/fires-left.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
 /** The next occurrences that are due after an instant, as far as holds and limits let them; nominal, as the cadence tells them. */
 export async function comingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {

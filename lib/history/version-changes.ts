@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Json } from "../schedule/json.ts";
-import { memberPath } from "../schedule/shape-faults.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { memberPath } from "../schedule/shape/shape-faults.ts";
 
 /** One thing that differs between two versions. Without `before` and `after` the values are too large or too secret to be shown. */
 export interface Change {

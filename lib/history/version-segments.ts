@@ -2,7 +2,7 @@ import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/cadence-columns.ts";
+import { type CadenceColumns, cadenceColumns, cadenceOf } from "../schedule/stored/cadence-columns.ts";
 
 /** A version for as long as it counted: occurrences in `(from, to]` are those of its cadence. */
 export interface Segment {

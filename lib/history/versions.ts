@@ -1,13 +1,13 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
-import type { Json } from "../schedule/json.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import { readBody } from "../schedule/stored-body.ts";
-import { findSchedule } from "../schedule/stored-schedule.ts";
-import { hiddenDifferences, shownIfKnown } from "../schedule/target-credentials.ts";
-import type { Target } from "../schedule/target-shape.ts";
-import type { ScheduleChange } from "../schedule/version-rows.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { hiddenDifferences, shownIfKnown } from "../schedule/shape/target-credentials.ts";
+import type { Target } from "../schedule/shape/target-shape.ts";
+import { readBody } from "../schedule/stored/stored-body.ts";
+import { findSchedule } from "../schedule/stored/stored-schedule.ts";
+import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
 import { type Change, changesBetween } from "./version-changes.ts";
 
 /** A version as it is read: who made it, when and how, and how it differs from what was asked before. */

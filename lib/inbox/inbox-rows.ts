@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { dropEntries } from "../quarantine/quarantine.ts";
 import type { Fault } from "../refusal.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 
 /** A command as a caller wrote it in SQL. */
 export interface InboxRow {

@@ -4,8 +4,8 @@ import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
 /** A command of the inbox as it was understood, or why it was not. `key` and `command` are there in any case. */

@@ -4,7 +4,7 @@ import { forgetOld, type OldRows, oldRowName } from "../quarantine/forget-old.ts
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Tried } from "../quarantine/try-rows.ts";
 import type { Fault } from "../refusal.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 
 /** A command that was refused when it was applied, and why. */
 export interface RefusedCommand {

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { Refused } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
-import { isJson } from "../schedule/json.ts";
-import { storablePart } from "../schedule/text.ts";
+import { isJson } from "../schedule/shape/json.ts";
+import { storablePart } from "../schedule/shape/text.ts";
 
 /** A command that was not applied, as the transaction notes it that did not apply it. */
 export interface DeadCommand {

@@ -4,9 +4,9 @@ import type { Refused } from "../batch/operation.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import { instantShape } from "../schedule/instant-shape.ts";
-import { shapeFaults } from "../schedule/shape-faults.ts";
-import { storableText } from "../schedule/text.ts";
+import { instantShape } from "../schedule/shape/instant-shape.ts";
+import { shapeFaults } from "../schedule/shape/shape-faults.ts";
+import { storableText } from "../schedule/shape/text.ts";
 
 /** One message may bring so many commands. */
 export const commandsMax = 1_000;

@@ -1,6 +1,6 @@
 import { databaseClock } from "../db/database-clock.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
 import { applyChunk, type Outcome } from "./apply-chunk.ts";
 import { deleteDeadCommand, readDeadCommand } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";

@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from "uuid";
 import type { Operation, Refused } from "../batch/operation.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import type { Kept, Stamped } from "./memory.ts";
 import type { Received } from "./received.ts";

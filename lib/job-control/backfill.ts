@@ -7,9 +7,9 @@ import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { admitTurns, rowMax, turnMax } from "../plan/backlog.ts";
 import { plannedUpTo, readShard, type ShardState } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { type Caller, originText } from "../schedule/caller.ts";
-import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import { type Caller, originText } from "../schedule/shape/caller.ts";
+import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
 export interface BackfillWish {
   key: string;

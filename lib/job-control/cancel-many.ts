@@ -5,9 +5,9 @@ import type { EditDeps } from "../edit/edit-transaction.ts";
 import { fewOwners, isOwner, type JobOwners } from "../history/find-schedules.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
 import { cancelUnmade, type UnmadeWish } from "./cancel-unmade.ts";
 
 export interface CancelFilter extends JobOwners {

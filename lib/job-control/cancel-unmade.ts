@@ -7,8 +7,8 @@ import type { JobOwners } from "../history/find-schedules.ts";
 import { jobsToCome, lookForUnmade } from "../history/unmade-jobs.ts";
 import { jobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 
 export interface UnmadeWish {
   owners: JobOwners;

@@ -10,14 +10,14 @@ import { counted, unfoldingInTime } from "../plan/unfolding-time.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { allListedAgain, type Tried, tryInHalves } from "../quarantine/try-rows.ts";
-import { isPulse } from "../schedule/pulse-shape.ts";
+import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import {
   lockRows,
   lockSchedules,
   refuseOtherMoment,
   type StoredSchedule,
-} from "../schedule/stored-schedule.ts";
-import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+} from "../schedule/stored/stored-schedule.ts";
+import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { deleteEndedVersions } from "../schedule/write-many.ts";
 import { settledOnce } from "./finished-one-time.ts";
 

@@ -4,9 +4,9 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { type Caller, originText } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
-import { unreadConflict, versionsFaultOf } from "../schedule/versions-fault.ts";
+import { type Caller, originText } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import { unreadConflict, versionsFaultOf } from "../schedule/stored/versions-fault.ts";
 
 export interface FireWish {
   key: string;

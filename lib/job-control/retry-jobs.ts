@@ -8,8 +8,8 @@ import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 
 /** What asking for another try came to; `unsettled`: the job is neither dead nor cancelled. */
 export type RetryOutcome = "retried" | "unsettled" | "deleted" | "missing";

@@ -13,8 +13,8 @@ import { type HistoryFilter, searchHistory } from "../history/search-history.ts"
 import { type JobKey, jobId } from "../job/job-id.ts";
 import { placeBehind, placeText, readPlace } from "../job/job-place.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import { retryJobs } from "./retry-jobs.ts";
 
 /** Cancelled jobs have no list of their own: they are found through the history of one schedule. */

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { Tx } from "../db/connect.ts";
 import type { HandlerLog } from "../log/log.ts";
-import type { scheduleShape } from "../schedule/schedule-shape.ts";
+import type { scheduleShape } from "../schedule/shape/schedule-shape.ts";
 import type { JobKind } from "./job-id.ts";
 
 /** What a handler is told of its job: the same facts as every other target. */

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import { type JobKey, type JobKind, jobId, parseJobId } from "./job-id.ts";
 import { byPlace, type JobPlace } from "./job-place.ts";
 

@@ -2,8 +2,8 @@ import type * as z from "zod";
 import { errorClass } from "../log/error-text.ts";
 import { textOf } from "../log/text-of.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import { shapeFaults } from "../schedule/shape-faults.ts";
-import { storablePart } from "../schedule/text.ts";
+import { shapeFaults } from "../schedule/shape/shape-faults.ts";
+import { storablePart } from "../schedule/shape/text.ts";
 import { hearing } from "./hear-promises.ts";
 import { SchemaTooSlow, withinLimit } from "./schema-time.ts";
 

@@ -1,5 +1,5 @@
 import { jobId } from "../job/job-id.ts";
-import { jsonForQueues } from "../schedule/json-for-queues.ts";
+import { jsonForQueues } from "../schedule/shape/json-for-queues.ts";
 import type { OutboxEvent, PassedOver } from "./outbox.ts";
 
 export function detailTypeOf({ event }: Pick<OutboxEvent, "event">): string {

@@ -4,7 +4,7 @@ import { type Rate, rateText } from "../job/rate.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
-import { type Caller, originText } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/shape/caller.ts";
 
 /** Null for no limit. */
 export interface Limits {

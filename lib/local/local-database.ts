@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Sql } from "../db/connect.ts";
-import { migrate } from "../db/migrate.ts";
-import { migrationsDirectory, readMigrations } from "../db/migration.ts";
+import { migrate } from "../db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../db/migrate/migration.ts";
 import type { Log } from "../log/log.ts";
 import { ensureAdminToken } from "../token/token.ts";
 

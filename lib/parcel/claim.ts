@@ -1,7 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { SetAside } from "../quarantine/quarantine.ts";
-import { defaults, wholeRetry } from "../schedule/stored-body.ts";
+import { defaults, wholeRetry } from "../schedule/stored/stored-body.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
 import { lightPayload } from "./heavy-payloads.ts";
 import type { OutgoingParcel, QueueClass } from "./parcel-queue.ts";

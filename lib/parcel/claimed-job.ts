@@ -1,7 +1,7 @@
 import type { JobKey } from "../job/job-id.ts";
-import type { Json } from "../schedule/json.ts";
-import type { RetryPolicy } from "../schedule/retry-shape.ts";
-import type { Target } from "../schedule/target-shape.ts";
+import type { Json } from "../schedule/shape/json.ts";
+import type { RetryPolicy } from "../schedule/shape/retry-shape.ts";
+import type { Target } from "../schedule/shape/target-shape.ts";
 
 /** A job that may start now, with what its schedule says at this moment. */
 export interface ClaimedJob extends JobKey {

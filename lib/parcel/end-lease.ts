@@ -3,7 +3,7 @@ import type { Sql } from "../db/connect.ts";
 import { waitBriefly, waitForRows } from "../db/locks.ts";
 import type { Log } from "../log/log.ts";
 import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
-import { defaults } from "../schedule/stored-body.ts";
+import { defaults } from "../schedule/stored/stored-body.ts";
 import { leaveParcel } from "./leave-parcel.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 import { type Notify, type Settled, type SettleRow, settledOf } from "./settle.ts";

@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import type { Sql } from "../db/connect.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import type { ClaimedJob } from "./claimed-job.ts";
 
 /** Larger payloads come after the claim, page by page: with this a claim of ten parcels brings 20 MB at most. */

@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
 import { lockLanes } from "../db/locks.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { OutgoingParcel } from "./parcel-queue.ts";
 
 /** So many parcels are sent by the edit that lets them go; the sweep sends what is left. */

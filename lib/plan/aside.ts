@@ -2,8 +2,12 @@ import { nextAfter, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { isOutermost } from "../db/instants.ts";
 import { letGo, type SetAside, setAside } from "../quarantine/quarantine.ts";
-import { findSchedulesById, type PlanAside, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import {
+  findSchedulesById,
+  type PlanAside,
+  type StoredSchedule,
+} from "../schedule/stored/stored-schedule.ts";
+import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
 /** A plan row that a tick or an edit has passed over. */
 export interface PassedRow {

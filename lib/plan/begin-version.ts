@@ -1,9 +1,9 @@
 import type { Tx } from "../db/connect.ts";
 import { holdParked, releaseHeld } from "../parcel/held.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
-import type { Held } from "../schedule/version-rows.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { firstDueAfter, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
+import type { Held } from "../schedule/stored/version-rows.ts";
 import { owedOf } from "./aside.ts";
 import { wakeBacklog } from "./backlog.ts";
 import { momentOf } from "./instants.ts";

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { never } from "../db/readable-instants.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { asideOf, farNamesOf } from "./aside.ts";
 import type { ShardState } from "./shard.ts";
 

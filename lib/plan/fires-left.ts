@@ -1,8 +1,8 @@
 import { nextRunAfter } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { readJobsAt } from "../job/read-job.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { unfoldHeld } from "./release.ts";
 import { readShard } from "./shard.ts";
 

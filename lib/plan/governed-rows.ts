@@ -1,7 +1,7 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { afterFires, timetableOf } from "../schedule/timetable.ts";
+import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { afterFires, timetableOf } from "../schedule/stored/timetable.ts";
 import { isReadable, type PassedRow, unreadableRow } from "./aside.ts";
 import { momentOf, unfold } from "./instants.ts";
 import { isRelease, madeBy, type Release, releaseOf } from "./release.ts";

@@ -1,7 +1,7 @@
 import { isRun, leavesOut, nextAfter, previousBefore, previousRunBefore } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { countWithin } from "../cadence/count-within.ts";
-import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/timetable.ts";
+import { dueAt, occurrenceDueBy, type Timetable } from "../schedule/stored/timetable.ts";
 import { counted } from "./unfolding-time.ts";
 
 /** Up to this many occurrences passed over stand in the ledger one by one; more of them as one range with its count. */

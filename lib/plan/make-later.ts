@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/timetable.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy } from "../schedule/stored/timetable.ts";
 import { type PassedRow, setPassedAside } from "./aside.ts";
 import { rowMax } from "./backlog.ts";
 import { type Unfolded, unfold } from "./instants.ts";

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import type { Passed, PassedRange } from "./instants.ts";
 import type { ShardState } from "./shard.ts";

@@ -1,10 +1,16 @@
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import { plannedColumns } from "../schedule/cadence-columns.ts";
-import type { ScheduleBody } from "../schedule/schedule-body.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, isGoverned, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/timetable.ts";
+import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
+import { plannedColumns } from "../schedule/stored/cadence-columns.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import {
+  dueAt,
+  isGoverned,
+  occurrenceDueBy,
+  type Timetable,
+  timetableOf,
+} from "../schedule/stored/timetable.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import { farRowName } from "./far-rows.ts";
 import { type Fired, fire } from "./fire.ts";

@@ -1,10 +1,16 @@
 import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
-import { queueClass } from "../schedule/queue-class.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { afterFires, dueAt, firstDueAfter, type Timetable, timetableOf } from "../schedule/timetable.ts";
-import type { Held } from "../schedule/version-rows.ts";
+import { queueClass } from "../schedule/shape/queue-class.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import {
+  afterFires,
+  dueAt,
+  firstDueAfter,
+  type Timetable,
+  timetableOf,
+} from "../schedule/stored/timetable.ts";
+import type { Held } from "../schedule/stored/version-rows.ts";
 import { attachMissingDays } from "./attach-days.ts";
 import { momentOf, type Unfolded, unfold } from "./instants.ts";
 import { insertPlanRows, type Planned, planFrom, planFromEach } from "./plan-schedule.ts";

@@ -1,5 +1,5 @@
 import type { Sql } from "../db/connect.ts";
-import type { EventTarget, QueueTarget } from "../schedule/target-shape.ts";
+import type { EventTarget, QueueTarget } from "../schedule/shape/target-shape.ts";
 
 export type PulseTarget = QueueTarget | EventTarget;
 

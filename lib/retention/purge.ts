@@ -8,8 +8,8 @@ import { isSetAside } from "../plan/aside.ts";
 import { mayBeOfARow } from "../quarantine/in-halves.ts";
 import { asideAmong, dropEntries, logSetFreeAside, setFreeAside } from "../quarantine/quarantine.ts";
 import { tryInHalves } from "../quarantine/try-rows.ts";
-import { lockSchedules } from "../schedule/stored-schedule.ts";
-import { timetableOf } from "../schedule/timetable.ts";
+import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
+import { timetableOf } from "../schedule/stored/timetable.ts";
 import { forgetAudit } from "./forget-audit.ts";
 
 export interface PurgeWish {

@@ -18,8 +18,8 @@ import {
   replaceCalendar,
   type StoredCalendar,
 } from "../schedule/calendars.ts";
-import type { Caller } from "../schedule/caller.ts";
-import type { Json } from "../schedule/json.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
+import type { Json } from "../schedule/shape/json.ts";
 import { replanCalendar } from "./replan-calendar.ts";
 
 export interface CalendarWish {

@@ -2,7 +2,7 @@ import { nextAfter, previousBefore } from "../cadence/cadence.ts";
 import type { Cadence, Calendared } from "../cadence/cadence-kinds.ts";
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import { lastNominalOf, moveDaysMax, movedTo } from "../cadence/calendared.ts";
-import { dayMs } from "../schedule/timing-shape.ts";
+import { dayMs } from "../schedule/shape/timing-shape.ts";
 
 export interface ExchangedRules {
   cadence: Cadence;

@@ -16,7 +16,7 @@ import {
   type ReplanPlace,
   rulesInForceFor,
 } from "../schedule/calendar-replans.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { exchangeRules } from "./exchange-rules.ts";
 
 export interface ReplanBounds {

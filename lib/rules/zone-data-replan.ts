@@ -1,5 +1,5 @@
 import { unreadableReason } from "../cadence/cadence.ts";
-import { withZones, type Zone } from "../cadence/zone-spans.ts";
+import { withZones, type Zone } from "../cadence/zone/zone-spans.ts";
 import type { Tx } from "../db/connect.ts";
 import { sqlState } from "../db/sql-state.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
@@ -10,9 +10,10 @@ import { withdrawAt } from "../job/withdraw.ts";
 import { readShards, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
-import { keptSpec, type Spec } from "../schedule/resolve-spec.ts";
-import { findSchedulesById, type StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, timetableOf } from "../schedule/timetable.ts";
+import { keptSpec } from "../schedule/resolve-spec.ts";
+import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, timetableOf } from "../schedule/stored/timetable.ts";
+import type { Spec } from "../schedule/stored/version-rows.ts";
 import { noteZoneMove } from "./zone-data-moves.ts";
 import { beginningAt, goesOn, only, type ZoneShift, zoneShift } from "./zone-data-shift.ts";
 import {

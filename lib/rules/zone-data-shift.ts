@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { nextAfter, nextRunAfter, previousRunBefore, singleTimes } from "../cadence/cadence.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
-import { joinedZones } from "../cadence/joined-zones.ts";
-import { parseWhen } from "../cadence/parse-when.ts";
 import { storedForm } from "../cadence/stored-cadence.ts";
-import { withZones, type Zone, zoneNamed } from "../cadence/zone-spans.ts";
+import { parseWhen } from "../cadence/when/parse-when.ts";
+import { joinedZones } from "../cadence/zone/joined-zones.ts";
+import { withZones, type Zone, zoneNamed } from "../cadence/zone/zone-spans.ts";
 import { isHeldAt } from "../history/upcoming.ts";
 import type { ShardState } from "../plan/shard.ts";
-import type { StoredSchedule } from "../schedule/stored-schedule.ts";
-import { dueAt, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/timetable.ts";
-import { dayMs } from "../schedule/timing-shape.ts";
+import { dayMs } from "../schedule/shape/timing-shape.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { dueAt, firstDueAfter, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
 /** What other rules of its zone make of a schedule that was planned by earlier ones. */
 export interface ZoneShift {

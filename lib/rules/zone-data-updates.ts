@@ -1,4 +1,4 @@
-import type { Zone } from "../cadence/zone-spans.ts";
+import type { Zone } from "../cadence/zone/zone-spans.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { isNewer, type StoredOffsets, storedZone, type ZoneData, zonesThatDiffer } from "./zone-data.ts";
 

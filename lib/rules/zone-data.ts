@@ -1,8 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import { joinedZones } from "../cadence/joined-zones.ts";
-import { canonicalTimezone } from "../cadence/timezone.ts";
-import { type OffsetChange, offsetChanges, type Zone, zoneNamed, zoneOf } from "../cadence/zone-spans.ts";
-import { dayMs } from "../schedule/timing-shape.ts";
+import { joinedZones } from "../cadence/zone/joined-zones.ts";
+import { canonicalTimezone } from "../cadence/zone/timezone.ts";
+import {
+  type OffsetChange,
+  offsetChanges,
+  type Zone,
+  zoneNamed,
+  zoneOf,
+} from "../cadence/zone/zone-spans.ts";
+import { dayMs } from "../schedule/shape/timing-shape.ts";
 
 /** The offsets of a zone as they are stored: from this instant on, this many milliseconds east of UTC. */
 export type StoredOffsets = readonly (readonly [from: number, offset: number])[];

@@ -1,8 +1,8 @@
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import type { Tx } from "../db/connect.ts";
-import { type CalendarRef, sameRules } from "./cadence-columns.ts";
-import { type Author, originText } from "./caller.ts";
-import type { Json } from "./json.ts";
+import { type Author, originText } from "./shape/caller.ts";
+import type { Json } from "./shape/json.ts";
+import { type CalendarRef, sameRules } from "./stored/cadence-columns.ts";
 
 /** A calendar as it stands in the database, in its newest version. */
 export interface StoredCalendar {

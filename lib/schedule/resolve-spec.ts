@@ -3,14 +3,15 @@ import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { describeCalendarInterval } from "../cadence/describe-interval.ts";
 import { mostWithin } from "../cadence/most-within.ts";
 import { normalForm } from "../cadence/normal-form.ts";
-import { mayBeRelative, parseWhen } from "../cadence/parse-when.ts";
+import { mayBeRelative, parseWhen } from "../cadence/when/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import type { CalendarRef } from "./cadence-columns.ts";
-import { sameJson } from "./same-json.ts";
-import type { ScheduleBody } from "./schedule-body.ts";
-import type { StoredSchedule } from "./stored-schedule.ts";
-import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./timetable.ts";
-import { whenFault } from "./timing-shape.ts";
+import { sameJson } from "./shape/same-json.ts";
+import type { ScheduleBody } from "./shape/schedule-body.ts";
+import { whenFault } from "./shape/timing-shape.ts";
+import type { CalendarRef } from "./stored/cadence-columns.ts";
+import type { StoredSchedule } from "./stored/stored-schedule.ts";
+import { firstDueAfter, firstOf, longestLag, pendingMax, timetableOf } from "./stored/timetable.ts";
+import type { Spec } from "./stored/version-rows.ts";
 
 /** What of a body says when: where none of it changes, the cadence stays as it was resolved. Pulses and jobs each count from their own beginning. */
 const cadenceFields = ["when", "timezone", "startsAt", "endsAt", "calendar", "dst", "delivery"] as const;
@@ -174,12 +175,4 @@ async function calendarNamed(find: FindCalendar, name: string): Promise<Calendar
   throw new Refusal("impossible", "The calendar does not exist here.", [
     { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
   ]);
-}
-
-/** What is asked, with its `when` resolved. */
-export interface Spec {
-  body: ScheduleBody;
-  cadence: Cadence;
-  /** The version of the calendar it refers to. */
-  calendar: CalendarRef | null;
 }

@@ -1,9 +1,9 @@
 import type { Tx } from "../db/connect.ts";
 import { lockLabel, lockLabelsShared } from "../db/locks.ts";
-import { type Author, type Caller, type Origin, originText } from "./caller.ts";
 import type { Hold, HoldName, HoldScope } from "./holds.ts";
-import type { ScheduleBody } from "./schedule-body.ts";
 import { highestCharacter } from "./search-schedules.ts";
+import { type Author, type Caller, type Origin, originText } from "./shape/caller.ts";
+import type { ScheduleBody } from "./shape/schedule-body.ts";
 
 /** A group, or a tag: what schedules are held by together. */
 export interface Label {

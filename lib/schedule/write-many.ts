@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
-import { type Author, originText } from "./caller.ts";
 import { removeHolds } from "./holds.ts";
-import type { Json } from "./json.ts";
-import type { Held, RaisedVersion, ScheduleChange } from "./version-rows.ts";
+import { type Author, originText } from "./shape/caller.ts";
+import type { Json } from "./shape/json.ts";
+import type { Held, RaisedVersion, ScheduleChange } from "./stored/version-rows.ts";
 
 /** As `raiseVersion`, for many schedules of which nothing changes but whether they are held. */
 export async function raiseHeldVersions(

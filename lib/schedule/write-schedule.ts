@@ -1,19 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
-import type { Author } from "./caller.ts";
-import { hasSameCadence, isRelative, type Spec } from "./resolve-spec.ts";
-import { sameJson } from "./same-json.ts";
-import type { StoredSchedule } from "./stored-schedule.ts";
+import { hasSameCadence, isRelative } from "./resolve-spec.ts";
+import type { Author } from "./shape/caller.ts";
+import { sameJson } from "./shape/same-json.ts";
+import type { StoredSchedule } from "./stored/stored-schedule.ts";
 import {
   auditWritten,
   type Held,
   laneOfRow,
   type RaisedVersion,
+  type Spec,
   versionsWritten,
   wantedRow,
   wantedRows,
-} from "./version-rows.ts";
+} from "./stored/version-rows.ts";
 import { type Raised, raiseUnread } from "./write-many.ts";
 
 export async function newScheduleIds(tx: Tx, count: number): Promise<string[]> {

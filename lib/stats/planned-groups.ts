@@ -1,8 +1,8 @@
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
-import { type CadenceColumns, sharedCadence } from "../schedule/cadence-columns.ts";
-import { spreadOffset, type Timetable } from "../schedule/timetable.ts";
+import { type CadenceColumns, sharedCadence } from "../schedule/stored/cadence-columns.ts";
+import { spreadOffset, type Timetable } from "../schedule/stored/timetable.ts";
 
 /** Plan rows that fire alike: their next due time falls into the same stretch, and what comes after it is told by the same rule. */
 export interface PlannedGroup {

@@ -1,5 +1,5 @@
 import { isRun, nextRunAfter } from "../cadence/cadence.ts";
-import { dueAt, occurrenceDueBy } from "../schedule/timetable.ts";
+import { dueAt, occurrenceDueBy } from "../schedule/stored/timetable.ts";
 import type { PlannedGroup } from "./planned-groups.ts";
 
 export const minuteMs = 60_000;

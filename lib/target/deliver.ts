@@ -1,13 +1,13 @@
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import { isStoredTarget, kindOf } from "../schedule/stored-target.ts";
 import type {
   EventTarget,
   HandlerTarget,
   LambdaTarget,
   QueueTarget,
   Target,
-} from "../schedule/target-shape.ts";
-import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
+} from "../schedule/shape/target-shape.ts";
+import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
+import { isStoredTarget, kindOf } from "../schedule/stored/stored-target.ts";
 import { type Deliver, type Delivery, type DeliveryContext, type Failure, failed } from "./delivery.ts";
 
 type To<Own> = (

@@ -1,6 +1,6 @@
 import { textOf } from "../log/text-of.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import { storablePart } from "../schedule/text.ts";
+import { storablePart } from "../schedule/shape/text.ts";
 import type { Places } from "./places.ts";
 import type { Stop } from "./stop.ts";
 

@@ -1,6 +1,6 @@
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import { jsonForQueues } from "../schedule/json-for-queues.ts";
+import { jsonForQueues } from "../schedule/shape/json-for-queues.ts";
 
 /**
  * What every target receives: a CloudEvents 1.0 envelope. `id` is the same for every attempt at the same occurrence: the

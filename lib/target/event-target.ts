@@ -1,7 +1,7 @@
 import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import type { EventTarget } from "../schedule/target-shape.ts";
+import type { EventTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { sendMade } from "./made-messages.ts";

@@ -1,7 +1,7 @@
 import type { LambdaClient } from "@aws-sdk/client-lambda";
 import type { AlarmClock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import type { LambdaTarget } from "../schedule/target-shape.ts";
+import type { LambdaTarget } from "../schedule/shape/target-shape.ts";
 import { eachAttempt } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";
 import { envelope } from "./envelope.ts";

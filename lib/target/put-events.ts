@@ -1,5 +1,5 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
-import type { EventTarget } from "../schedule/target-shape.ts";
+import type { EventTarget } from "../schedule/shape/target-shape.ts";
 import { done, eachRequest, failed, requests, type Sent } from "./delivery.ts";
 import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import type { QueueTarget } from "../schedule/target-shape.ts";
+import type { QueueTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { sendMade } from "./made-messages.ts";

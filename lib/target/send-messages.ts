@@ -5,7 +5,7 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import { attributeBytes, type QueueTarget } from "../schedule/target-shape.ts";
+import { attributeBytes, type QueueTarget } from "../schedule/shape/target-shape.ts";
 import { done, eachRequest, failed, requests, type Sent, thrown } from "./delivery.ts";
 import { gathered, type SendRequest } from "./gather-requests.ts";
 import { inParts } from "./in-parts.ts";

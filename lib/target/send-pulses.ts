@@ -1,4 +1,4 @@
-import type { EventTarget, QueueTarget } from "../schedule/target-shape.ts";
+import type { EventTarget, QueueTarget } from "../schedule/shape/target-shape.ts";
 import { type Failure, failed, type Sent } from "./delivery.ts";
 import type { PutEvents } from "./put-events.ts";
 import type { QueueMessage, SendMessages } from "./send-messages.ts";

@@ -1,7 +1,7 @@
 import type { AlarmClock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
-import type { WebhookTarget } from "../schedule/target-webhook-shape.ts";
+import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";
 import { type Delivery, type DeliveryContext, done, failed } from "./delivery.ts";

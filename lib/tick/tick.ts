@@ -1,11 +1,11 @@
 import { auditRetention, jobRetention } from "../config/function-limits.ts";
 import { errorText } from "../log/error-text.ts";
 import { notifyByDefault } from "../parcel/settle.ts";
-import { backlogDefaults } from "./admit-backlog.ts";
-import { bringAllNear } from "./bring-near.ts";
-import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire-shards.ts";
-import { attach, finish, prepare } from "./keep-house.ts";
-import { type ParcelSending, parcelSending } from "./parcel-sending.ts";
+import { fireShards, type MakeReady, makePulses, sendSpread } from "./fire/fire-shards.ts";
+import { type ParcelSending, parcelSending } from "./fire/parcel-sending.ts";
+import { backlogDefaults } from "./house/admit-backlog.ts";
+import { bringAllNear } from "./house/bring-near.ts";
+import { attach, finish, prepare } from "./house/keep-house.ts";
 import type { Run, TickDeps, Ticked, TickSettings } from "./run.ts";
 import { shardsOf, wholeTick } from "./share.ts";
 

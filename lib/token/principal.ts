@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Tx } from "../db/connect.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { Refusal } from "../refusal.ts";
-import { keyFault } from "../schedule/schedule-key.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
 import { hashOf } from "./secret.ts";
 import { type PresentedToken, presentedBy, type Scope } from "./token.ts";
 import { tokenNameMax } from "./token-name.ts";

@@ -4,7 +4,7 @@ import { databaseClock } from "../db/database-clock.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { type Rate, rateText } from "../job/rate.ts";
 import { type Fault, Refusal } from "../refusal.ts";
-import { type Caller, originText } from "../schedule/caller.ts";
+import { type Caller, originText } from "../schedule/shape/caller.ts";
 import { keepToken, lockTokens, lockTokensAndLasting, readToken, type TokenRead } from "./read-tokens.ts";
 import { hashOf, newSecret } from "./secret.ts";
 import type { Scope, Token } from "./token.ts";

@@ -1,4 +1,4 @@
-import { keyFault } from "../schedule/schedule-key.ts";
+import { keyFault } from "../schedule/shape/schedule-key.ts";
 
 export const tokenNameMax = 100;
 

@@ -1,4 +1,4 @@
-import type { Migration } from "../db/migration.ts";
+import type { Migration } from "../db/migrate/migration.ts";
 import { sqlPieces } from "../db/sql-text.ts";
 import type { FunctionHome } from "./function-homes.ts";
 

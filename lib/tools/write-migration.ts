@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { migrationFrom, readMigrations } from "../db/migration.ts";
+import { migrationFrom, readMigrations } from "../db/migrate/migration.ts";
 import { changedFunctions, homelessFunctions, lastDefinitions } from "./copied-functions.ts";
 import { type FunctionHome, functionHomes, repository } from "./function-homes.ts";
 import { previousRelease } from "./previous-release.ts";

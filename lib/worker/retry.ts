@@ -1,7 +1,7 @@
 import { durationMs } from "../cadence/duration.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { Settlement } from "../parcel/settle.ts";
-import type { RetryPolicy } from "../schedule/retry-shape.ts";
+import type { RetryPolicy } from "../schedule/shape/retry-shape.ts";
 import type { Delivery } from "../target/delivery.ts";
 
 /** What becomes of a job after a delivery; null where its own transaction has written it. */

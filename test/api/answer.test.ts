@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toHttp } from "../../lib/api/answer.ts";
+import { toHttp } from "../../lib/api/request/answer.ts";
 import { Refusal } from "../../lib/refusal.ts";
 
 test("an answer that Lambda would not send is refused in words", () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/cursor.ts";
-import { bodyBytesMax } from "../../lib/api/json-body.ts";
-import type { Route } from "../../lib/api/route.ts";
+import { writeCursor } from "../../lib/api/request/cursor.ts";
+import { bodyBytesMax } from "../../lib/api/request/json-body.ts";
+import type { Route } from "../../lib/api/request/route.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { findOperation, routes } from "./contract.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";

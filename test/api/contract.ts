@@ -1,9 +1,9 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import * as z from "zod";
+import { openApiDocument } from "../../lib/api/document/openapi.ts";
 import { apiRoutes } from "../../lib/api/handler.ts";
-import { openApiDocument } from "../../lib/api/openapi.ts";
-import type { Operations } from "../../lib/api/operations.ts";
+import type { Operations } from "../../lib/api/operations/operations.ts";
 
 /** A request and its answer, as they went over the wire. */
 export interface Exchange {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { corsFrom } from "../../lib/api/cors.ts";
+import { corsFrom } from "../../lib/api/request/cors.ts";
 import { isOrigin } from "../../lib/config/cors-origins.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readCursor, writeCursor } from "../../lib/api/cursor.ts";
+import { readCursor, writeCursor } from "../../lib/api/request/cursor.ts";
 import { Refusal } from "../../lib/refusal.ts";
 
 const anywhere = () => true;

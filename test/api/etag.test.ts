@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { etagOf, readIfMatch, readIfNoneMatch } from "../../lib/api/etag.ts";
+import { etagOf, readIfMatch, readIfNoneMatch } from "../../lib/api/request/etag.ts";
 import { Refusal } from "../../lib/refusal.ts";
 
 describe("If-Match", () => {

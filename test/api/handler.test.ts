@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { byToken, type FindToken } from "../../lib/api/authenticate.ts";
 import { makeApi } from "../../lib/api/handler.ts";
-import type { Operations } from "../../lib/api/operations.ts";
+import type { Operations } from "../../lib/api/operations/operations.ts";
+import { byToken, type FindToken } from "../../lib/api/sign-in/authenticate.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { jsonLog } from "../../lib/log/log.ts";
 import { Refusal } from "../../lib/refusal.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeAnswerOnce } from "../../lib/api/idempotency.ts";
-import { incomingFrom } from "../../lib/api/incoming.ts";
-import { problemAnswer } from "../../lib/api/problem-answer.ts";
+import { makeAnswerOnce } from "../../lib/api/request/idempotency.ts";
+import { incomingFrom } from "../../lib/api/request/incoming.ts";
+import { problemAnswer } from "../../lib/api/request/problem-answer.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { rememberedSql } from "../../lib/idempotency/remembered-sql.ts";
 import { PassingConflict, Refusal } from "../../lib/refusal.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { HttpResponse } from "../../lib/api/answer.ts";
-import { byToken } from "../../lib/api/authenticate.ts";
 import { makeApi } from "../../lib/api/handler.ts";
-import { makeAnswerOnce } from "../../lib/api/idempotency.ts";
-import { makeOperations } from "../../lib/api/operations.ts";
+import { makeOperations } from "../../lib/api/operations/operations.ts";
+import type { HttpResponse } from "../../lib/api/request/answer.ts";
+import { makeAnswerOnce } from "../../lib/api/request/idempotency.ts";
+import { byToken } from "../../lib/api/sign-in/authenticate.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { rememberedSql } from "../../lib/idempotency/remembered-sql.ts";

@@ -1,4 +1,4 @@
-import { bodyBytesMax, readJsonBody } from "../../lib/api/json-body.ts";
+import { bodyBytesMax, readJsonBody } from "../../lib/api/request/json-body.ts";
 
 /** Bodies as large as they may be, full of a value. */
 export function* fullBodies(): Generator<[string, string]> {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { bodyBytesMax, bodyValuesMax, readJsonBody } from "../../lib/api/json-body.ts";
-import { Problem } from "../../lib/api/problem.ts";
+import { bodyBytesMax, bodyValuesMax, readJsonBody } from "../../lib/api/request/json-body.ts";
+import { Problem } from "../../lib/api/request/problem.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
+import { payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { fullBodies } from "./json-body-steps.ts";
 

@@ -3,9 +3,9 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { operationName } from "../../lib/api/openapi-names.ts";
-import { makeSchemas } from "../../lib/api/openapi-schemas.ts";
-import { keyFault, keyShape } from "../../lib/schedule/schedule-key.ts";
+import { operationName } from "../../lib/api/document/openapi-names.ts";
+import { makeSchemas } from "../../lib/api/document/openapi-schemas.ts";
+import { keyFault, keyShape } from "../../lib/schedule/shape/schedule-key.ts";
 import { checkExchange, document, type Operation, responseOf, routes, schemaFault } from "./contract.ts";
 
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/cursor.ts";
+import { writeCursor } from "../../lib/api/request/cursor.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 /** The edges of what a token with a prefix reaches; `reach.test.ts` goes through every route. */

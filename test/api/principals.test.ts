@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { jwtPrincipals } from "../../lib/api/principals.ts";
+import { jwtPrincipals } from "../../lib/api/sign-in/principals.ts";
 import type { Environment } from "../../lib/config/environment.ts";
 import { type Gateway, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 

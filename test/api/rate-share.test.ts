@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeRateLimit } from "../../lib/api/rate-limit.ts";
+import { makeRateLimit } from "../../lib/api/sign-in/rate-limit.ts";
 import { parseRate } from "../../lib/job/rate.ts";
 import type { Allowance } from "../../lib/token/allowance.ts";
 

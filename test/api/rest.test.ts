@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { incomingFrom } from "../../lib/api/incoming.ts";
+import { incomingFrom } from "../../lib/api/request/incoming.ts";
 import { type EventParts, httpEvent } from "./http-event.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 import { restEvent } from "./rest-event.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { forecastAnswer, statsAnswer } from "../../lib/api/stats-shape.ts";
+import { forecastAnswer, statsAnswer } from "../../lib/api/views/stats-shape.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { minute, monday } from "../support/instants.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/cursor.ts";
+import { writeCursor } from "../../lib/api/request/cursor.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;

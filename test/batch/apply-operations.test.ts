@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { TooMuchAtOnce } from "../../lib/batch/apply-wave.ts";
 import type { Applied, ApplyOptions, Operation } from "../../lib/batch/operation.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { countStatements } from "./counted-statements.ts";
 

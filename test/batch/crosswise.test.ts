@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { connectThrough, notingFailures, textOf } from "../race/lines.ts";
 import { carillon } from "../support/carillon.ts";
 

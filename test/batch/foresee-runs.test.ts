@@ -3,7 +3,7 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { type Counting, countStatements } from "./counted-statements.ts";
 

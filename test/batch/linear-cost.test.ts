@@ -4,7 +4,7 @@ import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour } from "../support/instants.ts";
 import { type Counting, countStatements } from "./counted-statements.ts";

@@ -4,7 +4,7 @@ import { applyEditsInside } from "../../lib/batch/edits-inside.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import type { Sql, Tx } from "../../lib/db/connect.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { again, handler, recheckWorld } from "../history/recheck-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";

@@ -3,7 +3,7 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { TooMuchAtOnce } from "../../lib/batch/apply-wave.ts";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import type { Label } from "../../lib/schedule/shared-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";

@@ -5,7 +5,7 @@ import type { Operation } from "../../lib/batch/operation.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 /** Many operations come to what each of them comes to alone: the same rows, whatever is decided and written together. */

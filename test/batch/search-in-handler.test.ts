@@ -3,7 +3,7 @@ import { applyEditsInside, type EditInside } from "../../lib/batch/edits-inside.
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { countLooks, handlersTransaction, type Watched, watchSearches } from "./searches-under-locks.ts";
 

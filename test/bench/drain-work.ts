@@ -10,7 +10,7 @@ import type { QueueClass } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo, type Targets } from "../../lib/target/deliver.ts";
 import { type Deliver, done, thrown } from "../../lib/target/delivery.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import type { WorkerDeps } from "../../lib/worker/worker-deps.ts";

@@ -10,7 +10,7 @@ import { parcelMessage } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 

@@ -4,7 +4,7 @@ import { silentLog } from "../../lib/log/log.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import type { OutgoingParcel } from "../../lib/parcel/parcel-queue.ts";
 import { horizonMs, missedAfterMs, shardCount } from "../../lib/plan/shard.ts";
-import { makePulseParcels } from "../../lib/tick/make-pulse-parcels.ts";
+import { makePulseParcels } from "../../lib/tick/fire/make-pulse-parcels.ts";
 import { wholeTick } from "../../lib/tick/share.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { ensureAdminToken } from "../../lib/token/token.ts";

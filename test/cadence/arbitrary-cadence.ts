@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { CalendarInterval, Dst } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import { arbitraryCron, arbitraryInstant } from "./arbitrary-cron.ts";
 import { arbitraryNearAnyChange, arbitraryNearChange, arbitraryNightly } from "./clock-changes.ts";
 

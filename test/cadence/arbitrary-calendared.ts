@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Cadence, Calendared } from "../../lib/cadence/cadence-kinds.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import { arbitraryCron } from "./arbitrary-cron.ts";
 import { arbitraryRulesAround } from "./arbitrary-rules.ts";
 

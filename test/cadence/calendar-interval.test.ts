@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
-import { parseWhen, type WhenContext } from "../../lib/cadence/parse-when.ts";
+import { parseWhen, type WhenContext } from "../../lib/cadence/when/parse-when.ts";
 
 const now = Date.parse("2026-11-21T08:00:00Z");
 const berlin: WhenContext = { timezone: "Europe/Berlin", now, key: "a" };

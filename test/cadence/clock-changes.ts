@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
-import { offsetChanges } from "../../lib/cadence/zone-spans.ts";
+import { canonicalTimezone } from "../../lib/cadence/zone/timezone.ts";
+import { offsetChanges } from "../../lib/cadence/zone/zone-spans.ts";
 import { wallClock } from "./minute-scan.ts";
 
 const DAY = 86_400_000;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import {
   arbitraryCron,
   arbitraryInstant,

@@ -2,7 +2,7 @@ import { Cron } from "croner";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import { cron } from "./arbitrary-cadence.ts";
 import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
 import { arbitraryNearAnyChange, arbitraryNearChange, arbitraryNightly } from "./clock-changes.ts";

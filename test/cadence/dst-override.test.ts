@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Dst, nextAfter } from "../../lib/cadence/cadence.ts";
-import { parseWhen, type WhenContext } from "../../lib/cadence/parse-when.ts";
+import { parseWhen, type WhenContext } from "../../lib/cadence/when/parse-when.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const berlin: WhenContext = { timezone: "Europe/Berlin", now, key: "a" };

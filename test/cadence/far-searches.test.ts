@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextAfter, nextRunAfter, previousBefore, previousRunBefore } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
-import { withZones, zoneNamed } from "../../lib/cadence/zone-spans.ts";
+import { withZones, zoneNamed } from "../../lib/cadence/zone/zone-spans.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { arbitraryCase, calendared, cron } from "./arbitrary-calendared.ts";
 import { rulesOf } from "./arbitrary-rules.ts";

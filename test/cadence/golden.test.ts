@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
-import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
+import { canonicalTimezone } from "../../lib/cadence/zone/timezone.ts";
 import { cases, rejects, zones } from "./golden.ts";
 
 const now = Date.UTC(2025, 0, 1);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type Dst, nextRunAfter } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../../lib/cadence/occurrence-notes.ts";
-import { wallText } from "../../lib/cadence/wall-text.ts";
+import { wallText } from "../../lib/cadence/zone/wall-text.ts";
 import { arbitraryCase, calendared, cron } from "./arbitrary-calendared.ts";
 import { rulesOf } from "./arbitrary-rules.ts";
 import { scanUtc, wallClock } from "./minute-scan.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nextAfter } from "../../lib/cadence/cadence.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import {
   arbitraryCron,
   arbitraryInstant,

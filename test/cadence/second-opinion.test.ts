@@ -1,7 +1,7 @@
 import { CronExpressionParser } from "cron-parser";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readCronFields } from "../../lib/cadence/cron-fields.ts";
+import { readCronFields } from "../../lib/cadence/cron/cron-fields.ts";
 import { arbitraryCron, arbitrarySecondCron } from "./arbitrary-cron.ts";
 
 /** What cron-parser reads: Sunday is both 0 and 7 there. Null for what it refuses: lists that name a value twice. */

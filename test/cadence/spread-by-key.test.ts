@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
 import { placeByKey } from "../../lib/cadence/spread-by-key.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 
 const now = Date.parse("2026-11-21T08:00:00Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { canonicalTimezone } from "../../lib/cadence/timezone.ts";
+import { canonicalTimezone } from "../../lib/cadence/zone/timezone.ts";
 
 describe("a zone's name", () => {
   test.each([

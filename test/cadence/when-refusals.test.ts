@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
 import { storedForm } from "../../lib/cadence/stored-cadence.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { arbitraryMutant, whens, zone } from "./when-texts.ts";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import { seedOfRun } from "../support/seed.ts";
 import { arbitraryMonster, whens, zone } from "./when-texts.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseWhen, type WhenContext } from "../../lib/cadence/parse-when.ts";
+import { parseWhen, type WhenContext } from "../../lib/cadence/when/parse-when.ts";
 
 const now = Date.parse("2026-11-21T08:00:00Z");
 const utc: WhenContext = { timezone: "UTC", now, key: "a" };

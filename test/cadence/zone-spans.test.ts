@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nextAfter, previousBefore } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
-import type { ClockRule } from "../../lib/cadence/clock-rule.ts";
+import type { ClockRule } from "../../lib/cadence/zone/clock-rule.ts";
 import {
   makeZone,
   offsetChanges,
@@ -10,8 +10,8 @@ import {
   type Zone,
   zoneNamed,
   zoneOf,
-} from "../../lib/cadence/zone-spans.ts";
-import { nextInZone, previousInZone } from "../../lib/cadence/zoned-search.ts";
+} from "../../lib/cadence/zone/zone-spans.ts";
+import { nextInZone, previousInZone } from "../../lib/cadence/zone/zoned-search.ts";
 import { arbitraryInstant } from "./arbitrary-cron.ts";
 import { zones } from "./clock-changes.ts";
 import { wallClock } from "./minute-scan.ts";

@@ -12,7 +12,7 @@ import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-que
 import { emfMetrics } from "../../lib/log/emf.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Planned } from "../../lib/cli/apply-plan.ts";
-import { sendPlan } from "../../lib/cli/apply-send.ts";
-import { sideBySide } from "../../lib/cli/apply-side-by-side.ts";
-import { Output } from "../../lib/cli/output.ts";
+import type { Planned } from "../../lib/cli/apply/apply-plan.ts";
+import { sendPlan } from "../../lib/cli/apply/apply-send.ts";
+import { sideBySide } from "../../lib/cli/apply/apply-side-by-side.ts";
+import { Output } from "../../lib/cli/output/output.ts";
 import { timesIn } from "../../lib/cli/times.ts";
 import { Carillon, CarillonProblem } from "../../lib/client/main.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { commandTable } from "../../lib/cli/command-table.ts";
+import { commandTable } from "../../lib/cli/commands/command-table.ts";
 import { everywhere } from "../../lib/cli/common-options.ts";
 import { reference } from "../../lib/cli/help.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { seenOnce } from "../../lib/cli/apply/seen-once.ts";
 import { nearest } from "../../lib/cli/nearest.ts";
-import { seenOnce } from "../../lib/cli/seen-once.ts";
-import { painter, printable } from "../../lib/cli/style.ts";
-import { type Column, cut, tableLines, widthOf } from "../../lib/cli/table.ts";
+import { painter, printable } from "../../lib/cli/output/style.ts";
+import { type Column, cut, tableLines, widthOf } from "../../lib/cli/output/table.ts";
 import { durationText, measuredText, timesIn } from "../../lib/cli/times.ts";
 
 const columns: Column<[string, string]>[] = [

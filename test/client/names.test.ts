@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Carillon, CarillonInputError } from "../../lib/client/main.ts";
 import { nameFault } from "../../lib/client/names.ts";
-import { keyFault } from "../../lib/schedule/schedule-key.ts";
+import { keyFault } from "../../lib/schedule/shape/schedule-key.ts";
 
 function setup() {
   const sent: string[] = [];

@@ -6,7 +6,7 @@ import {
   refuseForbiddenTarget,
 } from "../../lib/command/allowed-targets.ts";
 import { type Fault, Refusal } from "../../lib/refusal.ts";
-import { type Target, targetShape } from "../../lib/schedule/target-shape.ts";
+import { type Target, targetShape } from "../../lib/schedule/shape/target-shape.ts";
 
 const here = { AWS_REGION: "eu-central-1" };
 const deployed = allowedTargetsFrom({

@@ -8,7 +8,7 @@ import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { type Delivery, type DeliveryContext, done, thrown } from "../../lib/target/delivery.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { AttemptStopped } from "../../lib/target/stop.ts";
 import { checksAsked } from "./beside.ts";
 

@@ -1,7 +1,7 @@
 import type { Sql } from "../../lib/db/connect.ts";
 import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule } from "../../lib/edit/schedule-holds.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { unknownZone } from "../poison/plan-steps.ts";
 import type { Moment } from "./fuse.ts";
 import type { CrashWorld } from "./world.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { migrate } from "../../lib/db/migrate.ts";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrate } from "../../lib/db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { violatedConstraint } from "../../lib/db/sql-state.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";

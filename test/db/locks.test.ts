@@ -4,7 +4,7 @@ import { connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { closeGate, lockPlan, lockPlanShared } from "../../lib/db/locks.ts";
 import { lockForEdit } from "../../lib/edit/apply-edit.ts";
 import { readShard } from "../../lib/plan/shard.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { type MigrateLimits, migrateOnce, NewerDatabase } from "../../lib/db/migrate.ts";
+import { type MigrateLimits, migrateOnce, NewerDatabase } from "../../lib/db/migrate/migrate.ts";
 import {
   type Migration,
   migrationFrom,
   migrationsDirectory,
   readMigrations,
-} from "../../lib/db/migration.ts";
+} from "../../lib/db/migrate/migration.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { migrate, NewerDatabase, OtherDatabase } from "../../lib/db/migrate.ts";
+import { migrate, NewerDatabase, OtherDatabase } from "../../lib/db/migrate/migrate.ts";
 import {
   type Migration,
   migrationFrom,
   migrationsDirectory,
   readMigrations,
-} from "../../lib/db/migration.ts";
+} from "../../lib/db/migrate/migration.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { schemaDump } from "../support/schema-dump.ts";

@@ -81,8 +81,11 @@ test("whether anything is prepared by name is decided in one place, and docs/pro
     "lib/db/statement.ts",
   ]);
   // Functions connect by their environment, and the migration, which goes past a proxy, as it likes.
-  expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/connect-as-owner.ts", "lib/db/connect.ts"]);
-  expect(containing(/\bconnectAsOwner\(/)).toEqual(["functions/migrate.ts", "lib/db/connect-as-owner.ts"]);
+  expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/migrate/connect-as-owner.ts", "lib/db/connect.ts"]);
+  expect(containing(/\bconnectAsOwner\(/)).toEqual([
+    "functions/migrate.ts",
+    "lib/db/migrate/connect-as-owner.ts",
+  ]);
   expect(readFileSync(path.join(root, "docs/proxy.md"), "utf8")).toContain("`DATABASE_PREPARE=off`");
 });
 

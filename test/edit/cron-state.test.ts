@@ -3,7 +3,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { connect } from "../../lib/db/connect.ts";
 import { deleteSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { memoryQueues } from "../race/memory-queues.ts";
 import { testDatabase } from "../support/database.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { gate, planLock } from "../../lib/db/locks.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { until } from "../support/until.ts";

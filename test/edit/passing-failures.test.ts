@@ -3,7 +3,7 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { cancelLabel } from "../../lib/batch/cancel-label.ts";
 import { cancelJob } from "../../lib/edit/cancel-jobs.ts";
 import { retryJob } from "../../lib/job-control/retry-jobs.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { whileEdited } from "./while-edited.ts";

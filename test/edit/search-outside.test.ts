@@ -8,7 +8,7 @@ import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { searchingOutside } from "../../lib/edit/search-outside.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Watched, watchSearches } from "../batch/searches-under-locks.ts";
 import { calendared, cron } from "../cadence/arbitrary-calendared.ts";
 import { rulesOf } from "../cadence/arbitrary-rules.ts";

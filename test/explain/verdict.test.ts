@@ -3,7 +3,7 @@ import { explained } from "../../lib/explain/explain.ts";
 import type { Facts, VersionFact } from "../../lib/explain/verdict.ts";
 import type { JobRead } from "../../lib/job/read-job.ts";
 import { resolveCadence } from "../../lib/schedule/resolve-spec.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
 const created = at(0).getTime();

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from "zod";
 import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { functionRoles } from "../../lib/db/iam-logins.ts";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { functionRoles } from "../../lib/db/migrate/iam-logins.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { watchPreparedNames } from "../support/prepared-names.ts";

@@ -1,7 +1,7 @@
 import { comingAfter } from "../../lib/history/next-occurrences.ts";
 import { resolveSpec } from "../../lib/schedule/resolve-spec.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
-import { timetableOf } from "../../lib/schedule/timetable.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
+import { timetableOf } from "../../lib/schedule/stored/timetable.ts";
 
 const now = new Date("2026-11-21T08:00:00Z");
 const whens = ["30 2 29 2 *", "*/7 3 29 2 *", "30 2 * * *", "every 1 month", "0 0 L * *"];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { previewSchedule } from "../../lib/history/preview.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { countedSteps } from "../support/counted-steps.ts";
 import { at, hour, minute } from "../support/instants.ts";

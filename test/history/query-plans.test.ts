@@ -17,7 +17,7 @@ import { settleParcel } from "../../lib/parcel/settle.ts";
 import { settleTogether } from "../../lib/parcel/settle-together.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { schedulesWithEndedHolds } from "../../lib/schedule/holds.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { at, minute, second } from "../support/instants.ts";

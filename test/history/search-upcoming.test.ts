@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listSchedules } from "../../lib/history/search-schedules.ts";
-import { spreadOffset } from "../../lib/schedule/timetable.ts";
+import { spreadOffset } from "../../lib/schedule/stored/timetable.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 

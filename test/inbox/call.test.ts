@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keyFault } from "../../lib/schedule/schedule-key.ts";
-import { payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
+import { keyFault } from "../../lib/schedule/shape/schedule-key.ts";
+import { payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type InboxWorld, inboxWorld } from "./inbox-world.ts";
 
 let world: InboxWorld;

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import type { Json } from "../../lib/schedule/json.ts";
-import { jsonForQueues } from "../../lib/schedule/json-for-queues.ts";
-import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
+import type { Json } from "../../lib/schedule/shape/json.ts";
+import { jsonForQueues } from "../../lib/schedule/shape/json-for-queues.ts";
+import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
 let database: TestDatabase;

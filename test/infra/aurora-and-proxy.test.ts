@@ -1,7 +1,7 @@
 import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { functionRoles } from "../../lib/db/iam-logins.ts";
+import { functionRoles } from "../../lib/db/migrate/iam-logins.ts";
 import { idIn, type Resource, type Synthesised, synthesised } from "./synthesised.ts";
 
 const environment = z.object({ Variables: z.record(z.string(), z.unknown()) });

@@ -4,7 +4,7 @@ import { deleteSteps, putSteps } from "../../lib/edit/schedule-edits.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { applyInbox } from "../../lib/inbox/apply-inbox.ts";
 import { makeAtOnce } from "../../lib/plan/maker.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { minute, second } from "../support/instants.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
+import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { second } from "../support/instants.ts";
 import { type IngestWorld, ingestWorld } from "./ingest-world.ts";
 

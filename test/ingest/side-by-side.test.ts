@@ -3,7 +3,7 @@ import { connect } from "../../lib/db/connect.ts";
 import { inboxLock, lockInbox } from "../../lib/db/locks.ts";
 import { ingestMessages } from "../../lib/ingest/ingest.ts";
 import { stampOf } from "../../lib/ingest/stamp.ts";
-import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
+import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { second } from "../support/instants.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";

@@ -3,7 +3,7 @@ import { connect } from "../../lib/db/connect.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { readJob } from "../../lib/job/read-job.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
-import type { Json } from "../../lib/schedule/json.ts";
+import type { Json } from "../../lib/schedule/shape/json.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute, second } from "../support/instants.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { metricsFrom } from "../../lib/config/metrics-from.ts";
 import { emfMetrics } from "../../lib/log/emf.ts";
 import { type Measured, type MetricDimensions, metricUnits, noMetrics } from "../../lib/log/metrics.ts";
-import { metricsFrom } from "../../lib/log/metrics-from.ts";
 
 /** The units that CloudWatch knows, of those that are of use here. */
 const unit = z.enum(["Count", "Milliseconds", "Seconds", "Bytes", "Percent", "Count/Second", "None"]);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { lastDefinitions } from "../../lib/tools/copied-functions.ts";
 
 /** A safeguard that is taken out by replacing text in one file. */

@@ -5,7 +5,7 @@ import type { ClaimedParcel } from "../../lib/parcel/claim.ts";
 import { claimTogether } from "../../lib/parcel/claim-together.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { settleTogether } from "../../lib/parcel/settle-together.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { setLimits } from "../../lib/limit/limits.ts";
 import { spreadParcels } from "../../lib/limit/target-limits.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { second } from "../support/instants.ts";
 import { due, dueOnce, parcels, workerOf } from "./limit-world.ts";

@@ -5,7 +5,7 @@ import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { clearLimits, readLimits, setLimits } from "../../lib/limit/limits.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { endLease } from "../../lib/parcel/end-lease.ts";
-import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
+import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";

@@ -4,7 +4,7 @@ import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
 import { fire } from "../../lib/plan/fire.ts";
 import { momentOf, passedSinglyMax, type Unfolded, unfold } from "../../lib/plan/instants.ts";
 import { missedAfterMs } from "../../lib/plan/shard.ts";
-import { plainCatchUp } from "../../lib/schedule/timetable.ts";
+import { plainCatchUp } from "../../lib/schedule/stored/timetable.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BatchFailed, fireShardBatch, passFailedRow } from "../../lib/tick/shard-batch.ts";
+import { BatchFailed, fireShardBatch, passFailedRow } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { planSteps } from "./plan-steps.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Tx } from "../../lib/db/connect.ts";
 import { lockPlanShared } from "../../lib/db/locks.ts";
-import { fireShards } from "../../lib/tick/fire-shards.ts";
-import { parcelSending } from "../../lib/tick/parcel-sending.ts";
+import { fireShards } from "../../lib/tick/fire/fire-shards.ts";
+import { parcelSending } from "../../lib/tick/fire/parcel-sending.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";

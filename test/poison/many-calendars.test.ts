@@ -3,7 +3,7 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { type CalendarRules, readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { planSteps, unknownZone } from "./plan-steps.ts";
 

@@ -5,7 +5,7 @@ import type { Operation } from "../../lib/batch/operation.ts";
 import { restoreVersion } from "../../lib/edit/restore.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { claimedJob } from "../support/claimed-job.ts";

@@ -6,7 +6,7 @@ import type { Operation } from "../../lib/batch/operation.ts";
 import { closeGates, gate } from "../../lib/db/locks.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { touched } from "../support/touched.ts";
 

@@ -9,7 +9,7 @@ import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { sweep } from "../../lib/parcel/sweep.ts";
 import { Refusal } from "../../lib/refusal.ts";
 import { done, thrown } from "../../lib/target/delivery.ts";
-import { BatchFailed, fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { BatchFailed, fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import type { ClaimRecorder } from "./claims.ts";

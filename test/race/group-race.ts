@@ -4,7 +4,7 @@ import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { killer, ticker, type World, worker } from "./actors.ts";
 import { type Claim, claimRecorder } from "./claims.ts";
 import { speedUp } from "./fast-clock.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Refusal } from "../../lib/refusal.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { carillon } from "../support/carillon.ts";
 import { judge } from "./judge.ts";
 import { readLedger } from "./ledger.ts";

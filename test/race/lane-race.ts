@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../lib/db/connect.ts";
 import { patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { killer, ticker, type World, worker } from "./actors.ts";
 import { claimRecorder } from "./claims.ts";
 import { speedUp } from "./fast-clock.ts";

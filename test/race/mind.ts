@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { EditDeps, EditDone } from "../../lib/edit/edit-transaction.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import type { Acknowledged } from "./judge.ts";
 import type { Dice } from "./seeded.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { changedFunctions, homelessFunctions } from "../../lib/tools/copied-functions.ts";
 import { type FunctionHome, functionHomes, repository } from "../../lib/tools/function-homes.ts";
 import { writeMigration } from "../../lib/tools/write-migration.ts";

@@ -1,4 +1,4 @@
-import type { Migration } from "../../lib/db/migration.ts";
+import type { Migration } from "../../lib/db/migrate/migration.ts";
 import { previousRelease } from "../../lib/tools/previous-release.ts";
 import { statementsOf } from "./statements.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { migrationFrom, migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrationFrom, migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { previousRelease } from "../../lib/tools/previous-release.ts";
 import { faultsOfKind } from "./kind.ts";
 import { unsafeIn } from "./unsafe.ts";

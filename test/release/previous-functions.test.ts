@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrationsDirectory, readMigrations } from "../../lib/db/migration.ts";
+import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { previousRelease } from "../../lib/tools/previous-release.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,4 +1,4 @@
-import type { MigrationKind } from "../../lib/db/migration.ts";
+import type { MigrationKind } from "../../lib/db/migrate/migration.ts";
 import { statementsOf } from "./statements.ts";
 
 interface Rule {

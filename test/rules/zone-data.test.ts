@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
-import { offsetChanges, withZones } from "../../lib/cadence/zone-spans.ts";
+import { offsetChanges, withZones } from "../../lib/cadence/zone/zone-spans.ts";
 import { closeGate } from "../../lib/db/locks.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type StoredOffsets, storedZone } from "../../lib/rules/zone-data.ts";
 import { dropOldZoneMoves, readZoneData, zoneMovesOf } from "../../lib/rules/zone-data-moves.ts";
-import { findSchedule } from "../../lib/schedule/stored-schedule.ts";
-import { dueAt, firstDueAfter, timetableOf } from "../../lib/schedule/timetable.ts";
-import { replanZones } from "../../lib/tick/replan-zones.ts";
+import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
+import { dueAt, firstDueAfter, timetableOf } from "../../lib/schedule/stored/timetable.ts";
+import { replanZones } from "../../lib/tick/house/replan-zones.ts";
 import { impatientTick, quarantined } from "../poison/poison.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { offsetChanges } from "../../lib/cadence/zone-spans.ts";
+import { offsetChanges } from "../../lib/cadence/zone/zone-spans.ts";
 import { isNewer, type StoredOffsets, zonesThatDiffer } from "../../lib/rules/zone-data.ts";
 
 describe("releases", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { shapeFaults } from "../../lib/schedule/shape-faults.ts";
+import { shapeFaults } from "../../lib/schedule/shape/shape-faults.ts";
 
 function messagesOf(schema: z.ZodType, input: unknown): string[] {
   const read = schema.safeParse(input, { reportInput: true });

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { patchedBody } from "../../lib/edit/schedule-edits.ts";
 import { Refusal } from "../../lib/refusal.ts";
-import { mergePatch, patchedSchedule } from "../../lib/schedule/merge-patch.ts";
-import type { ScheduleBody } from "../../lib/schedule/schedule-body.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { mergePatch, patchedSchedule } from "../../lib/schedule/shape/merge-patch.ts";
+import type { ScheduleBody } from "../../lib/schedule/shape/schedule-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const stored = parseScheduleBody({
   when: "every 5m",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../lib/refusal.ts";
-import type { Json } from "../../lib/schedule/json.ts";
-import { pulsePayloadBytesMax, storedBytes } from "../../lib/schedule/pulse-shape.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import type { Json } from "../../lib/schedule/shape/json.ts";
+import { pulsePayloadBytesMax, storedBytes } from "../../lib/schedule/shape/pulse-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const least = { when: "every 10s", target: { queue: "demo" }, delivery: "pulse" };
 

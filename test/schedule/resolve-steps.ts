@@ -1,5 +1,5 @@
 import { resolveSpec } from "../../lib/schedule/resolve-spec.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const now = new Date("2026-03-02T10:00:00Z");
 const weekends = { id: 1, versionId: 1, rules: { dates: ["12-24..12-26"], weekly: ["sat", "sun"] } } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { retryShape } from "../../lib/schedule/retry-shape.ts";
-import { shapeFaults } from "../../lib/schedule/shape-faults.ts";
+import { retryShape } from "../../lib/schedule/shape/retry-shape.ts";
+import { shapeFaults } from "../../lib/schedule/shape/shape-faults.ts";
 
 const faultsOf = (input: unknown) => {
   const read = retryShape.safeParse(input, { reportInput: true });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sameJson } from "../../lib/schedule/same-json.ts";
+import { sameJson } from "../../lib/schedule/shape/same-json.ts";
 
 /** What it stands for: writing both and reading them back. */
 const asRead = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null");

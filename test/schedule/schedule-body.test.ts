@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../lib/refusal.ts";
-import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody, payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 
 const least = { when: "every 5m", target: { queue: "demo" } };
 

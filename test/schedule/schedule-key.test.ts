@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { keyFault } from "../../lib/schedule/schedule-key.ts";
+import { keyFault } from "../../lib/schedule/shape/schedule-key.ts";
 
 describe("a schedule key", () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
-import { defaults, readBody, sparseBody } from "../../lib/schedule/stored-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
+import { defaults, readBody, sparseBody } from "../../lib/schedule/stored/stored-body.ts";
 
 const target = { queue: "demo" };
 const read = (sparse: unknown, stored: unknown = target) =>

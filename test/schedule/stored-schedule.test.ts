@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
-import { fullBody, sparseBody } from "../../lib/schedule/stored-body.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
+import { fullBody, sparseBody } from "../../lib/schedule/stored/stored-body.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
 let world: Carillon;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { defaults } from "../../lib/schedule/stored-body.ts";
-import { orUnread, type StoredSpec } from "../../lib/schedule/stored-spec.ts";
+import { defaults } from "../../lib/schedule/stored/stored-body.ts";
+import { orUnread, type StoredSpec } from "../../lib/schedule/stored/stored-spec.ts";
 
 const spec: StoredSpec = { body: defaults, cadence: { kind: "once", at: 0 }, unread: null };
 

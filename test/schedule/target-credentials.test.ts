@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../lib/refusal.ts";
-import { hiddenDifferences, shownTarget, withCredentials } from "../../lib/schedule/target-credentials.ts";
-import { type Target, targetShape } from "../../lib/schedule/target-shape.ts";
+import {
+  hiddenDifferences,
+  shownTarget,
+  withCredentials,
+} from "../../lib/schedule/shape/target-credentials.ts";
+import { type Target, targetShape } from "../../lib/schedule/shape/target-shape.ts";
 
 const one = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 const two = `whsec_${Buffer.alloc(32, 2).toString("base64")}`;

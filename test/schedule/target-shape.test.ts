@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { shapeFaults } from "../../lib/schedule/shape-faults.ts";
-import { targetShape } from "../../lib/schedule/target-shape.ts";
+import { shapeFaults } from "../../lib/schedule/shape/shape-faults.ts";
+import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
 
 const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
 const hook = (parts: object) => ({ webhook: { url: "https://example.com/hook", ...parts } });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
-import { parseWhen } from "../../lib/cadence/parse-when.ts";
+import { parseWhen } from "../../lib/cadence/when/parse-when.ts";
 import type { PlannedGroup } from "../../lib/stats/planned-groups.ts";
 import { unfoldMinutes } from "../../lib/stats/unfold-minutes.ts";
 import { at } from "../support/instants.ts";

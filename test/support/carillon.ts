@@ -5,7 +5,7 @@ import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/sched
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
-import type { Target } from "../../lib/schedule/target-shape.ts";
+import type { Target } from "../../lib/schedule/shape/target-shape.ts";
 import { at } from "./instants.ts";
 
 /** A job as a claim gives it, for the schedule `7`. */

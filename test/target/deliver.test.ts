@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { targetShape } from "../../lib/schedule/target-shape.ts";
+import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
 import { claimedJob } from "../support/claimed-job.ts";

@@ -4,7 +4,7 @@ import { connect } from "../../lib/db/connect.ts";
 import { defineJob, type JobHandler } from "../../lib/job/define-job.ts";
 import type { HandlerContext } from "../../lib/job/handler-context.ts";
 import { done } from "../../lib/target/delivery.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";

@@ -10,7 +10,7 @@ import type { Log } from "../../lib/log/log.ts";
 import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { claimedJob } from "../support/claimed-job.ts";

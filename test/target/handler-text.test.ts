@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { isStatement } from "../../lib/db/statement.ts";
-import { readStatement } from "../../lib/target/handler-text.ts";
+import { readStatement } from "../../lib/target/handler/handler-text.ts";
 
 function read(make: (sql: Sql) => unknown) {
   const sql = connect({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });

@@ -5,7 +5,7 @@ import type { JobHandler } from "../../lib/job/define-job.ts";
 import type { HandlerLog } from "../../lib/log/log.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { aborted, neverRings } from "../support/aborted.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { again, retryAt } from "../../lib/job/handler-results.ts";
-import { outcomeOf } from "../../lib/target/handler-outcomes.ts";
-import { NotedEdits } from "../../lib/target/handler-schedules.ts";
+import { outcomeOf } from "../../lib/target/handler/handler-outcomes.ts";
+import { NotedEdits } from "../../lib/target/handler/handler-schedules.ts";
 import { at, hour } from "../support/instants.ts";
 
 const bounds = { maxChecks: 1, maxAheadMs: hour };

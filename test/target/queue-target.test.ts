@@ -13,9 +13,9 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { functionsKeyId, localQueueArn } from "../../lib/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
-import { keyLengthMax } from "../../lib/schedule/schedule-key.ts";
-import { payloadBytesMax } from "../../lib/schedule/schedule-shape.ts";
-import { attributeBytes, attributeBytesMax } from "../../lib/schedule/target-shape.ts";
+import { keyLengthMax } from "../../lib/schedule/shape/schedule-key.ts";
+import { payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
+import { attributeBytes, attributeBytesMax } from "../../lib/schedule/shape/target-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";

@@ -2,7 +2,7 @@ import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import type { Json } from "../../lib/schedule/json.ts";
+import type { Json } from "../../lib/schedule/shape/json.ts";
 import { eventTarget } from "../../lib/target/event-target.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";

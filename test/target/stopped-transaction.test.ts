@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import type { Statement } from "../../lib/db/statement.ts";
-import { handlerTransaction } from "../../lib/target/handler-transaction.ts";
+import { handlerTransaction } from "../../lib/target/handler/handler-transaction.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { connectThrough, textOf, type WrapLine } from "../race/lines.ts";
 import { type Held, heldBefore } from "../race/stage.ts";

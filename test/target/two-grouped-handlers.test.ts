@@ -3,7 +3,7 @@ import { z } from "zod";
 import { connect } from "../../lib/db/connect.ts";
 import { defineJob } from "../../lib/job/define-job.ts";
 import { done } from "../../lib/target/delivery.ts";
-import { handlerTarget } from "../../lib/target/handler-target.ts";
+import { handlerTarget } from "../../lib/target/handler/handler-target.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { monday } from "../support/instants.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute, second } from "../support/instants.ts";
 

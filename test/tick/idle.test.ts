@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Sql } from "../../lib/db/connect.ts";
 import { shardCount } from "../../lib/plan/shard.ts";
-import { passIdleShards, raiseIdleLines } from "../../lib/tick/idle-shards.ts";
+import { passIdleShards, raiseIdleLines } from "../../lib/tick/fire/idle-shards.ts";
 import { connectThrough, textOf } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, minute } from "../support/instants.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
-import { parseScheduleBody } from "../../lib/schedule/schedule-shape.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { standingTiming } from "../support/standing-timing.ts";

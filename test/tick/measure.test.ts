@@ -3,7 +3,7 @@ import { idle } from "../../infra/cost/idle-month.ts";
 import type { Measured } from "../../lib/log/metrics.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { failed } from "../../lib/target/delivery.ts";
-import { measureTick } from "../../lib/tick/measure.ts";
+import { measureTick } from "../../lib/tick/house/measure.ts";
 import { type BeatWorld, beatWorld } from "../pulse/beat-world.ts";
 import { at, minute, second } from "../support/instants.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type OutgoingParcel, parcelOfMessage } from "../../lib/parcel/parcel-queue.ts";
-import { parcelSending } from "../../lib/tick/parcel-sending.ts";
+import { parcelSending } from "../../lib/tick/fire/parcel-sending.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, second } from "../support/instants.ts";
 

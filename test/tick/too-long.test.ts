@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BatchFailed, fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { BatchFailed, fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, minute, second } from "../support/instants.ts";
 import { standingTiming } from "../support/standing-timing.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { handOver } from "../../lib/parcel/hand-over.ts";
-import { fireShardBatch } from "../../lib/tick/shard-batch.ts";
+import { fireShardBatch } from "../../lib/tick/fire/shard-batch.ts";
 import { scanZone } from "../cadence/minute-scan.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, minute } from "../support/instants.ts";

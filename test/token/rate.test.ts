@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Problem } from "../../lib/api/problem.ts";
-import { defaultRateFrom, makeRateLimit } from "../../lib/api/rate-limit.ts";
+import { Problem } from "../../lib/api/request/problem.ts";
+import { defaultRateFrom, makeRateLimit } from "../../lib/api/sign-in/rate-limit.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { parseRate, type Rate } from "../../lib/job/rate.ts";

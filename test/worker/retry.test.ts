@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { durationMs } from "../../lib/cadence/duration.ts";
-import { retryShape } from "../../lib/schedule/retry-shape.ts";
+import { retryShape } from "../../lib/schedule/shape/retry-shape.ts";
 import { failed, thrown } from "../../lib/target/delivery.ts";
 import { backoffMs, settlement } from "../../lib/worker/retry.ts";
 import { at } from "../support/instants.ts";

@@ -1,4 +1,4 @@
-import { canonicalTimezone } from "../../cadence/timezone.ts";
+import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import { commandKey } from "./command-key.ts";
 import { type CrontabEntry, readCrontabLines } from "./crontab-lines.ts";
 import { crontabWhen } from "./crontab-when.ts";

@@ -1,4 +1,4 @@
-import { canonicalTimezone } from "../../cadence/timezone.ts";
+import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import type { AwsSchedule } from "./eventbridge-shapes.ts";
 import type { TargetParts } from "./eventbridge-target.ts";
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { shapeFaults } from "../../schedule/shape-faults.ts";
+import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import { type AwsRule, type AwsSchedule, ruleShape, scheduleShape } from "./eventbridge-shapes.ts";
 import { type TargetParts, targetParts } from "./eventbridge-target.ts";
 import { whenParts } from "./eventbridge-when.ts";

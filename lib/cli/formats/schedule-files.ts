@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { refuseInexactNumbers } from "../../command/exact-numbers.ts";
 import { Refusal } from "../../refusal.ts";
-import { isJson, jsonFaults } from "../../schedule/json.ts";
+import { isJson, jsonFaults } from "../../schedule/shape/json.ts";
 import { type Found, isObject, type Reading } from "./found.ts";
 import type { Source, SourceFile } from "./source-files.ts";
 

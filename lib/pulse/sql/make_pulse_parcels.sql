@@ -5,7 +5,7 @@
 -- seen, or comes later and sees how far the parcels reach. Then the shard's row.
 -- Returns: the parcels, to be sent in wait_ms; before them, if seconds were passed over, a row with their
 -- number and no id.
--- Called by: makeParcelsOf in lib/tick/make-pulse-parcels.ts.
+-- Called by: makeParcelsOf in lib/tick/fire/make-pulse-parcels.ts.
 create or replace function carillon.make_pulse_parcels(p_shard int, p_horizon_ms int, p_missed_ms int, p_looks int)
   returns table (id bigint, wait_ms float8, passed bigint)
   language plpgsql

@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
 const handler = "lib/api/handler.ts";
-const principals = "lib/api/principals.ts";
-const once = "lib/api/idempotency.ts";
-const body = "lib/api/json-body.ts";
-const cursor = "lib/api/cursor.ts";
-const preconditions = "lib/api/preconditions.ts";
+const principals = "lib/api/sign-in/principals.ts";
+const once = "lib/api/request/idempotency.ts";
+const body = "lib/api/request/json-body.ts";
+const cursor = "lib/api/request/cursor.ts";
+const preconditions = "lib/api/request/preconditions.ts";
 
 const handlerTest = "test/api/handler.test.ts";
 const principalsTest = "test/api/principals.test.ts";
@@ -18,14 +18,14 @@ const conditionalTest = "test/api/conditional.test.ts";
 export const apiRows: readonly Mutant[] = [
   {
     name: "api: each route takes its scope",
-    file: "lib/api/router.ts",
+    file: "lib/api/request/router.ts",
     text: "if (!allows(token, route.scope))",
     replacement: "if (false)",
     tests: [handlerTest],
   },
   {
     name: "api: a path that is spelled another way is another path",
-    file: "lib/api/router.ts",
+    file: "lib/api/request/router.ts",
     text: "name === undefined ? part !== segment : segment",
     replacement: "name === undefined ? part !== decodedSegment(segment) : segment",
     tests: [handlerTest],
@@ -39,7 +39,7 @@ export const apiRows: readonly Mutant[] = [
   },
   {
     name: "api: a share of a rate is good for a moment",
-    file: "lib/api/rate-limit.ts",
+    file: "lib/api/sign-in/rate-limit.ts",
     text: "now - share.takenAt < shareMs;",
     replacement: "now >= share.takenAt;",
     tests: ["test/api/rate-share.test.ts"],
@@ -130,7 +130,7 @@ export const apiRows: readonly Mutant[] = [
   },
   {
     name: "api: a weak entity tag matches nothing",
-    file: "lib/api/etag.ts",
+    file: "lib/api/request/etag.ts",
     text: "weak === undefined && version.test(opaque)",
     replacement: "version.test(opaque)",
     tests: ["test/api/etag.test.ts"],
@@ -159,7 +159,7 @@ export const apiRows: readonly Mutant[] = [
   },
   {
     name: "api: a cursor goes on with its own filter alone",
-    file: "lib/api/search-cursor.ts",
+    file: "lib/api/request/search-cursor.ts",
     text: "text.startsWith(mark) && isPlace",
     replacement: "isPlace",
     tests: ["test/api/search.test.ts"],
@@ -194,21 +194,21 @@ export const apiRows: readonly Mutant[] = [
   },
   {
     name: "api: a member of the query is given once",
-    file: "lib/api/request.ts",
+    file: "lib/api/request/request.ts",
     text: "if (members.has(name)) {",
     replacement: "if (false) {",
     tests: [handlerTest],
   },
   {
     name: "api: what a client calls itself is kept short",
-    file: "lib/api/caller.ts",
+    file: "lib/api/request/caller.ts",
     text: "    ?.slice(0, lengthMax)\n    .replaceAll",
     replacement: "    ?.replaceAll",
     tests: ["test/api/audit.test.ts"],
   },
   {
     name: "api: what a client calls itself can be stored",
-    file: "lib/api/caller.ts",
+    file: "lib/api/request/caller.ts",
     text: '\n    .replaceAll(/\\p{Cc}/gu, " ")\n',
     replacement: "\n",
     tests: ["test/api/audit.test.ts"],
@@ -229,28 +229,28 @@ export const apiRows: readonly Mutant[] = [
   },
   {
     name: "api: a cancel of many jobs names what they belong to",
-    file: "lib/api/job-filter.ts",
+    file: "lib/api/request/job-filter.ts",
     text: "Object.values(owners).some((owner) => owner !== undefined)",
     replacement: "Object.values(owners) !== undefined",
     tests: ["test/api/jobs.test.ts"],
   },
   {
     name: "api: a bulk verb does ten thousand at most",
-    file: "lib/api/job-filter.ts",
+    file: "lib/api/request/job-filter.ts",
     text: "z.int().min(1).max(bulkMax)",
     replacement: "z.int().min(1)",
     tests: ["test/api/jobs.test.ts"],
   },
   {
     name: "api: a page has a hundred items at most",
-    file: "lib/api/query.ts",
+    file: "lib/api/request/query.ts",
     text: "limit: wholeNumber({ min: 1, max: 100, byDefault: 50 }),",
     replacement: "limit: wholeNumber({ min: 1, max: 100_000, byDefault: 50 }),",
     tests: [handlerTest],
   },
   {
     name: "api: a batch has a thousand operations at most",
-    file: "lib/api/batch-routes.ts",
+    file: "lib/api/routes/batch-routes.ts",
     text: "    .max(batchMax)\n",
     replacement: "",
     tests: ["test/api/batch.test.ts"],

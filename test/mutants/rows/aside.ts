@@ -3,7 +3,7 @@ import type { Mutant } from "../mutant.ts";
 const unread = "test/poison/unread-edits.test.ts";
 const aside = "test/crash/aside.test.ts";
 const house = "test/crash/house.test.ts";
-const near = "lib/tick/bring-near.ts";
+const near = "lib/tick/house/bring-near.ts";
 const farRows = "test/poison/far-rows.test.ts";
 const unreadable = "test/poison/unreadable-instants.test.ts";
 
@@ -25,7 +25,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a row that cannot be written is set aside by the transaction that passes it over",
-    file: "lib/tick/shard-batch.ts",
+    file: "lib/tick/fire/shard-batch.ts",
     text: "    const aside = await setAllAside(tx, state, last, cause);\n    await raiseWatermark(tx, shard, last, horizon);\n    return aside;\n  });",
     replacement:
       "    await raiseWatermark(tx, shard, last, horizon);\n    return { state, last };\n  }).then((passed) => Array.isArray(passed) ? passed : sql.begin((tx) => setAllAside(tx, passed.state, passed.last, cause)));",
@@ -47,7 +47,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a retry goes on from the occurrence that was passed over",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "of owedOf(schedule)) {",
     replacement: "of owedOf(schedule).slice(1)) {",
     tests: [aside],
@@ -112,7 +112,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "the retry takes far rows that were passed over out of their table",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "    schedules.filter(({ id }) => !waiting.has(id)),\n",
     replacement: "    [],\n",
     tests: [farRows],
@@ -126,7 +126,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a row whose occurrence cannot be read blames no other row of its cadence",
-    file: "lib/tick/look-ahead.ts",
+    file: "lib/tick/fire/look-ahead.ts",
     text: 'error: unreadableRow(), rows: "unreadable"',
     replacement: 'error: unreadableRow(), rows: "all"',
     tests: [unreadable],
@@ -140,7 +140,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "a hold that ends at infinity has no end for who edits its schedule",
-    file: "lib/schedule/stored-schedule.ts",
+    file: "lib/schedule/stored/stored-schedule.ts",
     text: '${readableEnd(tx, tx`s.held_until`)} as "heldUntil"',
     replacement: 's.held_until as "heldUntil"',
     tests: [unreadable],

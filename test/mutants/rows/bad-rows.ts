@@ -1,8 +1,8 @@
 import type { Mutant } from "../mutant.ts";
 
 const ended = "lib/job-control/delete-ended.ts";
-const holds = "lib/tick/clear-ended-holds.ts";
-const plans = "lib/tick/retry-plans.ts";
+const holds = "lib/tick/house/clear-ended-holds.ts";
+const plans = "lib/tick/fire/retry-plans.ts";
 const forget = "lib/quarantine/forget-old.ts";
 const quarantine = "lib/quarantine/quarantine.ts";
 const inbox = "lib/inbox/inbox-rows.ts";
@@ -117,7 +117,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "forgotten rows: a mark that is locked is passed over",
-    file: "lib/tick/forget-commands.ts",
+    file: "lib/tick/house/forget-commands.ts",
     text: " for update skip locked)`;",
     replacement: ")`;",
     tests: [forgetTest],
@@ -173,7 +173,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "the backlog goes on behind a row whose entry is locked",
-    file: "lib/tick/admit-backlog.ts",
+    file: "lib/tick/house/admit-backlog.ts",
     text: "    without.push(...locked.map(({ item }) => item));\n",
     replacement: "",
     tests: [lockedEntryTest],

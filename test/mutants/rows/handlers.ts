@@ -1,10 +1,10 @@
 import type { Mutant } from "../mutant.ts";
 
 const attempts = "lib/target/attempts.ts";
-const attempt = "lib/target/handler-attempt.ts";
-const transaction = "lib/target/handler-transaction.ts";
-const outcomes = "lib/target/handler-outcomes.ts";
-const handlers = "lib/target/handler-target.ts";
+const attempt = "lib/target/handler/handler-attempt.ts";
+const transaction = "lib/target/handler/handler-transaction.ts";
+const outcomes = "lib/target/handler/handler-outcomes.ts";
+const handlers = "lib/target/handler/handler-target.ts";
 const results = "lib/job/read-results.ts";
 const attemptsTest = "test/target/attempts.test.ts";
 const transactionTest = "test/target/handler-transaction.test.ts";
@@ -269,21 +269,21 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "ctx.schedule takes a bounded number of edits",
-    file: "lib/target/handler-schedules.ts",
+    file: "lib/target/handler/handler-schedules.ts",
     text: "if (this.#edits.length === editsMax)",
     replacement: "if (this.#edits.length > editsMax)",
     tests: ["test/target/outcome-bounds.test.ts"],
   },
   {
     name: "ctx.schedule takes no edit once the attempt has ended",
-    file: "lib/target/handler-schedules.ts",
+    file: "lib/target/handler/handler-schedules.ts",
     text: 'if (this.#isClosed) throw new Error("The attempt has ended: ctx.schedule takes no more edits.");',
     replacement: "",
     tests: ["test/target/thrown-attempts.test.ts"],
   },
   {
     name: "a handler's line that JSON cannot hold is text",
-    file: "lib/target/naming-log.ts",
+    file: "lib/target/handler/naming-log.ts",
     text: "      this.#writeAsText(level, event, fields);\n",
     replacement: "",
     tests: ["test/target/handler-log.test.ts"],
@@ -297,7 +297,7 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "ctx.sql has nothing of the pool beyond statements",
-    file: "lib/target/rerouted.ts",
+    file: "lib/target/handler/rerouted.ts",
     text: '    if (typeof property === "string" && !given.has(property)) return undefined;\n',
     replacement: "    void given;\n",
     tests: ["test/target/handler-pool.test.ts"],
@@ -311,7 +311,7 @@ export const handlerRows: readonly Mutant[] = [
   },
   {
     name: "a handler leaves no setting on its connection",
-    file: "lib/target/handler-text.ts",
+    file: "lib/target/handler/handler-text.ts",
     text: "(?:reset|discard|listen|unlisten|prepare|deallocate)\\b",
     replacement: "listen\\b",
     tests: ["test/target/handler-pool.test.ts"],

@@ -246,7 +246,7 @@ export const oneJobRows: readonly Mutant[] = [
   },
   {
     name: "a stored retry policy is looked at by kind",
-    file: "lib/schedule/stored-body.ts",
+    file: "lib/schedule/stored/stored-body.ts",
     text: "if (!fitsIn(given[name]))",
     replacement: "if (!fitsIn(given[name]) && false)",
     tests: ["test/poison/odd-version.test.ts"],

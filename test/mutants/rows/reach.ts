@@ -1,9 +1,9 @@
 import type { Mutant } from "../mutant.ts";
 
-const reach = "lib/api/reach.ts";
-const jobs = "lib/api/job-routes.ts";
-const groups = "lib/api/group-routes.ts";
-const owner = "lib/api/hold-owner.ts";
+const reach = "lib/api/request/reach.ts";
+const jobs = "lib/api/routes/job-routes.ts";
+const groups = "lib/api/routes/group-routes.ts";
+const owner = "lib/api/routes/hold-owner.ts";
 
 const reachTest = "test/api/reach.test.ts";
 const ownTest = "test/api/own-reach.test.ts";
@@ -14,7 +14,7 @@ const searchTest = "test/api/search.test.ts";
 export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a key in the path lies under the token's prefix",
-    file: "lib/api/route.ts",
+    file: "lib/api/request/route.ts",
     text: "if (key !== undefined) refuseForeignKey(token, key);",
     replacement: "void refuseForeignKey;",
     tests: [reachTest],
@@ -49,35 +49,35 @@ export const reachRows: readonly Mutant[] = [
   },
   {
     name: "reach: schedules are listed under the prefix alone",
-    file: "lib/api/schedule-routes.ts",
+    file: "lib/api/routes/schedule-routes.ts",
     text: "const filter = { ...asked, ...within };",
     replacement: "const filter = asked;",
     tests: [searchTest],
   },
   {
     name: "reach: schedules are counted under the prefix alone",
-    file: "lib/api/schedule-routes.ts",
+    file: "lib/api/routes/schedule-routes.ts",
     text: "operations.countSchedules({ ...query, ...within })",
     replacement: "operations.countSchedules(query)",
     tests: [searchTest],
   },
   {
     name: "reach: a schedule is created under the prefix alone",
-    file: "lib/api/schedule-routes.ts",
+    file: "lib/api/routes/schedule-routes.ts",
     text: "        refuseForeignKey(token, key);\n",
     replacement: "",
     tests: [reachTest],
   },
   {
     name: "reach: a job is enqueued under the prefix alone",
-    file: "lib/api/enqueue-routes.ts",
+    file: "lib/api/routes/enqueue-routes.ts",
     text: "        refuseForeignKey(token, wish.key);\n",
     replacement: "",
     tests: [reachTest],
   },
   {
     name: "reach: each operation of a batch names a key under the prefix",
-    file: "lib/api/batch-routes.ts",
+    file: "lib/api/routes/batch-routes.ts",
     text: "refuseKey: (key) => refuseForeignKey(token, key),",
     replacement: "refuseKey: () => {},",
     tests: [reachTest],
@@ -168,49 +168,49 @@ export const reachRows: readonly Mutant[] = [
   },
   {
     name: "reach: the audit tells a team of its own keys alone",
-    file: "lib/api/audit-routes.ts",
+    file: "lib/api/routes/audit-routes.ts",
     text: "filter: { ...asked, ...within },",
     replacement: "filter: asked,",
     tests: [reachTest],
   },
   {
     name: "reach: tokens are listed under the prefix alone",
-    file: "lib/api/token-routes.ts",
+    file: "lib/api/routes/token-routes.ts",
     text: "tokens.list({ prefix, after, limit })",
     replacement: "tokens.list({ prefix: null, after, limit })",
     tests: [reachTest],
   },
   {
     name: "reach: a token of another prefix is not read",
-    file: "lib/api/token-routes.ts",
+    file: "lib/api/routes/token-routes.ts",
     text: "tokens.read(asked, token.prefix)",
     replacement: "tokens.read(asked, null)",
     tests: [reachTest],
   },
   {
     name: "reach: a dead command of another prefix is not there",
-    file: "lib/api/command-routes.ts",
+    file: "lib/api/routes/command-routes.ts",
     text: "(dead.key !== null && reaches(token, dead.key))",
     replacement: "dead.key !== null",
     tests: [reachTest],
   },
   {
     name: "reach: a dead command whose key was not understood is no team's",
-    file: "lib/api/command-routes.ts",
+    file: "lib/api/routes/command-routes.ts",
     text: "(dead.key !== null && reaches(token, dead.key))",
     replacement: "dead.key === null || reaches(token, dead.key)",
     tests: [ownTest],
   },
   {
     name: "reach: what the inbox refused of another prefix is not there",
-    file: "lib/api/inbox-routes.ts",
+    file: "lib/api/routes/inbox-routes.ts",
     text: "(found.key !== null && reaches(token, found.key))",
     replacement: "found.key !== null",
     tests: [reachTest],
   },
   {
     name: "reach: what the inbox refused without a key is no team's",
-    file: "lib/api/inbox-routes.ts",
+    file: "lib/api/routes/inbox-routes.ts",
     text: "(found.key !== null && reaches(token, found.key))",
     replacement: "found.key === null || reaches(token, found.key)",
     tests: [ownTest],
@@ -233,42 +233,42 @@ export const reachRows: readonly Mutant[] = [
   },
   {
     name: "reach: dead commands are listed under the prefix alone",
-    file: "lib/api/command-routes.ts",
+    file: "lib/api/routes/command-routes.ts",
     text: "commands.list({ ...within, limit, before })",
     replacement: "commands.list({ limit, before })",
     tests: [reachTest],
   },
   {
     name: "reach: a dead command is retried with the reach of the token that asks",
-    file: "lib/api/command-routes.ts",
+    file: "lib/api/routes/command-routes.ts",
     text: "const refuseKey = (key: string) => refuseForeignKey(token, key);",
     replacement: "const refuseKey = () => {};",
     tests: [ownTest],
   },
   {
     name: "reach: what the inbox refused is listed under the prefix alone",
-    file: "lib/api/inbox-routes.ts",
+    file: "lib/api/routes/inbox-routes.ts",
     text: "operations.listInboxErrors({ ...within, before, limit })",
     replacement: "operations.listInboxErrors({ before, limit })",
     tests: [reachTest],
   },
   {
     name: "reach: the inbox is applied by a token that reaches every key",
-    file: "lib/api/inbox-routes.ts",
+    file: "lib/api/routes/inbox-routes.ts",
     text: '        refusePrefixed(token, "Applying the inbox");\n',
     replacement: "",
     tests: [reachTest],
   },
   {
     name: "reach: what is set aside is listed under the prefix alone",
-    file: "lib/api/quarantine-routes.ts",
+    file: "lib/api/routes/quarantine-routes.ts",
     text: "const filter = { ...asked, ...within };",
     replacement: "const filter = asked;",
     tests: [quarantineTest],
   },
   {
     name: "reach: what is set aside is tried again under the prefix alone",
-    file: "lib/api/quarantine-routes.ts",
+    file: "lib/api/routes/quarantine-routes.ts",
     text: "const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };",
     replacement: "const filter = asked;",
     tests: [quarantineTest],

@@ -3,9 +3,9 @@ import type { Mutant } from "../mutant.ts";
 const line = "lib/db/line.ts";
 const transaction = "lib/db/transaction.ts";
 const unwritable = "lib/db/unwritable.ts";
-const text = "lib/target/handler-text.ts";
-const attempt = "lib/target/handler-transaction.ts";
-const leftOpen = "lib/target/left-open.ts";
+const text = "lib/target/handler/handler-text.ts";
+const attempt = "lib/target/handler/handler-transaction.ts";
+const leftOpen = "lib/target/handler/left-open.ts";
 
 const unwritableTest = "test/db/unwritable.test.ts";
 const sessionTest = "test/target/handler-session.test.ts";

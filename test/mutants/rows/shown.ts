@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const credentials = "lib/schedule/target-credentials.ts";
+const credentials = "lib/schedule/shape/target-credentials.ts";
 const handler = "lib/api/handler.ts";
-const body = "lib/api/json-body.ts";
-const problems = "lib/api/problem-answer.ts";
+const body = "lib/api/request/json-body.ts";
+const problems = "lib/api/request/problem-answer.ts";
 
-const storedBody = "lib/schedule/stored-body.ts";
+const storedBody = "lib/schedule/stored/stored-body.ts";
 
 const handlerTest = "test/api/handler.test.ts";
 const bodyTest = "test/api/json-body.test.ts";
@@ -25,7 +25,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: an answer that would not be sent is refused",
-    file: "lib/api/answer.ts",
+    file: "lib/api/request/answer.ts",
     text: "if (Buffer.byteLength(text) > answerBytesMax)",
     replacement: "if (false)",
     tests: ["test/api/answer.test.ts"],
@@ -60,14 +60,14 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: pages of origins that are not named may not read",
-    file: "lib/api/cors.ts",
+    file: "lib/api/request/cors.ts",
     text: "origin !== undefined && origins.has(origin) ?",
     replacement: "origin !== undefined ?",
     tests: ["test/api/cors.test.ts"],
   },
   {
     name: "shown: an answer to one origin is not shown to another",
-    file: "lib/api/cors.ts",
+    file: "lib/api/request/cors.ts",
     text: '          vary: "origin",\n',
     replacement: "",
     tests: ["test/api/cors.test.ts"],
@@ -109,7 +109,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a dead command tells no credential",
-    file: "lib/api/command-view.ts",
+    file: "lib/api/views/command-view.ts",
     text: "const hidden = withoutCredentials(command);",
     replacement: "const hidden = command;",
     tests: [shownTest],
@@ -123,7 +123,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a list of dead commands has no payload",
-    file: "lib/api/command-view.ts",
+    file: "lib/api/views/command-view.ts",
     text: "listed(withoutPayload(hidden))",
     replacement: "listed(hidden)",
     tests: [shownTest],
@@ -137,7 +137,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: an answer is kept by no cache",
-    file: "lib/api/answer.ts",
+    file: "lib/api/request/answer.ts",
     text: '"cache-control": "no-store", ',
     replacement: "",
     tests: ["test/api/answer.test.ts"],
@@ -151,7 +151,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a stored target is one of those that are known",
-    file: "lib/schedule/stored-target.ts",
+    file: "lib/schedule/stored/stored-target.ts",
     text: "if (!isRecord(target)) return false;",
     replacement: "if (!isRecord(target)) return true;",
     tests: [storedBodyTest],
@@ -165,7 +165,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a run at no instant is none that can be read",
-    file: "lib/schedule/cadence-columns.ts",
+    file: "lib/schedule/stored/cadence-columns.ts",
     text: "if (fault !== null)",
     replacement: "if (false)",
     tests: [unreadableTest],
@@ -179,7 +179,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a schedule that reading fails on does not fail its page",
-    file: "lib/schedule/stored-spec.ts",
+    file: "lib/schedule/stored/stored-spec.ts",
     text: "    return read({ ...whole,",
     replacement: "    throw error;\n    return read({ ...whole,",
     tests: ["test/schedule/stored-spec.test.ts"],

@@ -80,7 +80,7 @@ export const statsRows: readonly Mutant[] = [
   },
   {
     name: "stats: a plan that is ahead has no lag",
-    file: "lib/api/stats-routes.ts",
+    file: "lib/api/routes/stats-routes.ts",
     text: "lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),",
     replacement: "lagMs: now.getTime() - standing.plannedTo.getTime(),",
     tests: ["test/api/stats.test.ts"],

@@ -3,9 +3,9 @@ import { deliveryRows } from "./deliveries.ts";
 import { handlerRows } from "./handlers.ts";
 import { sessionRows } from "./sessions.ts";
 
-const attempt = "lib/target/handler-attempt.ts";
-const transaction = "lib/target/handler-transaction.ts";
-const outcomes = "lib/target/handler-outcomes.ts";
+const attempt = "lib/target/handler/handler-attempt.ts";
+const transaction = "lib/target/handler/handler-transaction.ts";
+const outcomes = "lib/target/handler/handler-outcomes.ts";
 const messages = "lib/target/send-messages.ts";
 const events = "lib/target/put-events.ts";
 const definition = "lib/job/define-job.ts";
@@ -76,14 +76,14 @@ export const target: readonly Mutant[] = [
   },
   {
     name: "a handler has no transaction of its own beside",
-    file: "lib/target/rerouted.ts",
+    file: "lib/target/handler/rerouted.ts",
     text: 'new Set(["array", ',
     replacement: 'new Set(["begin", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
   },
   {
     name: "a handler cannot end the pool",
-    file: "lib/target/rerouted.ts",
+    file: "lib/target/handler/rerouted.ts",
     text: 'new Set(["array", ',
     replacement: 'new Set(["end", "array", ',
     tests: ["test/target/handler-pool.test.ts"],
@@ -231,7 +231,7 @@ export const target: readonly Mutant[] = [
   },
   {
     name: "a group's jobs of one handler only run together",
-    file: "lib/target/handler-target.ts",
+    file: "lib/target/handler/handler-target.ts",
     text: "`${handler.name} ${job.group}` : null",
     replacement: "`${job.group}` : null",
     tests: ["test/target/two-grouped-handlers.test.ts"],

@@ -1,10 +1,10 @@
 import type { Mutant } from "../mutant.ts";
 
-const batch = "lib/tick/shard-batch.ts";
-const near = "lib/tick/bring-near.ts";
-const idle = "lib/tick/idle-shards.ts";
-const ahead = "lib/tick/look-ahead.ts";
-const turns = "lib/tick/take-turns.ts";
+const batch = "lib/tick/fire/shard-batch.ts";
+const near = "lib/tick/house/bring-near.ts";
+const idle = "lib/tick/fire/idle-shards.ts";
+const ahead = "lib/tick/fire/look-ahead.ts";
+const turns = "lib/tick/house/take-turns.ts";
 const tick = "lib/tick/tick.ts";
 
 /** Firing shards, raising watermarks, and bringing far rows near. */
@@ -116,7 +116,7 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "the near line of a shard that is behind is raised only when the days of the past are there",
-    file: "lib/tick/keep-house.ts",
+    file: "lib/tick/house/keep-house.ts",
     text: ".filter(({ behind }) => attached.past || !behind)",
     replacement: "",
     tests: ["test/tick/days-in-steps.test.ts"],
@@ -172,21 +172,21 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "what a sweep had no time to send is the first of the next one",
-    file: "lib/tick/keep-house.ts",
+    file: "lib/tick/house/keep-house.ts",
     text: "await offerNext(sql, left);",
     replacement: "",
     tests: ["test/tick/slow-queue.test.ts"],
   },
   {
     name: "a failing shard does not keep the other shards from theirs",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "await fireShard(run, shard, sending, press).catch(run.note);",
     replacement: "await fireShard(run, shard, sending, press);",
     tests: ["test/tick/tick.test.ts"],
   },
   {
     name: "where idle shards cannot be passed together, each is fired",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "    run.note(error);\n    return new Set();",
     replacement: "    throw error;",
     tests: ["test/tick/failing-parts.test.ts", "test/tick/idle.test.ts"],
@@ -235,42 +235,42 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "rows whose cadence cannot be read are set aside",
-    file: "lib/tick/rows-aside.ts",
+    file: "lib/tick/fire/rows-aside.ts",
     text: "if (failed.cadences.length === 0 && failed.rows.length === 0) return [];",
     replacement: "if (failed.rows.length >= 0) return [];",
     tests: ["test/poison/plan.test.ts"],
   },
   {
     name: "a row of a schedule that is held, edited or gone is not set aside",
-    file: "lib/tick/rows-aside.ts",
+    file: "lib/tick/fire/rows-aside.ts",
     text: "s.id = p.schedule_id and s.version = p.version and coalesce(s.deleted_at, 'infinity') = 'infinity'",
     replacement: "s.id = p.schedule_id",
     tests: ["test/poison/plan.test.ts"],
   },
   {
     name: "a batch that fails is begun again with fewer rows",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "if (!(error instanceof BatchFailed)) throw error;",
     replacement: "throw error;",
     tests: ["test/poison/plan.test.ts", "test/tick/too-long.test.ts"],
   },
   {
     name: "a failing batch is narrowed from the rows that it had",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "size = Math.max(1, Math.floor(batch.rows / 8));",
     replacement: "size = Math.max(1, Math.floor(size / 8));",
     tests: ["test/tick/narrowing.test.ts"],
   },
   {
     name: "among the rows of a failed batch no batch grows",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "if (suspect <= 0) size",
     replacement: "size",
     tests: ["test/tick/narrowing.test.ts"],
   },
   {
     name: "a row that cannot be written is passed over",
-    file: "lib/tick/fire-shards.ts",
+    file: "lib/tick/fire/fire-shards.ts",
     text: "if (size === 1) logSetAside",
     replacement: "if (size === 0) logSetAside",
     tests: ["test/poison/plan.test.ts"],
@@ -291,35 +291,35 @@ export const ticks: readonly Mutant[] = [
   },
   {
     name: "a schedule that is held leaves the quarantine as soon as it can be read",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "if (isUnderHold(schedule)) parcels",
     replacement: 'if (isUnderHold(schedule) && schedule.id === "") parcels',
     tests: ["test/poison/under-hold.test.ts"],
   },
   {
     name: "a shard that is locked puts off none that wait in quarantine",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "if (!(error instanceof OfNoRow)) throw error;",
     replacement: "throw error;",
     tests: ["test/poison/plan-waits.test.ts"],
   },
   {
     name: "a retry that hangs is given up",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "boundStatements(tx),",
     replacement: "undefined,",
     tests: ["test/tick/too-long.test.ts"],
   },
   {
     name: "what waits in quarantine is planned again",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: "else if (reason === null) parcels.push(...(await planAgain(tx, state, schedule)));",
     replacement: "else if (reason === null) parcels.push();",
     tests: ["test/poison/plan.test.ts"],
   },
   {
     name: "what waits in quarantine makes no job under a hold",
-    file: "lib/tick/retry-plans.ts",
+    file: "lib/tick/fire/retry-plans.ts",
     text: 'isHeld && aside.heldSince === null ? "The schedule is held." : null',
     replacement: "null",
     tests: ["test/poison/under-hold.test.ts"],

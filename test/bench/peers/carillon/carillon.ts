@@ -1,8 +1,8 @@
 import "./own-handlers.ts";
 import { systemClock } from "../../../../lib/clock.ts";
 import { connect, type Sql } from "../../../../lib/db/connect.ts";
-import { migrate } from "../../../../lib/db/migrate.ts";
-import { migrationsDirectory, readMigrations } from "../../../../lib/db/migration.ts";
+import { migrate } from "../../../../lib/db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../../../lib/db/migrate/migration.ts";
 import { silentLog } from "../../../../lib/log/log.ts";
 import { ensureAdminToken } from "../../../../lib/token/token.ts";
 import { httpEvent, invocation } from "../../../api/http-event.ts";

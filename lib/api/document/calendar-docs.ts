@@ -1,0 +1,129 @@
+import * as z from "zod";
+import { calendarDatesMax, dateEntryForm, weekdays } from "../../cadence/calendar-rules.ts";
+import { keyShape } from "../../schedule/shape/schedule-key.ts";
+import { storableText } from "../../schedule/shape/text.ts";
+import { pageSchema } from "../request/query.ts";
+import type { RouteDoc } from "../request/route-doc.ts";
+import { instantText } from "../views/instant-text.ts";
+import { examples } from "./openapi-examples.ts";
+
+const dates = z.array(z.string().regex(dateEntryForm)).max(calendarDatesMax).default([]);
+
+/** A calendar as it is sent. Its rules are read by calendar-rules.ts, which knows which days there are. */
+export const calendarShape = z
+  .strictObject({
+    name: keyShape.optional().describe("If it is there, the name in the path."),
+    description: storableText({ min: 0, max: 1_000 }).nullable().default(null),
+    dates: dates.describe(
+      "Days off: a day (2026-12-25), a day of every year (12-25), or a range of either (2026-12-24..2027-01-02).",
+    ),
+    weekly: z
+      .array(z.enum(weekdays))
+      .max(calendarDatesMax)
+      .default([])
+      .describe("Days off in every week; not all seven."),
+    except: dates.describe("Working days although a rule excludes them."),
+  })
+  .meta({ id: "CalendarInput" });
+
+const headFields = {
+  name: z.string(),
+  description: z.string().nullable(),
+  version: z.int(),
+  createdAt: instantText,
+  createdBy: z.string(),
+  updatedAt: instantText,
+  updatedBy: z.string(),
+};
+
+const calendarFields = {
+  ...headFields,
+  dates: z.array(z.string()),
+  weekly: z.array(z.enum(weekdays)),
+  except: z.array(z.string()),
+  schedules: z.int().describe("Schedules that name it."),
+  pending: z.int().describe("Of these, planned by its older rules still: the next ticks come to them."),
+  more: z.boolean().describe("There are more than were counted."),
+};
+
+const listedSchema = z.strictObject(headFields).meta({ id: "ListedCalendar" });
+const calendarSchema = z.strictObject(calendarFields).meta({ id: "Calendar" });
+const putSchema = z
+  .strictObject({
+    ...calendarFields,
+    replanned: z.int().describe("Schedules that were planned anew before the answer."),
+  })
+  .meta({ id: "PutCalendar" });
+
+const head = {
+  name: "holidays",
+  description: null,
+  version: 1,
+  createdAt: "2026-12-01T06:00:00.000Z",
+  createdBy: "shop",
+  updatedAt: "2026-12-01T06:00:00.000Z",
+  updatedBy: "shop",
+};
+const calendar = {
+  ...head,
+  dates: ["12-25", "2026-12-28..2026-12-31"],
+  weekly: ["sat", "sun"],
+  except: [],
+  schedules: 2,
+  pending: 0,
+  more: false,
+};
+
+const tag = "Calendars";
+const etag = { etag: "Its version, for `If-Match`." };
+const put = { ...calendar, replanned: 2 };
+
+export const calendarDocs = {
+  put: {
+    summary: "Create a calendar, or replace it",
+    description:
+      "Schedules that name it are planned anew: some before the answer, the rest by the next ticks.",
+    tag,
+    body: {
+      schema: calendarShape,
+      example: { dates: ["12-25", "2026-12-28..2026-12-31"], weekly: ["sat", "sun"] },
+    },
+    headers: ["if-match", "if-none-match"],
+    answers: {
+      200: { what: "It was there, and is now as asked.", schema: putSchema, example: put, headers: etag },
+      201: {
+        what: "It is new.",
+        schema: putSchema,
+        example: put,
+        headers: { ...etag, location: "The path under which it is read." },
+      },
+    },
+    problems: [412],
+  },
+  remove: {
+    summary: "Delete a calendar",
+    description: "409 while a schedule names it.",
+    tag,
+    headers: ["if-match"],
+    answers: { 204: { what: "It is gone." } },
+    problems: [404, 409, 412],
+  },
+  list: {
+    summary: "List calendars",
+    description: "In the order of names, without their rules.",
+    tag,
+    answers: {
+      200: {
+        what: "A page of them.",
+        schema: pageSchema(listedSchema),
+        example: { items: [head], cursor: examples.cursor },
+      },
+    },
+  },
+  get: {
+    summary: "Read a calendar",
+    tag,
+    answers: { 200: { what: "As it is now.", schema: calendarSchema, example: calendar, headers: etag } },
+    problems: [404],
+  },
+} satisfies Record<string, RouteDoc>;

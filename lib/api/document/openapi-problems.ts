@@ -1,0 +1,144 @@
+import { type ProblemKind, problemDocument, problemKinds, problemSchema } from "../request/problem.ts";
+import type { Route } from "../request/route.ts";
+import type { JsonSchema, Schemas } from "./openapi-schemas.ts";
+
+/** Statuses that every operation can answer with. */
+const everywhere = [400, 401, 403, 429, 500, 503];
+/** What an Idempotency-Key can come to: the request is under way, or the key was sent with another. */
+const ofWrites = [409, 422];
+const ofBodies = [413, 415];
+
+const requestId = "0b6f9a1e-5f0e-4a53-9d0c-4f0a7f5e3a11";
+
+interface ProblemSaid {
+  what: string;
+  detail: string;
+  headers?: Readonly<Record<string, string>>;
+  faults?: readonly { path: string; message: string }[];
+}
+
+const retryAfter = { "Retry-After": "After so many whole seconds it is worth trying again." };
+export const replayed = {
+  "Idempotent-Replayed": "`true`: the request was answered before, and this is the answer kept.",
+};
+const challenge = { "WWW-Authenticate": "How to authenticate." };
+
+const said: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
+  invalid: {
+    what: "The path, the query, a header or the body is not understood. `errors` names every fault.",
+    detail: "The schedule is not understood.",
+    faults: [{ path: "target.queue", message: "takes the name, URL or ARN of an SQS queue" }],
+  },
+  unauthorized: {
+    what: "There is no token, or none that is known.",
+    detail: "The token is unknown or its time is over.",
+    headers: challenge,
+  },
+  forbidden: {
+    what: "The token's scope, or its prefix, does not allow this.",
+    detail: "This takes a token of scope write; yours has read.",
+    headers: challenge,
+  },
+  missing: { what: "There is no such thing.", detail: 'There is no schedule "hello".', headers: replayed },
+  conflict: {
+    what: "It conflicts with what is there, or a request with the same Idempotency-Key is under way.",
+    detail: 'The schedule "hello" exists already.',
+    headers: { ...retryAfter, ...replayed },
+  },
+  precondition: {
+    what: "`If-Match` or `If-None-Match` does not hold.",
+    detail: 'The schedule "hello" is at version 4.',
+    headers: replayed,
+  },
+  "too-large": {
+    what: "The body is too large, or has too many values.",
+    detail: "The body takes 5242880 bytes, has 6000000.",
+  },
+  "media-type": {
+    what: "The body is not JSON in UTF-8, or is compressed.",
+    detail: 'The body is sent as "text/plain"; send JSON as application/json.',
+  },
+  impossible: {
+    what: "It is understood, and not possible here; or the Idempotency-Key was sent with another request.",
+    detail: "The schedule asks for what is not available here.",
+    headers: replayed,
+  },
+  "precondition-required": {
+    what: "Where the deployment demands it: the request is to say which version it is meant for.",
+    detail: "Send If-Match with the ETag that you have read.",
+  },
+  "too-many": { what: "The token's rate is used up.", detail: "The rate is used up.", headers: retryAfter },
+  internal: {
+    what: "Something failed that should not. The log has the cause under the `requestId`.",
+    detail: "Something failed that should not; the log has the cause.",
+  },
+  unavailable: {
+    what: "The database does not answer at the moment.",
+    detail: "The database does not answer at the moment; try again.",
+    headers: retryAfter,
+  },
+};
+
+/** The statuses of the problems that an operation can answer with. */
+export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">): number[] {
+  const statuses = [
+    ...everywhere,
+    ...(doc.problems ?? []),
+    ...(doc.body === undefined ? [] : ofBodies),
+    ...(method === "GET" ? [] : ofWrites),
+  ];
+  return [...new Set(statuses)].sort((a, b) => a - b);
+}
+
+/** The answers that operations share, by their names. */
+export function problemResponses(schemas: Schemas): Record<string, object> {
+  const schema = schemas.of(problemSchema, "output");
+  return Object.fromEntries(
+    Object.entries(said).map(([kind, problem]) => [responseName(kind), responseOf(kind, problem, schema)]),
+  );
+}
+
+export function problemReference(status: number): object {
+  const kind = Object.keys(said).find((each) => statusOf(each) === status);
+  if (kind === undefined) throw new Error(`No problem has the status ${status}.`);
+  return { $ref: `#/components/responses/${responseName(kind)}` };
+}
+
+function responseOf(kind: string, { what, detail, headers = {}, faults }: ProblemSaid, schema: JsonSchema) {
+  const hasId = kind === "internal" || kind === "unavailable";
+  return {
+    description: what,
+    headers: headersOf(headers),
+    content: {
+      "application/problem+json": {
+        schema,
+        example: problemDocument(kindNamed(kind), {
+          detail,
+          ...(faults === undefined ? {} : { faults }),
+          ...(hasId ? { requestId } : {}),
+        }),
+      },
+    },
+  };
+}
+
+export function headersOf(headers: Readonly<Record<string, string>>): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
+}
+
+function kindNamed(name: string): ProblemKind {
+  const kind = problemKinds.find((each) => each === name);
+  if (kind === undefined) throw new Error(`There is no problem ${name}.`);
+  return kind;
+}
+
+function statusOf(kind: string): number {
+  return problemDocument(kindNamed(kind), { detail: "" }).status;
+}
+
+/** `too-large` is `TooLarge`. */
+function responseName(kind: string): string {
+  return kind.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
+}

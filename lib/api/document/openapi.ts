@@ -1,0 +1,167 @@
+import * as z from "zod";
+import { noQuery, type Route, route } from "../request/route.ts";
+import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
+import { operationName } from "./openapi-names.ts";
+import { parametersOf } from "./openapi-parameters.ts";
+import {
+  headersOf,
+  problemReference,
+  problemResponses,
+  problemStatuses,
+  replayed,
+} from "./openapi-problems.ts";
+import { makeSchemas, type Schemas } from "./openapi-schemas.ts";
+
+/** As package.json has it, which a test sees to. */
+export const version = "0.1.0";
+
+const tags: readonly { name: RouteDoc["tag"]; description: string }[] = [
+  { name: "Schedules", description: "What is to happen, and when." },
+  { name: "Jobs", description: "The durable records of occurrences." },
+  { name: "Groups and tags", description: "Schedules taken together." },
+  { name: "Time", description: "Coming occurrences, and why one ran or did not." },
+  { name: "Calendars", description: "Named days off, to which schedules refer." },
+  { name: "Limits", description: "What a target may take at a time." },
+  { name: "Batch and commands", description: "Many changes at once, and those that came by other ways." },
+  { name: "Insight", description: "Counts, lateness and what is to come." },
+  { name: "Tokens and audit", description: "Who may do what, and who did." },
+  { name: "About", description: "The service itself." },
+];
+
+/** The OpenAPI document of these routes, made from the shapes that they check by. */
+export function openApiDocument(routes: readonly Route[]): object {
+  const schemas = makeSchemas();
+  const paths = new Map<string, Record<string, object>>([["/health", { get: health(schemas) }]]);
+  for (const each of routes) {
+    const path = each.path.replace("+}", "}");
+    paths.set(path, { ...paths.get(path), [each.method.toLowerCase()]: operationOf(each, schemas) });
+  }
+  const responses = problemResponses(schemas);
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Carillon",
+      version,
+      summary: "A serverless scheduler: say what should happen when, and it happens on time, once.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "Where this document was read." }],
+    security: [{ token: [] }],
+    tags,
+    paths: Object.fromEntries(paths),
+    components: {
+      schemas: schemas.components(),
+      responses,
+      securitySchemes: {
+        token: {
+          type: "http",
+          scheme: "bearer",
+          description: "A token of scope `read`, `write` or `admin`.",
+        },
+      },
+    },
+  };
+}
+
+function operationOf(each: Route, schemas: Schemas): object {
+  const { method, path, scope, doc } = each;
+  const needs = `Takes a token of scope \`${scope}\`.`;
+  const problems = problemStatuses(each).map((status) => [status, problemReference(status)]);
+  const answers = Object.entries(doc.answers).map(([status, answer]) => [
+    status,
+    responseOf(answer, { schemas, isWrite: method !== "GET" }),
+  ]);
+  return {
+    operationId: doc.operation ?? operationName(method, path),
+    summary: doc.summary,
+    description: doc.description === undefined ? needs : `${doc.description}\n\n${needs}`,
+    tags: [doc.tag],
+    parameters: parametersOf(each, schemas),
+    ...(doc.body === undefined ? {} : { requestBody: bodyOf(doc.body, schemas) }),
+    responses: Object.fromEntries([...answers, ...problems]),
+  };
+}
+
+function bodyOf(
+  { schema, optional = false, example }: NonNullable<RouteDoc["body"]>,
+  schemas: Schemas,
+): object {
+  return {
+    required: !optional,
+    content: { "application/json": { schema: schemas.of(schema, "input"), example } },
+  };
+}
+
+function responseOf(
+  { what, schema, example, headers = {} }: AnswerDoc,
+  { schemas, isWrite }: { schemas: Schemas; isWrite: boolean },
+): object {
+  const content =
+    schema === undefined
+      ? {}
+      : { content: { "application/json": { schema: schemas.of(schema, "output"), example } } };
+  return {
+    description: what,
+    headers: headersOf({ ...asWritten(headers), ...(isWrite ? replayed : {}) }),
+    ...content,
+  };
+}
+
+const spellings = new Map([
+  ["etag", "ETag"],
+  ["location", "Location"],
+  ["retry-after", "Retry-After"],
+]);
+
+function asWritten(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, what]) => [spellings.get(name) ?? name, what]),
+  );
+}
+
+/** Answered before anything is routed, and without a token. */
+function health(schemas: Schemas): object {
+  const schema = schemas.of(z.strictObject({ status: z.literal("ok") }), "output");
+  return {
+    operationId: "health",
+    summary: "Tell whether the API and its database answer",
+    tags: ["About"],
+    security: [],
+    responses: {
+      200: {
+        description: "Both do.",
+        content: { "application/json": { schema, example: { status: "ok" } } },
+      },
+      500: problemReference(500),
+      503: problemReference(503),
+    },
+  };
+}
+
+/** `GET /v1/openapi.json`, itself among the routes that it tells of. */
+export function openApiRoute(others: readonly Route[]): Route {
+  let document: object | undefined;
+  const own = route({
+    method: "GET",
+    path: "/v1/openapi.json",
+    scope: "read",
+    query: noQuery,
+    doc: {
+      summary: "Read this document",
+      operation: "openApi",
+      tag: "About",
+      answers: {
+        200: {
+          what: "The API as OpenAPI 3.1 has it, made from the shapes by which requests are checked.",
+          schema: z.record(z.string(), z.unknown()),
+          example: { openapi: "3.1.1", info: { title: "Carillon", version } },
+        },
+      },
+    },
+    answer: async () => {
+      document ??= openApiDocument([...others, own]);
+      return { status: 200, body: document };
+    },
+  });
+  return own;
+}

@@ -1,0 +1,110 @@
+import * as z from "zod";
+import type { RouteDoc } from "../request/route-doc.ts";
+import { explanationSchema } from "../views/explanation-view.ts";
+import { instantText } from "../views/instant-text.ts";
+import { holdSchema } from "../views/schedule-view.ts";
+import { examples } from "./openapi-examples.ts";
+
+const occurrenceFields = {
+  occurrences: z.array(instantText),
+  details: z.array(
+    z.strictObject({
+      at: instantText,
+      wall: z.string().describe("The time on the clocks of the zone."),
+      due: instantText.optional().describe("Where a spread or a slot moves it."),
+      held: z.literal(true).optional().describe("A hold keeps it back."),
+      note: z.string().nullable().describe("What a clock change or a calendar did to it."),
+    }),
+  ),
+  timezone: z.string(),
+};
+
+const nextSchema = z.strictObject({
+  ...occurrenceFields,
+  holds: z.array(holdSchema).optional().describe("The holds that stand now, where there are any."),
+  heldUntil: instantText.nullable().optional().describe("When the last of them ends by itself."),
+});
+
+const previewSchema = z.strictObject({
+  ...occurrenceFields,
+  cadence: z.string(),
+  cadenceText: z.string(),
+  warnings: z.array(z.string()),
+});
+
+const occurrences = {
+  occurrences: ["2026-12-01T09:00:00.000Z"],
+  details: [{ at: "2026-12-01T09:00:00.000Z", wall: "2026-12-01 10:00:00", note: null }],
+  timezone: "Europe/Berlin",
+};
+
+export const nextDoc: RouteDoc = {
+  summary: "Tell a schedule's coming occurrences",
+  operation: "nextOccurrences",
+  description: "Strictly after `from`; without it, those that are not due yet.",
+  tag: "Time",
+  answers: {
+    200: {
+      what: "What is to come, up to `n` of them.",
+      schema: nextSchema,
+      example: { ...occurrences, holds: [examples.hold], heldUntil: examples.hold.until },
+    },
+  },
+  problems: [404],
+};
+
+/** Its body is the routes' own. */
+export function previewDoc(body: z.ZodType): RouteDoc {
+  return {
+    summary: "Tell the occurrences of a schedule that is not saved",
+    operation: "preview",
+    description:
+      "Takes a schedule's body, without a `target` if you like, refuses what saving it would refuse, and stores nothing.",
+    tag: "Time",
+    body: {
+      schema: body,
+      example: { when: ["0 9 * * 1-5", "0 11 * * 6"], timezone: "Europe/Berlin", n: 5 },
+    },
+    answers: {
+      200: {
+        what: "What would be to come.",
+        schema: previewSchema,
+        example: {
+          ...occurrences,
+          cadence: "0 9 * * 1-5",
+          cadenceText: "At 09:00, Monday to Friday",
+          warnings: [],
+        },
+      },
+    },
+    problems: [422],
+  };
+}
+
+export const explainDoc: RouteDoc = {
+  summary: "Explain what became of an instant",
+  operation: "explain",
+  description:
+    "Says in one sentence, and in fields, why a schedule ran, ran late or did not run at an instant, or what is to happen then.",
+  tag: "Time",
+  answers: {
+    200: {
+      what: "What is known of it.",
+      schema: explanationSchema,
+      example: {
+        key: examples.schedule.key,
+        scheduleId: "17",
+        at: "2026-12-01T09:00:00.000Z",
+        wall: "2026-12-01 10:00:00",
+        outcome: "planned",
+        sentence: "It is planned to run at 10:00.",
+        occurrence: true,
+        version: 1,
+        cadence: examples.schedule.cadence,
+        dueAt: "2026-12-01T09:00:00.000Z",
+        nearest: { before: null, after: null },
+      },
+    },
+  },
+  problems: [404],
+};

@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { pageSchema } from "../request/query.ts";
+import type { RouteDoc } from "../request/route-doc.ts";
+import { scheduleChange } from "../views/explanation-view.ts";
+import { instantText } from "../views/instant-text.ts";
+import { specFields, unreadableShape } from "../views/spec-view.ts";
+import { examples } from "./openapi-examples.ts";
+import { changed } from "./schedule-docs.ts";
+
+const versionSchema = z
+  .strictObject({
+    version: z.int(),
+    change: scheduleChange,
+    at: instantText,
+    by: z.string(),
+    spec: z
+      .strictObject(specFields)
+      .optional()
+      .describe("What was asked, without the payload; missing where the version changed only the state."),
+    unreadable: unreadableShape,
+    changes: z
+      .array(
+        z.strictObject({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() }),
+      )
+      .describe(
+        "What differs from what was asked before; without values where they are too large or too secret.",
+      ),
+    detail: z
+      .unknown()
+      .describe("What else is known: the owner and the reason of a pause, the version that was restored."),
+  })
+  .meta({ id: "Version", description: "One version of a schedule: who made it, when, and what it changed." });
+
+export const versionsDoc: RouteDoc = {
+  summary: "List a schedule's versions",
+  description: "Newest first.",
+  tag: "Schedules",
+  answers: {
+    200: {
+      what: "A page of them.",
+      schema: pageSchema(versionSchema),
+      example: {
+        items: [
+          {
+            version: 2,
+            change: "paused",
+            at: "2026-12-01T08:00:00.000Z",
+            by: "shop",
+            changes: [],
+            detail: { owner: "shop", reason: "under review", until: null },
+          },
+        ],
+        cursor: examples.cursor,
+      },
+    },
+  },
+  problems: [404],
+};
+
+export const restoreDoc: RouteDoc = {
+  summary: "Restore an old version",
+  operation: "restoreVersion",
+  description: "Makes it the newest; holds stay as they are.",
+  tag: "Schedules",
+  headers: ["if-match"],
+  answers: { 200: changed },
+  problems: [404, 412, 422],
+};

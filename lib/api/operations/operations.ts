@@ -1,0 +1,287 @@
+import type { AuditPlace } from "../../audit/audit-place.ts";
+import type { EntrySearch } from "../../audit/find-entries.ts";
+import { type AuditEntry, readAudit } from "../../audit/read-audit.ts";
+import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../../batch/cancel-label.ts";
+import { type Enqueued, type EnqueueWish, enqueueJob } from "../../batch/enqueue-job.ts";
+import {
+  pauseLabel,
+  resumeLabel,
+  type SharedHoldDone,
+  type SharedHoldWish,
+  type SharedPauseWish,
+} from "../../batch/label-holds.ts";
+import type { ApplyOptions } from "../../batch/operation.ts";
+import { type AcceptanceDeps, acceptanceOf } from "../../command/acceptance.ts";
+import { applyBatch, type BatchResult } from "../../command/apply-batch.ts";
+import type { Command } from "../../command/command-shape.ts";
+import { refuseUnfitFire } from "../../command/handler-payload.ts";
+import type { Sql } from "../../db/connect.ts";
+import type { JobWish } from "../../edit/cancel-jobs.ts";
+import type { EditDone, EditWish } from "../../edit/edit-transaction.ts";
+import { type RestoreWish, restoreVersion } from "../../edit/restore.ts";
+import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../../edit/schedule-edits.ts";
+import { type PauseWish, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
+import { type Explanation, explain } from "../../explain/explain.ts";
+import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
+import { jobsOf } from "../../history/job-history.ts";
+import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
+import { readAnyJob } from "../../history/planned-job.ts";
+import { type Preview, type PreviewWish, previewSchedule } from "../../history/preview.ts";
+import { type LabelRead, readLabel } from "../../history/read-label.ts";
+import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
+import { searchKey } from "../../history/search-histories.ts";
+import { type JobSearch, searchJobs } from "../../history/search-jobs.ts";
+import type { Count } from "../../history/search-page.ts";
+import {
+  countSchedules,
+  listSchedules,
+  type ScheduleFilter,
+  type ScheduleSearch,
+} from "../../history/search-schedules.ts";
+import { type VersionRead, versionsOf } from "../../history/versions.ts";
+import { applyInboxAtOnce, type InboxApplied } from "../../inbox/apply-inbox.ts";
+import {
+  listRefused,
+  type RefusedCommand,
+  type RefusedPlace,
+  type RefusedSearch,
+  readOneRefused,
+} from "../../inbox/refusals.ts";
+import type { JobKey } from "../../job/job-id.ts";
+import type { JobPlace } from "../../job/job-place.ts";
+import type { JobRead } from "../../job/read-job.ts";
+import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
+import { type BackfillDone, type BackfillWish, backfillSchedule } from "../../job-control/backfill.ts";
+import { type CancelledMany, type CancelManyWish, cancelMany } from "../../job-control/cancel-many.ts";
+import { type FireWish, fireNow } from "../../job-control/fire-now.ts";
+import { type RetriedMany, type RetryManyWish, retryMany } from "../../job-control/retry-many.ts";
+import {
+  clearLimits,
+  type Limits,
+  type LimitsRead,
+  type LimitsWish,
+  listLimits,
+  readLimits,
+  setLimits,
+} from "../../limit/limits.ts";
+import type { Log } from "../../log/log.ts";
+import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
+import {
+  type EntryPlace,
+  listEntries,
+  type QuarantineEntry,
+  type QuarantineSearch,
+  retryEntries,
+} from "../../quarantine/entries.ts";
+import { Refusal } from "../../refusal.ts";
+import {
+  type CalendarDone,
+  type CalendarRead,
+  type CalendarWish,
+  listCalendars,
+  putCalendar,
+  readCalendarWithCounts,
+  removeCalendar,
+} from "../../rules/calendar-edits.ts";
+import {
+  readZoneData,
+  type ZoneDataRead,
+  type ZoneMoveRead,
+  zoneMovesOf,
+} from "../../rules/zone-data-moves.ts";
+import type { CalendarBody, CalendarHead } from "../../schedule/calendars.ts";
+import type { Caller } from "../../schedule/shape/caller.ts";
+import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
+import type { Label } from "../../schedule/shared-holds.ts";
+import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
+import { type Forecast, readForecast } from "../../stats/forecast.ts";
+import { readStats, type Stats } from "../../stats/stats.ts";
+import { type CommandOperations, commandOperations } from "./command-operations.ts";
+import { type TokenOperations, tokenOperations } from "./token-operations.ts";
+
+/** One page of a list, and from where the next one goes on; no `next` means that this was the last. */
+export interface Page<Item, Place> {
+  items: Item[];
+  next?: Place;
+}
+
+/**
+ * What the API does with schedules and jobs. Every one throws a Refusal for what cannot be done as asked, and has then
+ * done nothing of it.
+ */
+export interface Operations {
+  putSchedule(wish: EditWish & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
+  createSchedule(wish: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
+  patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
+  deleteSchedule(wish: EditWish): Promise<void>;
+  /** In one transaction, wherever that does not keep others waiting for long; what became of each, in their order. */
+  applyBatch(
+    commands: readonly Command[],
+    options: Pick<ApplyOptions, "allOrNothing">,
+  ): Promise<BatchResult[]>;
+  pauseSchedule(wish: PauseWish): Promise<EditDone>;
+  resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
+  readSchedule(key: string): Promise<ScheduleRead | null>;
+  /** A page may be short of its limit and still have a `next`: each looks at so many schedules at most. */
+  listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
+  countSchedules(filter: ScheduleFilter): Promise<Count>;
+  nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
+  previewSchedule(wish: PreviewWish): Promise<Preview>;
+  explain(wish: { key: string; at: Date }): Promise<Explanation>;
+  /** Newest first; `before` is the version at which the page before ended. */
+  versionsOfSchedule(wish: {
+    key: string;
+    limit: number;
+    before?: number | undefined;
+  }): Promise<Page<VersionRead, number>>;
+  restoreVersion(wish: RestoreWish): Promise<EditDone>;
+  fireNow(wish: FireWish): Promise<JobRead>;
+  backfillSchedule(wish: BackfillWish): Promise<BackfillDone>;
+  /** Newest first; `before` is where the page before ended. */
+  jobsOfSchedule(wish: {
+    key: string;
+    limit: number;
+    before?: JobPlace | undefined;
+  }): Promise<Page<JobRead, JobPlace>>;
+  enqueueJob(wish: EnqueueWish): Promise<Enqueued>;
+  /** Also one that is planned and has no row yet. */
+  readJob(id: string): Promise<JobRead | null>;
+  /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
+  deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
+  searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
+  searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
+  /** `asked`: it runs, and whoever works it has been told to stop. */
+  cancelJob(wish: JobWish): Promise<{ job: JobRead; asked: boolean }>;
+  retryJob(wish: JobWish): Promise<JobRead>;
+  cancelMany(wish: CancelManyWish): Promise<CancelledMany>;
+  retryMany(wish: RetryManyWish): Promise<RetriedMany>;
+  putCalendar(wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
+  readCalendar(name: string): Promise<CalendarRead | null>;
+  /** In the order of names; `after` is the name at which the page before ended. */
+  listCalendars(wish: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
+  removeCalendar(wish: CalendarWish): Promise<void>;
+  pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
+  resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
+  readLabel(
+    label: Label,
+    page: { limit: number; after?: string | undefined; prefix?: string | undefined },
+  ): Promise<LabelRead | null>;
+  cancelLabel(wish: CancelLabelWish): Promise<LabelCancelled>;
+  setLimits(wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
+  clearLimits(wish: LimitsWish): Promise<void>;
+  readLimits(target: string): Promise<LimitsRead | null>;
+  /** In the order of targets' names; `after` is the name at which the page before ended. */
+  listLimits(wish: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
+  readZoneData(): Promise<ZoneDataRead>;
+  /** Newest first; `before` is the move at which the page before ended. Null for a release that was never in force. */
+  zoneMoves(wish: {
+    version: string;
+    limit: number;
+    before?: string | undefined;
+  }): Promise<Page<ZoneMoveRead, string> | null>;
+  tokens: TokenOperations;
+  /** Newest first. */
+  readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
+  /** What callers have written in SQL, as far as one request does it. */
+  applyInbox(): Promise<InboxApplied>;
+  /** Newest first; a page may be short of its limit and still have a `next`. */
+  listInboxErrors(search: RefusedSearch): Promise<Page<RefusedCommand, RefusedPlace>>;
+  readInboxError(id: string): Promise<RefusedCommand | null>;
+  commands: CommandOperations;
+  /** A page may be short of its limit and still have a `next`. */
+  listQuarantine(search: QuarantineSearch): Promise<Page<QuarantineEntry, EntryPlace>>;
+  retryQuarantine(search: QuarantineSearch): Promise<{ done: number; next?: EntryPlace }>;
+  readStats(): Promise<Stats>;
+  readForecast(minutes: number): Promise<Forecast>;
+  /** Throws where the database does not answer. */
+  health(): Promise<void>;
+}
+
+export interface OperationDeps extends AcceptanceDeps {
+  sql: Sql;
+  queue: ParcelQueue;
+  log: Log;
+}
+
+export function makeOperations(deps: OperationDeps): Operations {
+  const { sql, handlers } = deps;
+  const accept = acceptanceOf(deps);
+  return {
+    putSchedule: async (wish) => {
+      accept.body(wish.body);
+      return putSchedule(deps, wish);
+    },
+    createSchedule: async (wish) => {
+      accept.body(wish.body);
+      return createSchedule(deps, wish);
+    },
+    patchSchedule: async (wish) => {
+      accept.patch(wish.patch);
+      return patchSchedule(deps, wish, accept.patched);
+    },
+    deleteSchedule: (wish) => deleteSchedule(deps, wish),
+    applyBatch: (commands, options) => applyBatch({ ...deps, acceptance: accept }, commands, options),
+    pauseSchedule: (wish) => pauseSchedule(deps, wish),
+    resumeSchedule: (wish) => resumeSchedule(deps, wish),
+    fireNow: async (wish) => {
+      await refuseUnfitFire(sql, handlers, wish);
+      return fireNow(deps, wish);
+    },
+    backfillSchedule: (wish) => backfillSchedule(deps, wish),
+    readSchedule: (key) => readSchedule(sql, key),
+    listSchedules: (search) => listSchedules(sql, search),
+    countSchedules: (filter) => countSchedules(sql, filter),
+    nextOccurrences: (wish) => nextOccurrences(sql, wish),
+    previewSchedule: async (wish) => {
+      if (wish.targeted) accept.body(wish.body);
+      return previewSchedule(sql, wish);
+    },
+    explain: (wish) => explain(sql, wish),
+    versionsOfSchedule: (wish) => versionsOf(sql, wish),
+    restoreVersion: (wish) => restoreVersion(deps, wish, accept.body),
+    jobsOfSchedule: async ({ key, limit, before }) => {
+      const schedule = await findSchedule(sql, key);
+      if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+      return jobsOf(sql, schedule, { limit, before });
+    },
+    enqueueJob: async (wish) => {
+      accept.body(wish.body);
+      return enqueueJob(deps, wish);
+    },
+    readJob: (id) => readAnyJob(sql, id),
+    deadJobs: (search) => listDead(sql, search),
+    searchKey: (search) => searchKey(sql, search),
+    searchJobs: (search) => searchJobs(sql, search),
+    cancelJob: (wish) => cancelAnyJob(deps, wish),
+    retryJob: (wish) => retryAnyJob(deps, wish),
+    cancelMany: (wish) => cancelMany(deps, wish),
+    retryMany: (wish) => retryMany(deps, wish),
+    putCalendar: (wish) => putCalendar(deps, wish),
+    readCalendar: (name) => readCalendarWithCounts(sql, name),
+    listCalendars: (wish) => listCalendars(sql, wish),
+    removeCalendar: (wish) => removeCalendar(deps, wish),
+    pauseLabel: (wish) => pauseLabel(deps, wish),
+    resumeLabel: (wish) => resumeLabel(deps, wish),
+    readLabel: (label, page) => readLabel(sql, label, page),
+    cancelLabel: (wish) => cancelLabel(deps, wish),
+    setLimits: (wish) => setLimits(deps, wish),
+    clearLimits: (wish) => clearLimits(deps, wish),
+    readLimits: (target) => readLimits(sql, target),
+    listLimits: (wish) => listLimits(sql, wish),
+    readZoneData: () => readZoneData(sql),
+    zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
+    tokens: tokenOperations(sql),
+    readAudit: (search) => readAudit(sql, search),
+    applyInbox: () => applyInboxAtOnce({ ...deps, acceptance: accept }),
+    listInboxErrors: (search) => listRefused(sql, search),
+    readInboxError: (id) => readOneRefused(sql, id),
+    commands: commandOperations({ ...deps, acceptance: accept }),
+    listQuarantine: (search) => listEntries(sql, search),
+    retryQuarantine: (search) => retryEntries(sql, search),
+    readStats: () => readStats(sql),
+    readForecast: (minutes) => readForecast(sql, minutes),
+    health: async () => {
+      await sql`select carillon.clock()`;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Sql } from "../../db/connect.ts";
+import { listTokens, namesBeyond, readToken, type TokenRead } from "../../token/read-tokens.ts";
+import {
+  createToken,
+  deleteToken,
+  type Issued,
+  type NewToken,
+  rotateToken,
+  type TokenWish,
+} from "../../token/token-edits.ts";
+
+/** What the API does with tokens; of those that reach beyond the asking one, it knows nothing. */
+export interface TokenOperations {
+  create(wish: TokenWish & { asked: NewToken }): Promise<Issued>;
+  rotate(wish: TokenWish & { id: string; overlapMs: number }): Promise<Issued>;
+  remove(wish: TokenWish & { id: string }): Promise<void>;
+  read(id: string, prefix: string | null): Promise<TokenRead | null>;
+  /** In the order of names; `after` is the name at which the page before ended. */
+  list(wish: {
+    prefix: string | null;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<{ items: TokenRead[]; next?: string }>;
+  /** Of these names, those of tokens that do not lie under the prefix. */
+  namesBeyond(names: readonly string[], prefix: string): Promise<string[]>;
+}
+
+export function tokenOperations(sql: Sql): TokenOperations {
+  return {
+    create: (wish) => createToken(sql, wish),
+    rotate: (wish) => rotateToken(sql, wish),
+    remove: (wish) => deleteToken(sql, wish),
+    read: (id, prefix) => readToken(sql, id, prefix),
+    list: (wish) => listTokens(sql, wish),
+    namesBeyond: (names, prefix) => namesBeyond(sql, names, prefix),
+  };
+}

@@ -1,0 +1,45 @@
+import { Refusal } from "../../refusal.ts";
+
+/** Where a list goes on, opaque to callers. It names its list, so that a cursor of one is not taken by another. */
+export type ListName =
+  | "schedules"
+  | "schedule-search"
+  | "job-search"
+  | "jobs"
+  | "versions"
+  | "calendars"
+  | "holds"
+  | "limits"
+  | "zone-moves"
+  | "retries"
+  | "cancels"
+  | "group-cancels"
+  | "tokens"
+  | "audit"
+  | "inbox-errors"
+  | "quarantine"
+  | "quarantine-retries"
+  | "dead-commands";
+
+export function writeCursor(list: ListName, after: string): string {
+  return Buffer.from(JSON.stringify([list, after])).toString("base64url");
+}
+
+/** `isPlace` says whether a place can be one of this list's; whatever was not written here is refused. */
+export function readCursor(cursor: string, list: ListName, isPlace: (after: string) => boolean): string {
+  const after = placeIn(cursor, list);
+  if (after !== null && isPlace(after) && writeCursor(list, after) === cursor) return after;
+  throw new Refusal("invalid", "The query is not understood.", [
+    { path: "cursor", message: "is not a cursor that this list gave out" },
+  ]);
+}
+
+function placeIn(cursor: string, list: ListName): string | null {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    if (!Array.isArray(parsed) || parsed.length !== 2 || parsed[0] !== list) return null;
+    return typeof parsed[1] === "string" ? parsed[1] : null;
+  } catch {
+    return null;
+  }
+}

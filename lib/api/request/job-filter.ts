@@ -1,0 +1,87 @@
+import * as z from "zod";
+import type { RetryFilter } from "../../job-control/retry-many.ts";
+import { type Fault, Refusal } from "../../refusal.ts";
+import { instantShape } from "../../schedule/shape/instant-shape.ts";
+import { keyShape } from "../../schedule/shape/schedule-key.ts";
+import { storableText } from "../../schedule/shape/text.ts";
+import { pageQuery } from "./query.ts";
+import { targetFilter } from "./schedule-query.ts";
+
+export const bulkMax = 10_000;
+const bulkByDefault = 1_000;
+
+const ownerShapes = {
+  key: keyShape.optional(),
+  prefix: storableText({ max: 255 }).optional(),
+  group: keyShape.optional(),
+  tag: keyShape.optional(),
+  target: targetFilter.optional(),
+};
+
+const foundShapes = {
+  reason: storableText({ max: 100 }).optional(),
+  from: instantShape.optional(),
+  to: instantShape.optional(),
+};
+
+const states = ["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"] as const;
+
+export const jobsQuery = z.strictObject({
+  state: z.enum(states).optional(),
+  ...ownerShapes,
+  ...foundShapes,
+  ...pageQuery,
+});
+
+const why = storableText({ min: 0, max: 500 }).optional();
+
+/** What is asked for one job. */
+export const jobWishShape = z.strictObject({ reason: why });
+
+const limit = z.int().min(1).max(bulkMax).default(bulkByDefault);
+
+export const retryManyShape = z.strictObject({
+  filter: z.strictObject({
+    state: z.enum(["dead", "cancelled"]).default("dead"),
+    ...ownerShapes,
+    ...foundShapes,
+  }),
+  limit,
+  reason: why,
+});
+
+export const cancelManyShape = z.strictObject({
+  filter: z
+    .strictObject({ state: z.enum(["waiting", "retrying", "running"]).optional(), ...ownerShapes })
+    .refine(({ state: _, ...owners }) => Object.values(owners).some((owner) => owner !== undefined), {
+      error: "names at least one of `key`, `prefix`, `group`, `tag` and `target`",
+    }),
+  limit,
+  reason: why,
+});
+
+type Filter = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
+
+/**
+ * The filter of a search through one schedule's history, which is how all but the dead are retried. `path` is where the filter stands in
+ * the request.
+ */
+export function historyFilter({ key, state, reason, from, to, ...others }: Filter, path = "") {
+  const faults: Fault[] = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [{ path: `${path}${name}`, message: "is not taken where a `key` tells the schedule" }],
+  );
+  if (key !== undefined && faults.length === 0) return { key, state, reason, from, to };
+  throw new Refusal(
+    "impossible",
+    "The jobs of one schedule are found by its `key`, with `state`, `reason`, `from` and `to` (of occurrences).",
+    key === undefined ? [...faults, { path: `${path}key`, message: "is required" }] : faults,
+  );
+}
+
+export function retryFilter(filter: z.infer<typeof retryManyShape>["filter"]): RetryFilter {
+  if (filter.state === "dead") return { ...filter, state: "dead" };
+  const { state: _, ...rest } = historyFilter(filter, "filter.");
+  return { ...rest, state: "cancelled" };
+}

@@ -1,0 +1,55 @@
+import { isPassingFailure } from "../../db/passing-failure.ts";
+import { PassingConflict, Refusal } from "../../refusal.ts";
+import { type HttpResponse, toHttp } from "./answer.ts";
+import { Problem, problemDocument } from "./problem.ts";
+
+const contentType = "application/problem+json";
+
+/** How long after a temporary failure a request may be sent again. */
+export const retrySeconds = 2;
+
+export const somethingFailed = "Something failed that should not; the log has the cause.";
+
+/** After so many seconds what others do is likely to be done. */
+const passingSeconds = "1";
+
+export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", error="invalid_token"' };
+
+const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insufficient_scope"' };
+
+/**
+ * The answer to a request that ended in an error. A caller reads only what was worded for callers; of anything
+ * unforeseen they get the id under which the log has the cause.
+ */
+export function problemAnswer(error: unknown, requestId: string): HttpResponse {
+  if (error instanceof Refusal) {
+    const document = problemDocument(error.kind, { detail: error.message, faults: error.faults });
+    const headers = headersOf(error);
+    return toHttp({ status: document.status, body: document, headers }, contentType);
+  }
+  if (error instanceof Problem) {
+    const document = problemDocument(error.kind, { detail: error.message });
+    return toHttp({ status: document.status, body: document, headers: error.headers }, contentType);
+  }
+  if (isPassingFailure(error)) {
+    const document = problemDocument("unavailable", {
+      detail: "The database does not answer at the moment; try again.",
+      requestId,
+    });
+    return toHttp(
+      { status: document.status, body: document, headers: { "retry-after": String(retrySeconds) } },
+      contentType,
+    );
+  }
+  const document = problemDocument("internal", {
+    detail: somethingFailed,
+    requestId,
+  });
+  return toHttp({ status: document.status, body: document }, contentType);
+}
+
+function headersOf(refusal: Refusal): Readonly<Record<string, string>> {
+  if (refusal instanceof PassingConflict) return { "retry-after": passingSeconds };
+  if (refusal.kind === "unauthorized") return unknownToken;
+  return refusal.kind === "forbidden" ? insufficient : {};
+}

@@ -1,0 +1,80 @@
+import * as z from "zod";
+import { type Fault, Refusal, type RefusalKind } from "../../refusal.ts";
+
+/** Every problem the API answers with: its status, and the title that stays the same for each. */
+const kinds = {
+  invalid: { status: 400, title: "The request is not understood" },
+  unauthorized: { status: 401, title: "A token is needed" },
+  forbidden: { status: 403, title: "The token does not allow this" },
+  missing: { status: 404, title: "There is no such thing" },
+  "method-not-allowed": { status: 405, title: "The method is not allowed here" },
+  conflict: { status: 409, title: "The request conflicts with what is there" },
+  precondition: { status: 412, title: "The precondition does not hold" },
+  "too-large": { status: 413, title: "The body is too large" },
+  "media-type": { status: 415, title: "The body is not JSON" },
+  impossible: { status: 422, title: "The request is not possible here" },
+  "precondition-required": { status: 428, title: "The request takes a precondition" },
+  "too-many": { status: 429, title: "The token's rate is used up" },
+  internal: { status: 500, title: "Carillon failed" },
+  unavailable: { status: 503, title: "Carillon is not available" },
+} as const satisfies Record<string, { status: number; title: string }> &
+  Record<RefusalKind, { status: number; title: string }>;
+
+export type ProblemKind = keyof typeof kinds;
+
+export const problemKinds = Object.keys(kinds).filter((name): name is ProblemKind => name in kinds);
+
+export interface ProblemDocument {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  errors?: Fault[];
+  requestId?: string;
+}
+
+/** As it is sent. */
+export const problemSchema = z
+  .strictObject({
+    type: z.string().describe("Which kind of problem it is: `urn:carillon:problem:…`."),
+    title: z.string().describe("The same for every problem of its kind."),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe("What it is this time, in a sentence."),
+    errors: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe("Every fault of the input, by its path; up to a hundred."),
+    requestId: z.string().optional().describe("Under which the log has the cause."),
+  })
+  .meta({ id: "Problem", description: "A problem as RFC 9457 writes it." });
+
+/** An answer other than success that the API itself decides on; what the operations refuse comes as a Refusal. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly kind: ProblemKind;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>> = {}) {
+    super(detail);
+    this.kind = kind;
+    this.headers = headers;
+  }
+}
+
+/** The document of RFC 9457 for a problem. */
+export function problemDocument(
+  kind: ProblemKind,
+  { detail, faults = [], requestId }: { detail: string; faults?: readonly Fault[]; requestId?: string },
+): ProblemDocument {
+  return {
+    type: `urn:carillon:problem:${kind}`,
+    ...kinds[kind],
+    detail,
+    ...(faults.length > 0 ? { errors: [...faults] } : {}),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
+}
+
+export function forbidden(detail: string): Refusal {
+  return new Refusal("forbidden", detail);
+}

@@ -1,0 +1,58 @@
+import { allows, type Token } from "../../token/token.ts";
+import type { Answer } from "./answer.ts";
+import { forbidden, Problem } from "./problem.ts";
+import { type ApiRequest, decodedSegment } from "./request.ts";
+import type { Route } from "./route.ts";
+
+/** Finds the route of a request, to be run; says 404, 405 or 403 where there is none for this method or this token. */
+export function makeRouter(
+  routes: readonly Route[],
+): (request: ApiRequest, token: Token) => () => Promise<Answer> {
+  const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
+  return (request, token) => {
+    const here = table.flatMap(({ route, pattern }) => {
+      const parameters = matched(pattern, request.segments);
+      return parameters === null ? [] : [{ route, parameters }];
+    });
+    if (here.length === 0) throw new Problem("missing", "There is nothing at this path.");
+    const found = here.find(({ route }) => route.method === request.method);
+    if (found === undefined) throw notAllowed(here.map(({ route }) => route.method));
+    const { route, parameters } = found;
+    if (!allows(token, route.scope))
+      throw forbidden(`This takes a token of scope ${route.scope}; yours has ${token.scope}.`);
+    return () => route.run(request, parameters, token);
+  };
+}
+
+export function notAllowed(methods: readonly string[]): Problem {
+  const allow = [...methods].sort().join(", ");
+  return new Problem("method-not-allowed", `This path takes ${allow}.`, { allow });
+}
+
+function matched(
+  pattern: readonly string[],
+  segments: readonly string[],
+): ReadonlyMap<string, string> | null {
+  const rest = /^\{(\w+)\+\}$/.exec(pattern.at(-1) ?? "")?.[1];
+  if (rest !== undefined) return matchedWithRest(pattern.slice(0, -1), segments, rest);
+  if (pattern.length !== segments.length) return null;
+  const parameters = new Map<string, string>();
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index] ?? "";
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? part !== segment : segment === "") return null;
+    if (name !== undefined) parameters.set(name, decodedSegment(segment));
+  }
+  return parameters;
+}
+
+/** A last parameter such as `{target+}` takes all that is left of the path, with its slashes. */
+function matchedWithRest(
+  pattern: readonly string[],
+  segments: readonly string[],
+  name: string,
+): ReadonlyMap<string, string> | null {
+  const before = matched(pattern, segments.slice(0, pattern.length));
+  const rest = segments.slice(pattern.length).map(decodedSegment).join("/");
+  return before === null || rest === "" ? null : new Map([...before, [name, rest]]);
+}

@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { instantShape } from "../../schedule/shape/instant-shape.ts";
+import { keyShape } from "../../schedule/shape/schedule-key.ts";
+import { storableText } from "../../schedule/shape/text.ts";
+import { pageQuery } from "./query.ts";
+
+export const targetFilter = z
+  .string()
+  .regex(
+    /^(handler|event|queue|webhook|lambda)(\/[^\p{Cc}\p{Cs}]{1,500})?$/u,
+    "takes a kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`",
+  )
+  // As tools read it that do not know classes of characters.
+  .meta({ pattern: "^(handler|event|queue|webhook|lambda)(/[^\\u0000-\\u001f\\u007f-\\u009f]{1,500})?$" })
+  .describe("A kind of target, such as `webhook`, or one by its name, such as `webhook/api.example.com`.");
+
+const filterQuery = {
+  prefix: storableText({ max: 255 }).optional().describe("Keys that begin with this."),
+  group: keyShape.optional().describe("One group."),
+  tag: keyShape.optional().describe("One tag."),
+  state: z.enum(["active", "paused", "ended"]).optional().describe("As it is read back."),
+  target: targetFilter.optional(),
+  createdBy: storableText({ max: 200 }).optional().describe("The token that created it, by its name."),
+  failing: z
+    .literal("true", { error: "takes `true`" })
+    .transform(() => true)
+    .optional()
+    .describe("A job of it is dead, and the newest that was due has not succeeded since."),
+  nextFrom: instantShape
+    .optional()
+    .describe(
+      "Its next occurrence is due (behind `nextAt` where `spread` or `slot` move it) not before this, nor before now …",
+    ),
+  nextTo: instantShape.optional().describe("… and before this."),
+};
+
+const isForward = ({ nextFrom, nextTo }: { nextFrom?: Date | undefined; nextTo?: Date | undefined }) =>
+  nextFrom === undefined || nextTo === undefined || nextFrom < nextTo;
+
+const backward = { path: ["nextTo"], error: "must lie after `nextFrom`" };
+
+export const countQuery = z.strictObject(filterQuery).refine(isForward, backward);
+
+export const listQuery = z.strictObject({ ...filterQuery, ...pageQuery }).refine(isForward, backward);

@@ -1,0 +1,192 @@
+import { v7 as uuidv7 } from "uuid";
+import * as z from "zod";
+import type { Refused } from "../../batch/operation.ts";
+import type { BatchResult, NotDone } from "../../command/apply-batch.ts";
+import { notDone } from "../../command/apply-commands.ts";
+import type { Command } from "../../command/command-shape.ts";
+import { type Fault, Refusal } from "../../refusal.ts";
+import { memberPath } from "../../schedule/shape/shape-faults.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { Answer } from "../request/answer.ts";
+import { type ProblemKind, problemDocument, problemSchema } from "../request/problem.ts";
+import { retrySeconds, somethingFailed } from "../request/problem-answer.ts";
+import { refuseForeignKey } from "../request/reach.ts";
+import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { ownersRefused } from "./hold-owner.ts";
+
+export const batchMax = 1_000;
+
+const batchShape = z.strictObject({
+  operations: z
+    .array(z.unknown())
+    .min(1)
+    .max(batchMax)
+    .describe(
+      "Each an object with one verb: `put` or `patch` (a schedule with its key), `delete`, `pause` or `resume` (a key, or an object with it), `job` (what `POST /v1/jobs` takes); beside it maybe `ifMatch` (a version) or `ifNoneMatch`.",
+    ),
+  atomic: z.boolean().default(false).describe("All or nothing: where one is refused, none is done."),
+});
+
+const resultShape = z.strictObject({
+  status: z
+    .int()
+    .describe(
+      "As the same request would have been answered alone. 500 or 503: Carillon failed on it, or did not come to it, and it has changed nothing.",
+    ),
+  key: z.string().nullable().describe("Null where not even the key was understood."),
+  id: z.string().optional(),
+  version: z.int().optional(),
+  job: z.string().optional().describe("Of `job`: the id of the job."),
+  retryAfter: z
+    .int()
+    .optional()
+    .describe("With a 503: the number of seconds after which it may be sent again."),
+  error: problemSchema.optional(),
+});
+
+const resultsShape = z.strictObject({
+  results: z.array(resultShape).describe("One for each operation, in their order."),
+});
+
+export function batchRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/schedules:batch",
+      scope: "write",
+      query: noQuery,
+      doc: {
+        summary: "Do many operations at once",
+        description: `Up to ${batchMax} operations in one transaction. Each is done as if it were alone, one after the other, and has a result of its own; with \`atomic\`, one that is refused leaves all undone. One on which Carillon fails is answered 500 or 503 in its place, and so are those behind it on its key; the others are done. With \`atomic\` the whole batch fails. Sent again with the same \`Idempotency-Key\`, the batch tries once more what was answered so, and does nothing else twice.`,
+        tag: "Batch and commands",
+        body: {
+          schema: batchShape,
+          example: {
+            operations: [
+              {
+                put: {
+                  key: "report:7",
+                  when: "every 1h",
+                  target: { handler: "greet" },
+                  payload: { name: "Ann" },
+                },
+              },
+              { delete: "report:6" },
+            ],
+          },
+        },
+        answers: {
+          200: {
+            what: "What became of each.",
+            schema: resultsShape,
+            example: {
+              results: [
+                { status: 201, key: "report:7", id: "17", version: 1 },
+                {
+                  status: 404,
+                  key: "report:6",
+                  error: problemDocument("missing", { detail: "There is no schedule report:6." }),
+                },
+              ],
+            },
+          },
+        },
+        problems: [413, 415, 422],
+      },
+      answer: async ({ body, token, caller }) => {
+        const { operations: inputs, atomic } = readShape(batchShape, body(), "body");
+        const refuseOwner = await ownersRefused({ tokens: operations.tokens, token }, inputs);
+        const commands = inputs.map(
+          (input): Command => ({
+            input,
+            caller,
+            newKey: () => `${token.prefix ?? ""}job:${uuidv7()}`,
+            refuseKey: (key) => refuseForeignKey(token, key),
+            refuseOwner,
+          }),
+        );
+        const results = await operations.applyBatch(commands, { allOrNothing: atomic });
+        if (atomic) refuseUndone(results);
+        return answerOf(results, caller.origin?.request);
+      },
+    }),
+  ];
+}
+
+const statuses = { created: 201, changed: 200, unchanged: 200, deleted: 204 } as const;
+
+/** So many faults one answer tells of; a thousand operations may hold a hundred each. */
+const faultsMax = 1_000;
+
+function answerOf(results: readonly BatchResult[], requestId: string | undefined): Answer {
+  let left = faultsMax;
+  const views = results.map((result) => {
+    if (result.change === "not-done") return notDoneView(result, requestId);
+    if (result.change !== "refused") return resultView(result);
+    const faults = result.refusal.faults.slice(0, Math.max(1, left));
+    left -= faults.length;
+    return refusedView(result.key, { ...result.refusal, faults });
+  });
+  return { status: 200, body: { results: views } };
+}
+
+function refusedView(key: string | null, { kind, message, faults }: Refused): z.output<typeof resultShape> {
+  const error = problemDocument(kind, { detail: message, faults });
+  return { status: error.status, key, error };
+}
+
+const whyNotDone = {
+  failed: { kind: "internal", detail: somethingFailed },
+  busy: {
+    kind: "unavailable",
+    detail: "It waited too long for a lock, or a statement took too long; send it again.",
+  },
+  behind: {
+    kind: "unavailable",
+    detail: "It was not tried: an operation before it on its key was not done; send it again after that one.",
+  },
+  untried: {
+    kind: "unavailable",
+    detail: "It was not tried: the time of the batch was up, or too many others failed; send it again.",
+  },
+} as const satisfies Record<NotDone, { kind: ProblemKind; detail: string }>;
+
+/** Carillon has failed on it, or has not tried it. */
+function notDoneView(
+  { key, why }: Extract<BatchResult, { change: "not-done" }>,
+  requestId: string | undefined,
+): z.output<typeof resultShape> {
+  const { kind, detail } = whyNotDone[why];
+  const error = problemDocument(kind, { detail, ...(requestId === undefined ? {} : { requestId }) });
+  return { status: error.status, key, ...(why === "failed" ? {} : { retryAfter: retrySeconds }), error };
+}
+
+function resultView(
+  result: Exclude<BatchResult, { change: "refused" | "not-done" }>,
+): z.output<typeof resultShape> {
+  if (result.change === "passed-over") throw new Error(`Nobody asked to pass over ${result.key}.`);
+  const { key, id, version, change, job } = result;
+  if (job === undefined) return { status: statuses[change], key, id, version };
+  return { status: change === "unchanged" ? 200 : 202, key, id, version, job };
+}
+
+/** Tells of every operation that stood in the way of the others. */
+function refuseUndone(results: readonly BatchResult[]): void {
+  const faults = results.flatMap((result, index): Fault[] => {
+    if (result.change !== "refused" || result.refusal === notDone) return [];
+    const path = memberPath("operations", index);
+    const { message, faults: own } = result.refusal;
+    return own.length === 0
+      ? [{ path, message }]
+      : own.map((fault) => ({
+          path: fault.path === "" ? path : `${path}.${fault.path}`,
+          message: fault.message,
+        }));
+  });
+  if (faults.length === 0) return;
+  throw new Refusal(
+    "impossible",
+    "Nothing was done, because of what was refused.",
+    faults.slice(0, faultsMax),
+  );
+}

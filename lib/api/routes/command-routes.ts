@@ -1,0 +1,182 @@
+import * as z from "zod";
+import type { DeadCommandRead } from "../../ingest/dead-commands.ts";
+import { Refusal } from "../../refusal.ts";
+import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import type { Operations } from "../operations/operations.ts";
+import { readCursor, writeCursor } from "../request/cursor.ts";
+import { problemDocument, problemSchema } from "../request/problem.ts";
+import { pageQuery, pageSchema } from "../request/query.ts";
+import { narrowed, reaches, refuseForeignKey } from "../request/reach.ts";
+import { noQuery, type Route, route } from "../request/route.ts";
+import { deadView } from "../views/command-view.ts";
+import { instantText } from "../views/instant-text.ts";
+
+const deadSchema = z.strictObject({
+  id: z.string(),
+  messageId: z.string().describe("Of the message that brought it."),
+  place: z.int().describe("Where in its message it stood, from 0."),
+  commandId: z.string().nullable().describe("Its own id; null where it was not understood that far."),
+  at: instantText.nullable().describe("When it was given."),
+  key: z.string().nullable(),
+  refusedAt: instantText,
+  error: problemSchema.describe("Why it was not applied."),
+  command: z
+    .unknown()
+    .describe(
+      "As it came, credentials hidden; in lists without payloads, and null where it is long even so. Null as well where it could not be kept.",
+    ),
+});
+
+const retriedSchema = z.strictObject({
+  key: z.string(),
+  change: z.enum(["created", "changed", "unchanged", "deleted", "passed-over"]),
+});
+
+const example = {
+  id: "17",
+  messageId: "0c5d5e3b-7d0a-4f6e-9a59-0d5b0d7d3c11",
+  place: 0,
+  commandId: "evt-81",
+  at: "2026-12-01T09:00:00.000Z",
+  key: "order:1234:unshipped",
+  refusedAt: "2026-12-01T09:00:02.000Z",
+  error: problemDocument("invalid", {
+    detail: "The schedule is not understood.",
+    faults: [{ path: "put.when", message: "is required" }],
+  }),
+  command: { id: "evt-81", put: { key: "order:1234:unshipped", target: { queue: "orders" } } },
+};
+
+const tag = "Batch and commands";
+const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
+
+const query = z.strictObject({
+  ...pageQuery,
+  prefix: z
+    .string()
+    .max(255)
+    .refine((prefix) => prefix === "" || keyFault(`${prefix}x`) === null, "takes what a key can begin with")
+    .optional()
+    .describe("Of the keys."),
+});
+
+type Commands = Operations["commands"];
+
+/** Commands that came through the queue and were not applied. */
+export function commandRoutes({ commands }: Pick<Operations, "commands">): Route[] {
+  return [...readRoutes(commands), ...endRoutes(commands)];
+}
+
+function readRoutes(commands: Commands): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/commands/dead",
+      scope: "admin",
+      query,
+      doc: {
+        summary: "List dead commands",
+        operation: "listDeadCommands",
+        description:
+          "Commands that came through the queue and were not applied, newest first, with the reason. A token with a prefix sees those of its keys.",
+        tag,
+        answers: {
+          200: { what: "A page of them.", schema: pageSchema(deadSchema), example: { items: [example] } },
+        },
+      },
+      answer: async ({ query: { limit, cursor, prefix: asked }, token }) => {
+        const within = narrowed(token, asked);
+        if (within === null) return { status: 200, body: { items: [] } };
+        const before = cursor === undefined ? undefined : readCursor(cursor, "dead-commands", isId);
+        const { items, next } = await commands.list({ ...within, limit, before });
+        const more = next === undefined ? {} : { cursor: writeCursor("dead-commands", next) };
+        return { status: 200, body: { items: items.map((dead) => deadView(dead, "list")), ...more } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/commands/dead/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Read a dead command",
+        operation: "getDeadCommand",
+        tag,
+        answers: { 200: { what: "The command, and why it was not applied.", schema: deadSchema, example } },
+        problems: [404],
+      },
+      answer: async ({ parameter, token }) => {
+        const dead = await found(commands, parameter("id"), token);
+        return { status: 200, body: deadView(dead, "alone") };
+      },
+    }),
+  ];
+}
+
+function endRoutes(commands: Commands): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/commands/dead/{id}/retry",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Have a dead command tried again",
+        operation: "retryDeadCommand",
+        description:
+          "As the command it is, with its own time: where something newer has come since, it is passed over. Applied or passed over, it is dead no more; refused again, it stays, and the answer is the problem.",
+        tag,
+        answers: {
+          200: {
+            what: "What it came to.",
+            schema: retriedSchema,
+            example: { key: "order:1234:unshipped", change: "created" },
+          },
+        },
+        problems: [404, 409, 412, 422],
+      },
+      answer: async ({ parameter, token, caller }) => {
+        const { id } = await found(commands, parameter("id"), token);
+        const refuseKey = (key: string) => refuseForeignKey(token, key);
+        const retried = await commands.retry({ id, caller, refuseKey });
+        if (retried === null) throw noSuch(id);
+        return { status: 200, body: { key: retried.key, change: retried.became } };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/commands/dead/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Forget a dead command",
+        operation: "deleteDeadCommand",
+        description: "Its message stays in the dead-letter queue.",
+        tag,
+        answers: { 204: { what: "It is forgotten." } },
+        problems: [404],
+      },
+      answer: async ({ parameter, token }) => {
+        const { id } = await found(commands, parameter("id"), token);
+        if (!(await commands.remove(id))) throw noSuch(id);
+        return { status: 204 };
+      },
+    }),
+  ];
+}
+
+/** One that the token does not reach is not there. */
+async function found(
+  commands: Commands,
+  id: string,
+  token: Parameters<typeof reaches>[0],
+): Promise<DeadCommandRead> {
+  const dead = isId(id) ? await commands.read(id) : null;
+  if (dead === null || !(token.prefix === null || (dead.key !== null && reaches(token, dead.key))))
+    throw noSuch(id);
+  return dead;
+}
+
+function noSuch(id: string): Refusal {
+  return new Refusal("missing", `There is no dead command ${JSON.stringify(id.slice(0, 100))}.`);
+}

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { readKey } from "../../command/schedule-input.ts";
+import { backfillMax } from "../../job-control/backfill.ts";
+import { instantShape } from "../../schedule/shape/instant-shape.ts";
+import { payloadShape } from "../../schedule/shape/schedule-shape.ts";
+import { backfillDoc, fireDoc } from "../document/fire-docs.ts";
+import type { Operations } from "../operations/operations.ts";
+import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { jobView } from "../views/job-view.ts";
+
+const fireShape = z.strictObject({ payload: payloadShape });
+
+const backfillShape = z.strictObject({
+  from: instantShape,
+  to: instantShape,
+  limit: z.int().min(1).max(backfillMax).default(1_000),
+});
+
+/** What runs beside a cadence, at a caller's word. */
+export function fireRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/fire",
+      scope: "write",
+      query: noQuery,
+      doc: fireDoc(fireShape),
+      answer: async ({ parameter, optionalBody, caller }) => {
+        const key = readKey(parameter("key"));
+        const body = optionalBody();
+        const { payload } = readShape(fireShape, body, "body");
+        // Not naming it means the schedule's own; null is a payload.
+        const own = typeof body === "object" && body !== null && "payload" in body ? { payload } : {};
+        const job = await operations.fireNow({ key, ...own, caller });
+        return {
+          status: 202,
+          body: jobView(job),
+          headers: { location: `/v1/jobs/${encodeURIComponent(job.id)}` },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/backfill",
+      scope: "write",
+      query: noQuery,
+      doc: backfillDoc(backfillShape),
+      answer: async ({ parameter, body, caller }) => {
+        const key = readKey(parameter("key"));
+        const wish = readShape(backfillShape, body(), "body");
+        const { next, ...done } = await operations.backfillSchedule({
+          key,
+          ...wish,
+          caller,
+        });
+        return { status: 202, body: { ...done, more: next !== null, ...(next === null ? {} : { next }) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,173 @@
+import * as z from "zod";
+import type { SharedHoldDone } from "../../batch/label-holds.ts";
+import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
+import type { SharedHoldRead } from "../../history/read-label.ts";
+import { Refusal } from "../../refusal.ts";
+import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import type { Label } from "../../schedule/shared-holds.ts";
+import { labelDocs } from "../document/group-docs.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { Answer } from "../request/answer.ts";
+import { readCursor, writeCursor } from "../request/cursor.ts";
+import { pageQuery } from "../request/query.ts";
+import { type Route, readShape, route } from "../request/route.ts";
+import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
+import { jobListView } from "../views/job-view.ts";
+import { scheduleListView } from "../views/schedule-view.ts";
+import { ownerFor } from "./hold-owner.ts";
+
+const cancelShape = pauseShape.pick({ reason: true });
+const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
+
+/** What schedules are held by together: groups, and tags in the same way. */
+export function groupRoutes(operations: Operations): Route[] {
+  return [...labelRoutes(operations, "group"), ...labelRoutes(operations, "tag")];
+}
+
+function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
+  const docs = labelDocs(scope, cancelShape);
+  return [
+    route({
+      method: "GET",
+      path: `/v1/${scope}s/{name}`,
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      doc: docs.get,
+      answer: async ({ parameter, query: { limit, cursor }, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const after =
+          cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
+        const read = await operations.readLabel(label, { limit, after, prefix: token.prefix ?? undefined });
+        if (read === null)
+          throw new Refusal(
+            "missing",
+            `There is neither a schedule nor a hold of the ${scope} ${JSON.stringify(label.name)}.`,
+          );
+        const { holds, schedules, jobs, next } = read;
+        return {
+          status: 200,
+          body: {
+            [scope]: label.name,
+            holds: holds.map(sharedHoldView),
+            schedules: schedules.map(scheduleListView),
+            jobs: jobs.items.map((job) => ({ ...jobListView(job), waitsFor: job.waitsFor })),
+            moreJobs: jobs.more,
+            ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/pause`,
+      scope: "write",
+      query: goOnQuery,
+      doc: docs.pause,
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
+        return answerOf(
+          await operations.pauseLabel({
+            label,
+            caller,
+            reason: reason ?? undefined,
+            until: until ?? undefined,
+            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
+            prefix: token.prefix ?? undefined,
+            revision: readRevision(query.cursor),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/resume`,
+      scope: "write",
+      query: goOnQuery,
+      doc: docs.resume,
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { owner } = readShape(resumeShape, optionalBody(), "body");
+        return answerOf(
+          await operations.resumeLabel({
+            label,
+            caller,
+            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
+            prefix: token.prefix ?? undefined,
+            revision: readRevision(query.cursor),
+          }),
+        );
+      },
+    }),
+    route({
+      method: "POST",
+      path: `/v1/${scope}s/{name}/cancel`,
+      scope: "write",
+      query: goOnQuery,
+      doc: docs.cancel,
+      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+        const label = readLabelName(scope, parameter("name"));
+        const { reason } = readShape(cancelShape, optionalBody(), "body");
+        const members = { ...label, prefix: token.prefix };
+        const { done, running, failed, next } = await operations.cancelLabel({
+          label,
+          caller,
+          reason: reason ?? undefined,
+          prefix: token.prefix ?? undefined,
+          after: readSearchCursor(
+            query.cursor,
+            "group-cancels",
+            members,
+            (key) => key === "" || keyFault(key) === null,
+          ),
+        });
+        return {
+          status: 200,
+          body: {
+            done,
+            running,
+            failed,
+            ...(next === undefined ? {} : { cursor: writeSearchCursor("group-cancels", members, next) }),
+          },
+        };
+      },
+    }),
+  ];
+}
+
+/** With a cursor, members are left: the same call with it goes on at once, and the ticks do so anyway. */
+function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
+  return {
+    status: 200,
+    body: {
+      done,
+      hold: hold === null ? null : sharedHoldView(hold),
+      ...(unfinished === undefined ? {} : { cursor: writeCursor("holds", unfinished) }),
+    },
+  };
+}
+
+function sharedHoldView({
+  owner,
+  prefix,
+  reason,
+  until,
+  since,
+  releasedAt,
+  reached,
+  members,
+}: SharedHoldRead) {
+  const progress = releasedAt !== null ? "releasing" : reached !== null ? "setting" : "set";
+  return { owner, prefix: prefix === "" ? null : prefix, reason, until, since, progress, members };
+}
+
+function readLabelName(scope: Label["scope"], name: string): Label {
+  const message = keyFault(name);
+  if (message === null) return { scope, name };
+  throw new Refusal("invalid", `The name of the ${scope} is not understood.`, [{ path: scope, message }]);
+}
+
+function readRevision(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  return readCursor(cursor, "holds", (revision) => /^[1-9]\d{0,17}$/.test(revision));
+}

@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { holderName } from "../../command/schedule-input.ts";
+import { carillonsOwn } from "../../schedule/holds.ts";
+import type { Token } from "../../token/token.ts";
+import type { Operations } from "../operations/operations.ts";
+import { forbidden } from "../request/problem.ts";
+
+type Verb = "pause" | "resume";
+
+interface Asking {
+  tokens: Operations["tokens"];
+  token: Token;
+}
+
+/** A hold is its owner's; only an admin sets or releases one in another's name, and a team's admin in none of those beyond its prefix. */
+export async function ownerFor(
+  { tokens, token }: Asking,
+  owner: string | null | undefined,
+): Promise<string | undefined> {
+  if (owner === null || owner === undefined) return undefined;
+  refuseOwner("pause", { token, beyond: await beyondOf(tokens, token, [owner]) }, owner);
+  return owner;
+}
+
+/** What Carillon has held by itself, whoever may write may resume. */
+export async function resumedOwnerFor(
+  asking: Asking,
+  owner: string | null | undefined,
+): Promise<string | undefined> {
+  return owner === carillonsOwn.owner ? owner : ownerFor(asking, owner);
+}
+
+// An owner that is no valid name is left to its own operation, which refuses it.
+const owning = z.object({ owner: holderName });
+const naming = z.union([
+  z.object({ pause: owning }).transform(({ pause }) => pause.owner),
+  z.object({ resume: owning }).transform(({ resume }) => resume.owner),
+]);
+
+/** The same for operations of a batch, whose owners are looked up together. */
+export async function ownersRefused(
+  { tokens, token }: Asking,
+  inputs: readonly unknown[],
+): Promise<(verb: Verb, owner: string) => void> {
+  const named = inputs.flatMap((input) => naming.safeParse(input).data ?? []);
+  const beyond = await beyondOf(tokens, token, named);
+  return (verb, owner) => refuseOwner(verb, { token, beyond }, owner);
+}
+
+/** Of these names, those of tokens that reach beyond a team's own. */
+async function beyondOf(
+  tokens: Operations["tokens"],
+  { name, prefix, scope }: Token,
+  named: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const others = [...new Set(named)].filter((owner) => owner !== name);
+  if (prefix === null || scope !== "admin" || others.length === 0) return new Set();
+  return new Set(await tokens.namesBeyond(others, prefix));
+}
+
+function refuseOwner(
+  verb: Verb,
+  { token, beyond }: { token: Token; beyond: ReadonlySet<string> },
+  owner: string,
+): void {
+  if (owner === token.name || (verb === "resume" && owner === carillonsOwn.owner)) return;
+  if (token.scope !== "admin")
+    throw forbidden(
+      `Only a token of scope admin acts for another owner; yours is ${JSON.stringify(token.name)}.`,
+    );
+  if (beyond.has(owner))
+    throw forbidden(`The owner ${JSON.stringify(owner)} is a token that does not lie under your prefix.`);
+}

@@ -1,0 +1,166 @@
+import * as z from "zod";
+import {
+  type RefusedCommand,
+  readRefusedPlace,
+  refusedKeptDays,
+  refusedPlaceText,
+} from "../../inbox/refusals.ts";
+import { Refusal } from "../../refusal.ts";
+import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import type { Operations } from "../operations/operations.ts";
+import { readCursor, writeCursor } from "../request/cursor.ts";
+import { pageQuery, pageSchema } from "../request/query.ts";
+import { narrowed, reaches, refusePrefixed } from "../request/reach.ts";
+import { noQuery, type Route, route } from "../request/route.ts";
+import type { RouteDoc } from "../request/route-doc.ts";
+import { instantText } from "../views/instant-text.ts";
+
+const appliedSchema = z.strictObject({
+  applied: z.int().describe("Commands that were applied."),
+  refused: z.int().describe("Commands that could not be applied; `GET /v1/inbox/errors` tells why."),
+  failed: z
+    .int()
+    .describe(
+      "Commands that Carillon itself failed on; they stay in the inbox and are tried again later each time, in the end each hour.",
+    ),
+  more: z.boolean().describe("True where there was more than one request does: send it again."),
+});
+
+const applyDoc: RouteDoc = {
+  summary: "Apply what waits in the SQL inbox",
+  operation: "applyInbox",
+  description:
+    "Applies the commands that callers have written by `carillon.put_schedule` and its like and committed, instead of leaving them to the next tick. When it answers, whatever had been committed before is applied, unless `more` is true.",
+  tag: "Batch and commands",
+  answers: {
+    200: {
+      what: "What became of them.",
+      schema: appliedSchema,
+      example: { applied: 12, refused: 1, failed: 0, more: false },
+    },
+  },
+};
+
+const errorSchema = z.strictObject({
+  id: z.string().describe("The number that the call in SQL returned."),
+  at: instantText.describe("When it was called."),
+  refusedAt: instantText,
+  caller: z.string().describe("The role that had logged in."),
+  key: z.string().nullable(),
+  command: z
+    .unknown()
+    .describe(
+      "As it was written, credentials hidden; of one that is nested too deep the key alone. In lists without payloads, and null where it is long even so.",
+    ),
+  problem: z.string(),
+  errors: z.array(z.strictObject({ path: z.string(), message: z.string() })),
+});
+
+const errorsQuery = z.strictObject({
+  ...pageQuery,
+  prefix: z
+    .string()
+    .max(255)
+    .refine((prefix) => prefix === "" || keyFault(`${prefix}x`) === null, "takes what a key can begin with")
+    .optional()
+    .describe("Of the keys."),
+});
+
+const errorExample = {
+  id: "4711",
+  at: "2026-12-01T09:00:00.000Z",
+  refusedAt: "2026-12-01T09:00:41.000Z",
+  caller: "shop",
+  key: "order:1234:unshipped",
+  command: { put: { key: "order:1234:unshipped", when: "in 3 h ours", target: { queue: "orders" } } },
+  problem: "The schedule is not understood.",
+  errors: [{ path: "put.when", message: "is not understood" }],
+};
+
+const errorDoc: RouteDoc = {
+  summary: "Read what the SQL inbox refused",
+  operation: "getInboxError",
+  tag: "Batch and commands",
+  answers: {
+    200: { what: "The command, and why it was not applied.", schema: errorSchema, example: errorExample },
+  },
+  problems: [404],
+};
+
+const errorsDoc: RouteDoc = {
+  summary: "List what the SQL inbox refused",
+  operation: "listInboxErrors",
+  description: `Commands that could not be applied, newest first, for ${refusedKeptDays} days. A page may be short of its limit and still have a cursor. A token with a prefix sees those of its own keys.`,
+  tag: "Batch and commands",
+  answers: {
+    200: {
+      what: "A page of refused commands.",
+      schema: pageSchema(errorSchema),
+      example: { items: [errorExample] },
+    },
+  },
+};
+
+/** What callers write in SQL, and what became of it. */
+export function inboxRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/inbox:apply",
+      scope: "write",
+      query: noQuery,
+      doc: applyDoc,
+      answer: async ({ token }) => {
+        refusePrefixed(token, "Applying the inbox");
+        const { applied, refused, failed, more } = await operations.applyInbox();
+        return { status: 200, body: { applied, refused, failed, more } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/inbox/errors",
+      scope: "admin",
+      query: errorsQuery,
+      doc: errorsDoc,
+      answer: async ({ query: { limit, cursor, prefix: asked }, token }) => {
+        const within = narrowed(token, asked);
+        if (within === null) return { status: 200, body: { items: [] } };
+        const before = cursor === undefined ? undefined : readPlace(cursor);
+        const { items, next } = await operations.listInboxErrors({ ...within, before, limit });
+        return {
+          status: 200,
+          body: {
+            items: items.map(errorView),
+            ...(next === undefined ? {} : { cursor: writeCursor("inbox-errors", refusedPlaceText(next)) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/inbox/errors/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: errorDoc,
+      answer: async ({ parameter, token }) => {
+        const id = parameter("id");
+        const found = isId(id) ? await operations.readInboxError(id) : null;
+        // One that the token does not reach is not there.
+        if (found === null || !(token.prefix === null || (found.key !== null && reaches(token, found.key))))
+          throw new Refusal("missing", `The inbox has no error ${JSON.stringify(id.slice(0, 100))}.`);
+        return { status: 200, body: errorView(found) };
+      },
+    }),
+  ];
+}
+
+const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
+
+function readPlace(cursor: string) {
+  const text = readCursor(cursor, "inbox-errors", (place) => readRefusedPlace(place) !== null);
+  return readRefusedPlace(text) ?? undefined;
+}
+
+function errorView({ id, at, refusedAt, caller, key, command, problem, faults }: RefusedCommand) {
+  return { id, at, refusedAt, caller, key, command, problem, errors: faults };
+}

@@ -1,0 +1,210 @@
+import * as z from "zod";
+import { readKey } from "../../command/schedule-input.ts";
+import { deadPlaceText, readDeadPlace } from "../../history/dead-jobs.ts";
+import { jobId, parseJobId } from "../../job/job-id.ts";
+import { placeText, readPlace } from "../../job/job-place.ts";
+import type { JobRead } from "../../job/read-job.ts";
+import { isCancelPlace } from "../../job-control/cancel-many.ts";
+import { isRetryPlace } from "../../job-control/retry-many.ts";
+import { Refusal } from "../../refusal.ts";
+import type { Token } from "../../token/token.ts";
+import { jobDocs } from "../document/job-docs.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { Answer } from "../request/answer.ts";
+import { type ListName, readCursor, writeCursor } from "../request/cursor.ts";
+import {
+  cancelManyShape,
+  historyFilter,
+  jobsQuery,
+  jobWishShape,
+  retryFilter,
+  retryManyShape,
+} from "../request/job-filter.ts";
+import { pageQuery } from "../request/query.ts";
+import { narrowed, narrowedOrRefused, reaches, refuseForeignKey } from "../request/reach.ts";
+import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
+import { jobListView, jobView } from "../views/job-view.ts";
+
+const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
+
+export function jobRoutes(operations: Operations): Route[] {
+  return [...readRoutes(operations), ...controlRoutes(operations), ...bulkRoutes(operations)];
+}
+
+function readRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/jobs",
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      doc: jobDocs.ofSchedule,
+      answer: async ({ parameter, query: { cursor, limit } }) => {
+        const key = readKey(parameter("key"));
+        const { items, next } = await operations.jobsOfSchedule({ key, limit, before: readJobPlace(cursor) });
+        return pageOf(items.map(jobListView), "jobs", next === undefined ? undefined : placeText(next));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/jobs",
+      scope: "read",
+      query: jobsQuery,
+      doc: jobDocs.search,
+      answer: async ({ query: { limit, cursor, ...asked }, token }) => {
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const within = narrowed(token, asked.prefix);
+        if (within === null) return { status: 200, body: { items: [] } };
+        return searchPage(operations, { ...asked, ...within }, asked, { limit, cursor });
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/jobs/{id}",
+      scope: "read",
+      query: noQuery,
+      doc: jobDocs.get,
+      answer: async ({ parameter, token }) => {
+        const id = parameter("id");
+        const job = await operations.readJob(id);
+        if (job === null || !reaches(token, job.key)) throw missing(id);
+        return { status: 200, body: jobView(job) };
+      },
+    }),
+  ];
+}
+
+type Asked = Omit<z.infer<typeof jobsQuery>, "limit" | "cursor">;
+
+/** Dead jobs have a list of their own, and a schedule its history; others are looked for among all. */
+async function searchPage(
+  operations: Operations,
+  filter: Asked,
+  asked: Asked,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<Answer> {
+  const placed = (isPlace: (text: string) => boolean) =>
+    readSearchCursor(cursor, "job-search", filter, isPlace);
+  const answer = (items: JobRead[], next: string | undefined): Answer => {
+    const more = next === undefined ? {} : { cursor: writeSearchCursor("job-search", filter, next) };
+    return { status: 200, body: { items: items.map(jobListView), ...more } };
+  };
+  const { key, state, ...others } = filter;
+  if (state === "dead") {
+    const place = placed((text) => readDeadPlace(text) !== null);
+    const after = place === undefined ? undefined : (readDeadPlace(place) ?? undefined);
+    const { items, next } = await operations.deadJobs({ filter, order: "newest", after, limit });
+    return answer(items, next === undefined ? undefined : deadPlaceText(next));
+  }
+  const place = placed((text) => parseJobId(text) !== null);
+  const before = place === undefined ? undefined : (parseJobId(place) ?? undefined);
+  if (key !== undefined) {
+    const { items, next } = await operations.searchKey({ filter: historyFilter(asked), limit, before });
+    return answer(items, next === undefined ? undefined : jobId(next));
+  }
+  const { items, next } = await operations.searchJobs({ filter: { ...others, state }, limit, before });
+  return answer(items, next === undefined ? undefined : jobId(next));
+}
+
+function controlRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/jobs/{id}/cancel",
+      scope: "write",
+      query: noQuery,
+      doc: jobDocs.cancel,
+      answer: async ({ parameter, optionalBody, token, caller }) => {
+        const { reason } = readShape(jobWishShape, optionalBody(), "body");
+        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
+        const { job, asked } = await operations.cancelJob(wish);
+        return { status: asked ? 202 : 200, body: jobView(job) };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/jobs/{id}/retry",
+      scope: "write",
+      query: noQuery,
+      doc: jobDocs.retry,
+      answer: async ({ parameter, optionalBody, token, caller }) => {
+        const { reason } = readShape(jobWishShape, optionalBody(), "body");
+        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
+        return { status: 202, body: jobView(await operations.retryJob(wish)) };
+      },
+    }),
+  ];
+}
+
+/** Each call does so many; with the cursor of its answer the same call goes on. */
+function bulkRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/jobs:retry",
+      scope: "write",
+      query: goOnQuery,
+      doc: jobDocs.retryMany,
+      answer: async ({ body, query: { cursor }, token, caller }) => {
+        const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const filter = retryFilter(asked);
+        if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
+        const isPlace = (text: string) => isRetryPlace(filter.state, text);
+        const after = readSearchCursor(cursor, "retries", filter, isPlace);
+        const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
+        return { status: 202, body: { ...counts, ...goOn("retries", filter, next) } };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/jobs:cancel",
+      scope: "write",
+      query: goOnQuery,
+      doc: jobDocs.cancelMany,
+      answer: async ({ body, query: { cursor }, token, caller }) => {
+        const { filter: asked, ...wish } = readShape(cancelManyShape, body(), "body");
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
+        const { next, ...counts } = await operations.cancelMany({
+          ...wish,
+          filter,
+          after,
+          caller,
+        });
+        return { status: 202, body: { ...counts, ...goOn("cancels", filter, next) } };
+      },
+    }),
+  ];
+}
+
+function goOn(list: "retries" | "cancels", filter: object, next: string | undefined) {
+  return next === undefined ? {} : { cursor: writeSearchCursor(list, filter, next) };
+}
+
+/** A job of a key that the token does not reach is as if it were not there. */
+async function reachedId(operations: Operations, token: Token, id: string): Promise<string> {
+  if (token.prefix === null) return id;
+  const job = await operations.readJob(id);
+  if (job === null || !reaches(token, job.key)) throw missing(id);
+  return id;
+}
+
+function missing(id: string): Refusal {
+  return new Refusal("missing", `There is no job ${JSON.stringify(id.slice(0, 200))}.`);
+}
+
+function readJobPlace(cursor: string | undefined) {
+  if (cursor === undefined) return undefined;
+  return readPlace(readCursor(cursor, "jobs", (text) => readPlace(text) !== null)) ?? undefined;
+}
+
+function pageOf(items: unknown[], list: ListName, next: string | undefined): Answer {
+  return { status: 200, body: { items, ...cursorOf(list, next) } };
+}
+
+function cursorOf(list: ListName, next: string | undefined) {
+  return next === undefined ? {} : { cursor: writeCursor(list, next) };
+}

@@ -1,0 +1,149 @@
+import * as z from "zod";
+import type { EntryPlace, QuarantineEntry, QuarantineFilter } from "../../quarantine/entries.ts";
+import { consumers } from "../../quarantine/quarantine.ts";
+import { keyShape } from "../../schedule/shape/schedule-key.ts";
+import { storableText, textFault } from "../../schedule/shape/text.ts";
+import type { Operations } from "../operations/operations.ts";
+import { cursorSchema, pageQuery, pageSchema } from "../request/query.ts";
+import { narrowed, narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
+import { type Route, readShape, route } from "../request/route.ts";
+import type { RouteDoc } from "../request/route-doc.ts";
+import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
+import { instantText } from "../views/instant-text.ts";
+
+const filterShapes = {
+  consumer: z
+    .string()
+    .max(100)
+    .refine((name) => consumers.some((consumer) => consumer === name), `takes one of ${consumers.join(", ")}`)
+    .optional()
+    .describe(`The part of Carillon that failed: ${consumers.join(", ")}.`),
+  item: storableText({ max: 1_000 }).optional().describe("The row's id in the words of its consumer."),
+  key: keyShape.optional().describe("Entries of the schedule with this key."),
+  prefix: storableText({ max: 255 }).optional().describe("Entries of schedules whose keys begin with this."),
+};
+
+const retryShape = z.strictObject({ filter: z.strictObject(filterShapes).default({}) });
+
+const entrySchema = z.strictObject({
+  consumer: z.string(),
+  item: z.string(),
+  scheduleId: z.string().nullable(),
+  key: z
+    .string()
+    .nullable()
+    .describe("The key of the schedule that waits because of the row; null where no schedule does."),
+  reason: z.string().describe("The error, without the values of the row."),
+  firstAt: instantText.describe("When it failed first."),
+  lastAt: instantText,
+  tries: z.int(),
+  nextAt: instantText.describe("From then on the next tick tries it again."),
+});
+
+const entryExample = {
+  consumer: "ended",
+  item: "17",
+  scheduleId: "17",
+  key: "order:1234:unshipped",
+  reason: "PostgresError: 55P03 canceling statement due to lock timeout",
+  firstAt: "2026-12-01T09:00:02.000Z",
+  lastAt: "2026-12-01T09:03:02.000Z",
+  tries: 3,
+  nextAt: "2026-12-01T09:07:02.000Z",
+};
+
+const listDoc: RouteDoc = {
+  summary: "List what is set aside",
+  operation: "listQuarantine",
+  description:
+    "Rows that a part of Carillon failed on, by consumer and item. Each is tried again by itself, and is gone from here when it succeeds. A page may be short of its limit and still have a cursor. A token with a prefix sees those of its own schedules.",
+  tag: "Insight",
+  answers: {
+    200: { what: "A page of entries.", schema: pageSchema(entrySchema), example: { items: [entryExample] } },
+  },
+};
+
+const retryDoc: RouteDoc = {
+  summary: "Try again what is set aside",
+  operation: "retryQuarantine",
+  description:
+    "Makes entries due: the next tick tries them. With a `cursor` there is more, also where `done` is 0: the same body with it goes on. A token with a prefix reaches those of its own schedules.",
+  tag: "Insight",
+  body: { schema: retryShape, optional: true, example: { filter: { consumer: "ended" } } },
+  answers: {
+    202: {
+      what: "How many are due now.",
+      schema: z.strictObject({ done: z.int(), cursor: cursorSchema }),
+      example: { done: 12 },
+    },
+  },
+};
+
+/** The most entries that one request makes due. */
+const retriedMax = 1_000;
+
+/** Rows that a part of Carillon failed on, and that keep no other row waiting. */
+export function quarantineRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/quarantine",
+      scope: "read",
+      query: z.strictObject({ ...filterShapes, ...pageQuery }),
+      doc: listDoc,
+      answer: async ({ query: { limit, cursor, ...asked }, token }) => {
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const within = narrowed(token, asked.prefix);
+        if (within === null) return { status: 200, body: { items: [] } };
+        const filter = { ...asked, ...within };
+        const after = readPlace("quarantine", filter, cursor);
+        const { items, next } = await operations.listQuarantine({ filter, after, limit });
+        const more =
+          next === undefined ? {} : { cursor: writeSearchCursor("quarantine", filter, placeText(next)) };
+        return { status: 200, body: { items: items.map(entryView), ...more } };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/quarantine:retry",
+      scope: "write",
+      query: z.strictObject({ cursor: pageQuery.cursor }),
+      doc: retryDoc,
+      answer: async ({ optionalBody, query: { cursor }, token }) => {
+        const { filter: asked } = readShape(retryShape, optionalBody(), "body");
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        const after = readPlace("quarantine-retries", filter, cursor);
+        const { done, next } = await operations.retryQuarantine({ filter, after, limit: retriedMax });
+        const more =
+          next === undefined
+            ? {}
+            : { cursor: writeSearchCursor("quarantine-retries", filter, placeText(next)) };
+        return { status: 202, body: { done, ...more } };
+      },
+    }),
+  ];
+}
+
+function placeText({ consumer, item }: EntryPlace): string {
+  return `${consumer}/${item}`;
+}
+
+function placeIn(text: string): EntryPlace | null {
+  const [, consumer, item] = /^([a-z-]+)\/(.+)$/s.exec(text) ?? [];
+  return consumer === undefined || item === undefined || textFault(item) !== null ? null : { consumer, item };
+}
+
+function readPlace(
+  list: "quarantine" | "quarantine-retries",
+  filter: QuarantineFilter,
+  cursor: string | undefined,
+) {
+  const text = readSearchCursor(cursor, list, filter, (place) => placeIn(place) !== null);
+  return text === undefined ? undefined : (placeIn(text) ?? undefined);
+}
+
+function entryView(entry: QuarantineEntry) {
+  const { consumer, item, scheduleId, key, reason, firstAt, lastAt, tries, nextAt } = entry;
+  return { consumer, item, scheduleId, key, reason, firstAt, lastAt, tries, nextAt };
+}

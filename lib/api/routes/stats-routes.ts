@@ -1,0 +1,92 @@
+import * as z from "zod";
+import type { Forecast } from "../../stats/forecast.ts";
+import type { Counts, Stats } from "../../stats/stats.ts";
+import type { Operations } from "../operations/operations.ts";
+import { wholeNumber } from "../request/query.ts";
+import { refusePrefixed } from "../request/reach.ts";
+import { noQuery, type Route, route } from "../request/route.ts";
+import {
+  forecastAnswer,
+  forecastExample,
+  forecastMinutesMax,
+  statsAnswer,
+  statsExample,
+} from "../views/stats-shape.ts";
+
+/** How Carillon does, and what is to come. Both are about everybody's schedules. */
+export function statsRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/stats",
+      scope: "read",
+      query: noQuery,
+      doc: {
+        summary: "What stands, and what happened in the last hour and day",
+        description:
+          "Counted as it happens and rolled up by the tick: nothing is looked through, so it is as quick with millions of schedules. A token with a prefix has no access.",
+        tag: "Insight",
+        answers: { 200: { what: "The counts", schema: statsAnswer, example: statsExample } },
+      },
+      answer: async ({ token }) => {
+        refusePrefixed(token, "The statistics of all schedules");
+        return { status: 200, body: statsView(await operations.readStats()) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/forecast",
+      scope: "read",
+      query: z.strictObject({
+        minutes: wholeNumber({ min: 1, max: forecastMinutesMax, byDefault: 60 }),
+      }),
+      doc: {
+        summary: "Fires per minute in the time to come",
+        description:
+          "Of jobs, from the plan and the cadences as they are now. Pulses are not among them. Retries, `endsAt` and `maxFires` are not looked at; what a pause with an end lets go counts as one fire when it ends. A token with a prefix has no access.",
+        tag: "Insight",
+        answers: { 200: { what: "The minutes to come", schema: forecastAnswer, example: forecastExample } },
+      },
+      answer: async ({ token, query: { minutes } }) => {
+        refusePrefixed(token, "The forecast of all schedules");
+        return { status: 200, body: forecastView(await operations.readForecast(minutes)) };
+      },
+    }),
+  ];
+}
+
+function statsView({ schedules, standing, lastHour, lastDay }: Stats): z.input<typeof statsAnswer> {
+  const { now, waiting, due, held, running, retrying, oldestDueAt, parcels, backlog, dead, quarantined } =
+    standing;
+  return {
+    asOf: now.toISOString(),
+    schedules,
+    jobs: { waiting, due, held, running, retrying, backlog, dead },
+    oldestDue:
+      oldestDueAt === null
+        ? null
+        : { readyAt: oldestDueAt.toISOString(), lateMs: now.getTime() - oldestDueAt.getTime() },
+    parcels,
+    quarantine: { ...quarantined, oldestAt: quarantined.oldestAt?.toISOString() ?? null },
+    plan: {
+      to: standing.plannedTo.toISOString(),
+      lagMs: Math.max(0, now.getTime() - standing.plannedTo.getTime()),
+      lastTickAt: standing.rolledUpAt?.toISOString() ?? null,
+    },
+    lastHour: countsView(lastHour),
+    lastDay: countsView(lastDay),
+  };
+}
+
+function countsView({ from, ...counts }: Counts): z.input<typeof statsAnswer>["lastHour"] {
+  return { from: from.toISOString(), ...counts };
+}
+
+function forecastView({ asOf, minutes, heaviest, ...rest }: Forecast): z.input<typeof forecastAnswer> {
+  return {
+    asOf: asOf.toISOString(),
+    minutes: minutes.map(({ at, fires }) => ({ at: at.toISOString(), fires })),
+    heaviest: heaviest.map((minute) => ({ ...minute, at: minute.at.toISOString() })),
+    ...rest,
+  };
+}

@@ -1,0 +1,136 @@
+import * as z from "zod";
+import { readKey } from "../../command/schedule-input.ts";
+import type { ComingOccurrence } from "../../history/next-occurrences.ts";
+import type { PreviewWish } from "../../history/preview.ts";
+import { type Fault, Refusal } from "../../refusal.ts";
+import { instantShape } from "../../schedule/shape/instant-shape.ts";
+import { keyShape } from "../../schedule/shape/schedule-key.ts";
+import { parseScheduleBody, scheduleShape } from "../../schedule/shape/schedule-shape.ts";
+import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
+import { targetShape } from "../../schedule/shape/target-shape.ts";
+import { whenFaults } from "../../schedule/shape/timing-shape.ts";
+import { explainDoc, nextDoc, previewDoc } from "../document/time-docs.ts";
+import type { Operations } from "../operations/operations.ts";
+import { wholeNumber } from "../request/query.ts";
+import { noQuery, type Route, route } from "../request/route.ts";
+import { explanationView } from "../views/explanation-view.ts";
+import { holdView } from "../views/schedule-view.ts";
+
+const askedMax = 1_000;
+const askedByDefault = 10;
+
+const nextQuery = z.strictObject({
+  n: wholeNumber({ min: 1, max: askedMax, byDefault: askedByDefault }),
+  from: instantShape.optional(),
+});
+
+const explainQuery = z.strictObject({ at: instantShape });
+
+/** What a preview takes beside a schedule's body. */
+const previewShape = z.object({
+  key: keyShape.optional(),
+  n: z.int().min(1).max(askedMax).default(askedByDefault).describe("So many occurrences are told."),
+  from: instantShape.nullish().describe("They are told strictly after it."),
+});
+
+/** All of it, as it is sent. */
+const previewBodyShape = z.strictObject({
+  ...scheduleShape.shape,
+  target: targetShape.optional(),
+  ...previewShape.shape,
+});
+
+/** A schedule's times: those to come, those of a schedule that is not saved, and what became of one. */
+export function timeRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/next",
+      scope: "read",
+      query: nextQuery,
+      doc: nextDoc,
+      answer: async ({ parameter, query: { n, from } }) => {
+        const key = readKey(parameter("key"));
+        const next = await operations.nextOccurrences({ key, n, from: from?.getTime() });
+        const { timezone, occurrences, holds, heldUntil } = next;
+        return {
+          status: 200,
+          body: {
+            ...occurrencesView(occurrences),
+            timezone,
+            ...(holds.length === 0 ? {} : { holds: holds.map(holdView), heldUntil }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/preview",
+      scope: "read",
+      query: noQuery,
+      doc: previewDoc(previewBodyShape),
+      answer: async ({ body }) => {
+        const { occurrences, ...preview } = await operations.previewSchedule(readPreview(body()));
+        return { status: 200, body: { ...occurrencesView(occurrences), ...preview } };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/explain",
+      scope: "read",
+      query: explainQuery,
+      doc: explainDoc,
+      answer: async ({ parameter, query: { at } }) => {
+        const key = readKey(parameter("key"));
+        return { status: 200, body: explanationView(await operations.explain({ key, at })) };
+      },
+    }),
+  ];
+}
+
+/** `due` stands only where a spread or a slot moves it, `held` only where a hold keeps it back. */
+function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> & { held?: boolean })[]) {
+  return {
+    occurrences: occurrences.map(({ at }) => new Date(at)),
+    details: occurrences.map(({ at, wall, due, held, note }) => ({
+      at: new Date(at),
+      wall,
+      ...(due === null ? {} : { due: new Date(due) }),
+      ...(held === true ? { held } : {}),
+      note,
+    })),
+  };
+}
+
+/** A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one fits every delivery. */
+const noTarget = { queue: "none" };
+
+function readPreview(input: unknown): PreviewWish {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    throw notUnderstood([{ path: "", message: "takes a JSON object" }]);
+  const { key, n, from, ...rest } = { key: undefined, n: undefined, from: undefined, ...input };
+  const shaped = previewShape.safeParse({ key, n, from }, { reportInput: true });
+  if (!shaped.success) throw notUnderstood([...shapeFaults(shaped.error), ...bodyFaults(rest)]);
+  const body = parseScheduleBody({ target: noTarget, ...rest });
+  return {
+    key: shaped.data.key,
+    body,
+    targeted: "target" in rest,
+    n: shaped.data.n,
+    from: shaped.data.from?.getTime(),
+  };
+}
+
+function bodyFaults(rest: object): readonly Fault[] {
+  try {
+    parseScheduleBody({ target: noTarget, ...rest });
+    return whenFaults(rest);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return error.kind === "invalid" ? error.faults : [];
+  }
+}
+
+function notUnderstood(faults: readonly Fault[]): Refusal {
+  return new Refusal("invalid", "The preview is not understood.", faults);
+}

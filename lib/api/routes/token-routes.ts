@@ -1,0 +1,175 @@
+import * as z from "zod";
+import { Refusal } from "../../refusal.ts";
+import type { Issued } from "../../token/token-edits.ts";
+import { isPrincipalName, tokenNameFault } from "../../token/token-name.ts";
+import type { Operations } from "../operations/operations.ts";
+import { readCursor, writeCursor } from "../request/cursor.ts";
+import { pageQuery, pageSchema } from "../request/query.ts";
+import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import {
+  issuedSchema,
+  newTokenShape,
+  rotateShape,
+  tokenExamples,
+  tokenSchema,
+  tokenView,
+} from "../views/token-shape.ts";
+
+const tag = "Tokens and audit";
+
+/** Names that Carillon gives, or gave before there was a rule for them, are places as well. */
+const isName = (name: string) =>
+  name.startsWith("first") || isPrincipalName(name) || tokenNameFault(name) === null;
+
+export function tokenRoutes({ tokens }: Pick<Operations, "tokens">): Route[] {
+  return [...readRoutes(tokens), ...editRoutes(tokens)];
+}
+
+function readRoutes(tokens: Operations["tokens"]): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/tokens",
+      scope: "admin",
+      query: z.strictObject(pageQuery),
+      doc: {
+        summary: "List the tokens",
+        description:
+          "In the order of their names, without their secrets. A token with a prefix sees those under it.",
+        tag,
+        answers: {
+          200: {
+            what: "A page of tokens.",
+            schema: pageSchema(tokenSchema),
+            example: { items: [tokenExamples.token] },
+          },
+        },
+      },
+      answer: async ({ query: { limit, cursor }, token: { prefix } }) => {
+        const after = cursor === undefined ? undefined : readCursor(cursor, "tokens", isName);
+        const { items, next } = await tokens.list({ prefix, after, limit });
+        return {
+          status: 200,
+          body: {
+            items: items.map(tokenView),
+            ...(next === undefined ? {} : { cursor: writeCursor("tokens", next) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/tokens/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Read a token",
+        tag,
+        parameters: { id },
+        answers: { 200: { what: "The token.", schema: tokenSchema, example: tokenExamples.token } },
+        problems: [404],
+      },
+      answer: async ({ parameter, token }) => {
+        const asked = parameter("id");
+        const read = await tokens.read(asked, token.prefix);
+        if (read === null)
+          throw new Refusal("missing", `There is no token ${JSON.stringify(asked.slice(0, 100))}.`);
+        return { status: 200, body: tokenView(read) };
+      },
+    }),
+  ];
+}
+
+const id = {
+  what: "The token's id.",
+  schema: z.uuid(),
+  example: tokenExamples.token.id,
+};
+
+function editRoutes(tokens: Operations["tokens"]): Route[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/tokens",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Make a token",
+        description:
+          "Its secret is in the answer and nowhere else. It reaches no key, lives no longer and may do no more at once than the token with which it is made (403).",
+        tag,
+        body: { schema: newTokenShape, example: tokenExamples.body },
+        answers: {
+          201: {
+            what: "The token, with its secret.",
+            schema: issuedSchema,
+            example: tokenExamples.issued,
+            headers: { location: "The path under which it is read." },
+          },
+        },
+        problems: [409],
+      },
+      answer: async ({ body, token, caller }) => {
+        const asked = readShape(newTokenShape, body(), "body");
+        const issued = await tokens.create({ asked, by: token, caller });
+        return {
+          status: 201,
+          body: issuedView(issued),
+          headers: { location: `/v1/tokens/${issued.token.id}` },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/tokens/{id}/rotate",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Give a token a new secret",
+        description:
+          "The one from before is good for the overlap as well, so that nobody is locked out while the new one spreads.",
+        tag,
+        parameters: { id },
+        body: { schema: rotateShape, optional: true, example: { overlap: "24h" } },
+        answers: {
+          200: {
+            what: "The token, with its new secret.",
+            schema: issuedSchema,
+            example: tokenExamples.rotated,
+          },
+        },
+        problems: [404, 409],
+      },
+      answer: async ({ parameter, optionalBody, token, caller }) => {
+        const { overlap: overlapMs } = readShape(rotateShape, optionalBody(), "body");
+        return {
+          status: 200,
+          body: issuedView(await tokens.rotate({ id: parameter("id"), overlapMs, by: token, caller })),
+        };
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/v1/tokens/{id}",
+      scope: "admin",
+      query: noQuery,
+      doc: {
+        summary: "Take a token back",
+        description:
+          "It is refused from the answer on. The last one of scope admin that reaches every key and does not expire stays (409).",
+        tag,
+        parameters: { id },
+        answers: { 204: { what: "It is gone." } },
+        problems: [404, 409],
+      },
+      answer: async ({ parameter, token, caller }) => {
+        await tokens.remove({ id: parameter("id"), by: token, caller });
+        return { status: 204 };
+      },
+    }),
+  ];
+}
+
+function issuedView({ token, secret }: Issued) {
+  return { ...tokenView(token), token: secret };
+}

@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { readKey } from "../../command/schedule-input.ts";
+import { Refusal } from "../../refusal.ts";
+import { restoreDoc, versionsDoc } from "../document/version-docs.ts";
+import type { Operations } from "../operations/operations.ts";
+import { readCursor, writeCursor } from "../request/cursor.ts";
+import { readIfMatch } from "../request/etag.ts";
+import { pageQuery } from "../request/query.ts";
+import { noQuery, type Route, route } from "../request/route.ts";
+import { edited } from "../views/edited-answer.ts";
+
+/** What can be a version's number; Postgres keeps it in four bytes. */
+const versionText = /^[1-9]\d{0,8}$/;
+
+export function versionRoutes(operations: Operations): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/v1/schedules/{key}/versions",
+      scope: "read",
+      query: z.strictObject(pageQuery),
+      doc: versionsDoc,
+      answer: async ({ parameter, query: { cursor, limit } }) => {
+        const key = readKey(parameter("key"));
+        const isVersion = (text: string) => versionText.test(text);
+        const before = cursor === undefined ? undefined : Number(readCursor(cursor, "versions", isVersion));
+        const { items, next } = await operations.versionsOfSchedule({ key, limit, before });
+        return {
+          status: 200,
+          body: {
+            items,
+            ...(next === undefined ? {} : { cursor: writeCursor("versions", String(next)) }),
+          },
+        };
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/schedules/{key}/versions/{n}/restore",
+      scope: "write",
+      query: noQuery,
+      doc: restoreDoc,
+      answer: async ({ parameter, header, caller }) => {
+        const key = readKey(parameter("key"));
+        const n = parameter("n");
+        if (!versionText.test(n))
+          throw new Refusal(
+            "missing",
+            `The schedule ${key} has no version ${JSON.stringify(n.slice(0, 20))}.`,
+          );
+        return edited(
+          await operations.restoreVersion({
+            key,
+            version: Number(n),
+            ifMatch: readIfMatch(header("if-match")),
+            caller,
+          }),
+        );
+      },
+    }),
+  ];
+}

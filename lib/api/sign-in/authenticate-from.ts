@@ -1,0 +1,38 @@
+import { parseAllowedPrincipal } from "../../config/allowed-principals.ts";
+import { type Environment, required } from "../../config/environment.ts";
+import type { Sql } from "../../db/connect.ts";
+import { findPrincipal, type Principal } from "../../token/principal.ts";
+import { findToken } from "../../token/token.ts";
+import { type Authenticate, byToken } from "./authenticate.ts";
+import { byPrincipal, iamPrincipals, jwtPrincipals } from "./principals.ts";
+
+/** As `API_AUTH` says: by token where it says nothing. One of the ways is in force, and the others open nothing. */
+export function authenticateFrom(env: Environment, sql: Sql): Authenticate {
+  const find = (principal: Principal) => findPrincipal(sql, principal);
+  switch (env["API_AUTH"] ?? "") {
+    case "":
+    case "token":
+      return byToken((bearer) => findToken(sql, bearer));
+    case "iam":
+      return byPrincipal(iamPrincipals(allowedFrom(env)), find);
+    case "jwt":
+      return byPrincipal(
+        jwtPrincipals({
+          scope: required(env, "API_JWT_SCOPE_CLAIM"),
+          scopePrefix: env["API_JWT_SCOPE_PREFIX"] ?? "",
+          prefix: env["API_JWT_PREFIX_CLAIM"],
+          prefixEnd: env["API_JWT_PREFIX_END"] ?? "",
+        }),
+        find,
+      );
+    default:
+      throw new Error(
+        `The environment variable API_AUTH is "${env["API_AUTH"]}"; it takes token, iam or jwt.`,
+      );
+  }
+}
+
+/** One on each line: names of roles may hold commas. */
+function allowedFrom(env: Environment) {
+  return required(env, "API_PRINCIPALS").split("\n").map(parseAllowedPrincipal);
+}

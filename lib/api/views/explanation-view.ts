@@ -1,0 +1,154 @@
+import * as z from "zod";
+import type { DescribedOccurrence } from "../../cadence/occurrence-notes.ts";
+import type { Explanation } from "../../explain/explain.ts";
+import type { LateCause, Outcome } from "../../explain/verdict.ts";
+import type { ScheduleChange } from "../../schedule/stored/version-rows.ts";
+import { instantText } from "./instant-text.ts";
+import { jobListSchema, jobListView } from "./job-view.ts";
+import { holdSchema } from "./schedule-view.ts";
+
+const outcome: z.ZodType<Outcome> = z.enum([
+  "not-created",
+  "before-start",
+  "ran",
+  "running",
+  "waiting",
+  "retrying",
+  "dead",
+  "cancelled",
+  "skipped",
+  "held",
+  "backlog",
+  "not-planned-yet",
+  "planned",
+  "set-aside",
+  "withdrawn",
+  "moved",
+  "not-an-occurrence",
+  "after-end",
+  "deleted",
+  "too-old",
+  "fired",
+  "unrecorded",
+]);
+
+const lateCause: z.ZodType<LateCause> = z.enum([
+  "hold",
+  "lane",
+  "edit",
+  "tick",
+  "worker",
+  "backlog",
+  "unrecorded",
+]);
+
+export const scheduleChange: z.ZodType<ScheduleChange> = z.enum([
+  "created",
+  "replaced",
+  "patched",
+  "paused",
+  "resumed",
+  "deleted",
+  "restored",
+  "replanned",
+]);
+
+const nearestSchema = z
+  .strictObject({ at: instantText, wall: z.string(), note: z.string().nullable() })
+  .nullable();
+
+export const explanationSchema = z
+  .strictObject({
+    key: z.string(),
+    scheduleId: z.string(),
+    at: instantText.describe("The occurrence that is explained."),
+    asked: instantText.optional().describe("What was asked for, where it is only due then."),
+    wall: z.string().describe("The time on the clocks of the zone."),
+    outcome,
+    reason: z.string().optional(),
+    sentence: z.string().describe("All of it in plain English."),
+    occurrence: z.boolean().describe("Whether the schedule occurs at it."),
+    version: z.int().nullable(),
+    cadence: z.string().nullable(),
+    dueAt: instantText.nullable(),
+    note: z.string().optional().describe("What a clock change or a calendar did to it."),
+    job: jobListSchema.optional(),
+    beside: z.array(jobListSchema).optional().describe("Jobs of the same instant beside the cadence."),
+    late: z.strictObject({ byMs: z.number(), because: lateCause }).optional(),
+    collapsedInto: instantText.optional(),
+    behind: instantText.optional(),
+    setAside: z
+      .array(
+        z.strictObject({
+          consumer: z.string(),
+          reason: z.string(),
+          firstAt: instantText,
+          tries: z.int(),
+          nextAt: instantText,
+        }),
+      )
+      .optional()
+      .describe("Why a part of Carillon has the schedule set aside now."),
+    heldBy: z.array(holdSchema).optional(),
+    passedOver: z
+      .strictObject({
+        from: instantText,
+        to: instantText,
+        count: z.int().nullable().describe("Null where it is not known how many there were."),
+        more: z.boolean(),
+        reason: z.string(),
+        notedAt: instantText,
+      })
+      .optional(),
+    backlog: z.strictObject({ before: z.int() }).optional(),
+    calendar: z.strictObject({ name: z.string(), day: z.string(), entry: z.string().nullable() }).optional(),
+    movedTo: instantText.nullable().optional(),
+    edit: z
+      .strictObject({ version: z.int(), change: scheduleChange, by: z.string(), at: instantText })
+      .optional(),
+    recheck: z.strictObject({ of: z.string(), number: z.int(), followed: z.int() }).optional(),
+    nearest: z.strictObject({ before: nearestSchema, after: nearestSchema }),
+  })
+  .meta({ id: "Explanation", description: "What became of an instant of a schedule, and why." });
+
+/** What was found out about an instant; JSON leaves out the fields that are undefined, which say nothing of this one. */
+export function explanationView(explanation: Explanation) {
+  const { key, scheduleId, at, asked, wall, outcome, reason, sentence, occurrence, version, cadence, dueAt } =
+    explanation;
+  const { note, job, beside, nearest, late, collapsedInto, behind, setAside, heldBy, passedOver } =
+    explanation;
+  const { backlog, calendar, movedTo, edit, recheck } = explanation;
+  return {
+    key,
+    scheduleId,
+    at,
+    asked: asked ?? undefined,
+    wall,
+    outcome,
+    reason,
+    sentence,
+    occurrence,
+    version,
+    cadence,
+    dueAt,
+    note: note ?? undefined,
+    job: job === null ? undefined : jobListView(job),
+    beside: beside.length === 0 ? undefined : beside.map(jobListView),
+    late,
+    collapsedInto,
+    behind,
+    setAside,
+    heldBy,
+    passedOver,
+    backlog,
+    calendar,
+    movedTo,
+    edit,
+    recheck,
+    nearest: { before: nearestView(nearest.before), after: nearestView(nearest.after) },
+  };
+}
+
+function nearestView(nearest: DescribedOccurrence | null) {
+  return nearest === null ? null : { ...nearest, at: new Date(nearest.at) };
+}

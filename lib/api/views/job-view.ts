@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { jobKinds } from "../../job/job-id.ts";
+import type { JobRead } from "../../job/read-job.ts";
+import { instantText } from "./instant-text.ts";
+
+const jobFields = {
+  id: z.string().describe("The same for every attempt: the receiver's idempotency key."),
+  kind: z.enum(jobKinds),
+  key: z.string().describe("The key of its schedule."),
+  scheduleId: z.string(),
+  version: z.int().describe("The version of the schedule by which it runs."),
+  group: z.string().nullable(),
+  occurrence: instantText.describe("The nominal instant, which never moves."),
+  dueAt: instantText.describe("When it may start: the occurrence after `spread` and `slot`."),
+  state: z.enum(["waiting", "running", "retrying", "succeeded", "skipped", "dead", "cancelled"]),
+  reason: z.string().nullable(),
+  attempt: z.int().describe("Tries so far."),
+  checks: z.int().describe("Of a recheck: how many there have been with it."),
+  cancelling: z.boolean().describe("Somebody wants it stopped, and whoever works it has not answered yet."),
+  readyAt: instantText.nullable().describe("When the next attempt may start."),
+  startedAt: instantText.nullable(),
+  finishedAt: instantText.nullable(),
+  latenessMs: z.number().nullable().describe("From `dueAt` to `startedAt`."),
+  durationMs: z.number().nullable(),
+  error: z.string().nullable(),
+  recheckOf: z.string().nullable().describe("Of a recheck: the job that asked for the first."),
+};
+
+const attemptSchema = z.strictObject({
+  attempt: z.int(),
+  startedAt: instantText,
+  finishedAt: instantText,
+  durationMs: z.number(),
+  outcome: z.enum(["succeeded", "failed", "crashed", "cancelled"]),
+  error: z.string().nullable(),
+  errorClass: z.string().nullable(),
+  stack: z.string().nullable(),
+});
+
+export const jobListSchema = z
+  .strictObject(jobFields)
+  .meta({ id: "ListedJob", description: "A job as it stands in a list." });
+
+/** An open job of a group or a tag. */
+export const openJobSchema = z
+  .strictObject({
+    ...jobFields,
+    waitsFor: z
+      .enum(["time", "hold", "overlap", "group", "target"])
+      .nullable()
+      .describe("What keeps it from starting; null where it runs, or may start at once."),
+  })
+  .meta({ id: "OpenJob", description: "A job that is not settled." });
+
+export const jobSchema = z
+  .strictObject({ ...jobFields, payload: z.unknown(), attempts: z.array(attemptSchema) })
+  .meta({ id: "Job", description: "The durable record of one occurrence." });
+
+/** A job as callers read it alone, with its payload and its attempts. */
+export function jobView(job: JobRead) {
+  return {
+    ...jobListView(job),
+    payload: job.payload ?? null,
+    attempts: (job.attempts ?? []).map((each) => ({
+      attempt: each.attempt,
+      startedAt: each.startedAt,
+      finishedAt: each.finishedAt,
+      durationMs: each.durationMs,
+      outcome: each.outcome,
+      error: each.error,
+      errorClass: each.errorClass,
+      stack: each.stack,
+    })),
+  };
+}
+
+/** A job as it stands in a list: without its payload. */
+export function jobListView(job: JobRead) {
+  return {
+    id: job.id,
+    kind: job.kind,
+    key: job.key,
+    scheduleId: job.scheduleId,
+    version: job.version,
+    group: job.group,
+    occurrence: job.occurrence,
+    dueAt: job.dueAt,
+    state: job.state,
+    reason: job.reason,
+    attempt: job.attempt,
+    checks: job.checks,
+    cancelling: job.cancelling,
+    readyAt: job.readyAt,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+    latenessMs: job.latenessMs,
+    durationMs: job.durationMs,
+    error: job.error,
+    recheckOf: job.recheckOf,
+  };
+}

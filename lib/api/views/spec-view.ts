@@ -1,0 +1,72 @@
+import * as z from "zod";
+import { eventTarget, handlerTarget, lambdaTarget, queueTarget } from "../../schedule/shape/target-shape.ts";
+import { instantText } from "./instant-text.ts";
+
+const shownWebhook = z.strictObject({
+  webhook: z.strictObject({
+    url: z.string(),
+    method: z.enum(["POST", "PUT"]),
+    headers: z
+      .record(z.string(), z.string())
+      .describe("Those whose names tell of credentials are read as `***`."),
+    secret: z.literal("***").optional(),
+  }),
+});
+
+const shownTarget = z
+  .union([handlerTarget, eventTarget, queueTarget, shownWebhook, lambdaTarget])
+  .meta({ id: "Target", description: "Where a job goes, with what may be read of it." });
+
+export const unreadableShape = z
+  .string()
+  .optional()
+  .describe(
+    "Why what is stored cannot be read; left out where it can. Fields that cannot be read have their defaults then, and nothing new is planned.",
+  );
+
+const duration = z.string();
+
+/** What was asked for, every default filled in, without the payload: as schedules and their versions show it. */
+export const specFields = {
+  when: z.union([z.string(), z.array(z.string())]),
+  timezone: z.string(),
+  target: shownTarget
+    .nullable()
+    .describe("Null where the stored one cannot be read, as `unreadable` tells then."),
+  group: z.string().nullable(),
+  serial: z.boolean(),
+  priority: z.enum(["high", "normal", "low"]),
+  tags: z.array(z.string()),
+  description: z.string().nullable(),
+  startsAt: instantText.nullable(),
+  endsAt: instantText.nullable(),
+  maxFires: z.int().nullable(),
+  calendar: z.strictObject({ name: z.string(), on: z.enum(["skip", "next", "previous"]) }).nullable(),
+  catchUp: z.strictObject({
+    policy: z.enum(["latest", "all", "skip"]),
+    within: duration.nullable(),
+    limit: z.int(),
+  }),
+  deadline: duration.nullable(),
+  overlap: z.enum(["allow", "skip", "queue"]),
+  spread: duration,
+  slot: duration.nullable(),
+  dst: z
+    .strictObject({
+      gap: z.enum(["next", "skip"]).optional(),
+      overlap: z.enum(["first", "last", "both"]).optional(),
+    })
+    .nullable(),
+  retry: z.strictObject({
+    attempts: z.int(),
+    backoff: z.enum(["fixed", "linear", "exponential", "list"]),
+    base: duration,
+    max: duration,
+    jitter: z.enum(["full", "none"]),
+    delays: z.array(duration).optional(),
+  }),
+  timeout: duration,
+  holdAfter: z.int().nullable(),
+  delivery: z.enum(["ledger", "pulse"]),
+  deleteOnEnd: z.boolean(),
+};

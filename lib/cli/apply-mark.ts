@@ -1,7 +1,0 @@
-import { scheduleShape } from "../schedule/schedule-shape.ts";
-
-/** Why a tag cannot be one; null if it can. */
-export function tagFault(tag: string): string | null {
-  const read = scheduleShape.shape.tags.safeParse([tag]);
-  return read.success ? null : (read.error.issues[0]?.message ?? "is not understood");
-}

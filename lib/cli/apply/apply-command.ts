@@ -1,0 +1,128 @@
+import path from "node:path";
+import { type Call, command } from "../command.ts";
+import { dryRunOption, yesOption } from "../common-options.ts";
+import { UsageFault, WouldChange } from "../fault.ts";
+import type { Planned } from "./apply-plan.ts";
+
+const options = {
+  name: { value: "set", about: "What the set is called that is kept here; the directory's name if left out" },
+  prune: { about: "Remove what this set once made and the directory no longer has" },
+  adopt: { about: "Take over what is there already and was not made by this set" },
+  atomic: { about: "All or nothing, for at most 1,000 changes" },
+  "allow-empty": { about: "Of --prune: also where the directory holds no schedule at all" },
+  "exit-code": { about: "Of --dry-run: end with 10 if something would change" },
+  ...dryRunOption,
+  ...yesOption,
+} as const;
+
+type ApplyCall = Call<keyof typeof options>;
+
+/** Making a directory the truth. */
+export const applyCommand = command({
+  name: "apply",
+  group: "Schedules",
+  summary: "Make a directory of schedules the truth",
+  usage: "<directory>",
+  about:
+    "Creates and changes what its YAML and JSON files say, and with --prune removes what it once made. All that it makes has the tag `apply:<set>`; what has not is never touched. Pauses stay as they are.",
+  words: { min: 1, max: 1 },
+  options,
+  examples: [
+    "carillon apply schedules --name billing --dry-run",
+    "carillon apply schedules --name billing --yes",
+    "carillon apply schedules --name billing --prune --yes",
+  ],
+  run: runApply,
+});
+
+async function runApply(call: ApplyCall): Promise<void> {
+  // Other commands need none of what reads and checks whole schedules.
+  const { readSource } = await import("../formats/source-files.ts");
+  const { isScheduleFile, readScheduleFiles } = await import("../formats/schedule-files.ts");
+  const { planChanges } = await import("./apply-plan.ts");
+  const { showPlan, plannedJson, summary } = await import("./apply-show.ts");
+  const { sendPlan } = await import("./apply-send.ts");
+  const { given, out } = call;
+  if (given.flag("exit-code") && !given.flag("dry-run"))
+    throw new UsageFault("--exit-code belongs to --dry-run.");
+  const tag = await markOf(call);
+  const { found } = readScheduleFiles(await readSource(call, call.words[0] ?? "", isScheduleFile));
+  const planned = await planChanges(call, found, { mark: { tag, adopt: given.flag("adopt") } });
+  planned.push(...(await removals(call, tag, planned)));
+  const isTried = given.flag("dry-run");
+  if (!out.isJson) showPlan(out, planned);
+  else if (isTried) for (const each of planned) out.json(plannedJson(each, { dryRun: true }));
+  refuseImpossible(planned);
+  const changing = planned.filter(({ change }) => ["create", "change", "remove"].includes(change));
+  if (isTried) {
+    if (given.flag("exit-code") && changing.length > 0) throw new WouldChange(summary(planned));
+    return;
+  }
+  if (changing.length > 0) await call.confirm(`${summary(planned)}. Do it?`, given.flag("yes"));
+  await sendPlan(call, planned, { atomic: given.flag("atomic") });
+}
+
+async function markOf({ given, words }: ApplyCall): Promise<string> {
+  const { tagFault } = await import("./apply-mark.ts");
+  const name = given.text("name") ?? path.parse(path.resolve(words[0] ?? "")).name;
+  const tag = `apply:${name}`;
+  const fault = tagFault(tag);
+  if (fault === null) return tag;
+  throw new UsageFault(
+    `The set cannot be called ${JSON.stringify(name)}: the tag ${tag} ${fault}. Say --name.`,
+  );
+}
+
+/** What has the mark and stands in no file any more. */
+async function removals(
+  { given, client, signal }: ApplyCall,
+  tag: string,
+  planned: readonly Planned[],
+): Promise<Planned[]> {
+  const isPruned = given.flag("prune");
+  const isNamed = given.flag("name");
+  if (!isPruned && isNamed) return [];
+  const keys = new Set(planned.map(({ key }) => key));
+  if (isPruned && keys.size === 0 && !given.flag("allow-empty"))
+    throw new Error(
+      "The directory holds no schedule: --prune would remove all of the set. --allow-empty says that it shall.",
+    );
+  const removed: Planned[] = [];
+  let isShared = false;
+  for await (const { key, version } of client.schedules.list({ tag, limit: 100, signal })) {
+    if (keys.has(key)) isShared = true;
+    else removed.push(removal(key, version));
+  }
+  // Two directories of one name would remove each other's.
+  if (!isNamed && !isShared && removed.length > 0)
+    throw new Error(
+      `There is a set with the tag ${tag}, and nothing of it stands in this directory: is it another's? --name says which set is meant.`,
+    );
+  return isPruned ? removed : [];
+}
+
+function removal(key: string, version: number): Planned {
+  return {
+    change: "remove",
+    key,
+    from: null,
+    changes: [],
+    cadenceText: null,
+    timezone: null,
+    next: [],
+    differences: [],
+    warnings: [],
+    faults: [],
+    version,
+    operation: { delete: { key }, ifMatch: version },
+  };
+}
+
+function refuseImpossible(planned: readonly Planned[]): void {
+  const impossible = planned.filter(({ change }) => change === "impossible");
+  const [first] = impossible;
+  if (first === undefined) return;
+  throw new Error(
+    `Nothing was done: ${impossible.length} of ${planned.length} are impossible (${first.key ?? first.from}: ${first.faults[0]}).`,
+  );
+}

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Schedule, ScheduleBody } from "../../client/main.ts";
+import { Refusal } from "../../refusal.ts";
+import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
+import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import { parseScheduleBody } from "../../schedule/shape/schedule-shape.ts";
+import { carriesCredential, shownTarget } from "../../schedule/shape/target-credentials.ts";
+import { isKept } from "../../schedule/shape/target-webhook-shape.ts";
+
+/** A field that is not as it is wanted. */
+export interface FieldChange {
+  path: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** A body as the API's own shapes take it, with every default filled in; or each fault in it. */
+export type Understood =
+  | { ok: true; whole: WholeBody; body: ScheduleBody & { key: string } }
+  | { ok: false; faults: string[] };
+
+export function understood(key: string, body: object): Understood {
+  const keyed: unknown = { ...body, key };
+  const message = keyFault(key);
+  if (message !== null) return { ok: false, faults: [`key ${message}`] };
+  try {
+    const whole = parseScheduleBody(body);
+    return isTaken(keyed) ? { ok: true, whole, body: keyed } : { ok: false, faults: [] };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const faults = error.faults.map((fault) => `${fault.path} ${fault.message}`.trim());
+    return { ok: false, faults: faults.length === 0 ? [error.message] : faults };
+  }
+}
+
+/** Its shape has been read before. */
+function isTaken(keyed: unknown): keyed is ScheduleBody & { key: string } {
+  return typeof keyed === "object" && keyed !== null && "when" in keyed && "target" in keyed;
+}
+
+/** Where what stands there is not what a put would make of it: fields that are left out fall back to their defaults. */
+export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] {
+  // A pause is whoever's it is, and no part of what a schedule is.
+  const { paused: _, target, ...fields } = wanted;
+  const asRead: object = JSON.parse(JSON.stringify({ ...fields, target: shownTarget(target) }));
+  const changes = Object.entries(asRead).flatMap(([path, after]) => {
+    const before: unknown = Reflect.get(saved, path);
+    return isDeepStrictEqual(before, after) ? [] : [{ path, before, after }];
+  });
+  // A field that cannot be read is shown as its default, which may equal the wanted value.
+  const { unreadable } = saved;
+  return unreadable === undefined
+    ? changes
+    : [...changes, { path: "unreadable", before: unreadable, after: null }];
+}
+
+/** What is never shown cannot be compared either: only the server can. */
+export function hasHiddenParts({ target }: WholeBody): boolean {
+  if (!("webhook" in target)) return false;
+  const { secret = [], headers } = target.webhook;
+  return (
+    secret.some((each) => !isKept(each)) ||
+    Object.entries(headers).some(([name, value]) => carriesCredential(name) && !isKept(value))
+  );
+}

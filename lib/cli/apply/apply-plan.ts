@@ -1,0 +1,173 @@
+import { parseWhen } from "../../cadence/when/parse-when.ts";
+import {
+  isDenied,
+  isInvalid,
+  isNotFound,
+  type Operation,
+  type Schedule,
+  type ScheduleBody,
+} from "../../client/main.ts";
+import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
+import type { Call } from "../command.ts";
+import type { Found } from "../formats/found.ts";
+import { type FieldChange, fieldChanges, hasHiddenParts, understood } from "./apply-compare.ts";
+import { sideBySide } from "./apply-side-by-side.ts";
+
+/** `over`: it has no run left, and there is nothing to create. */
+export type Change = "create" | "change" | "keep" | "remove" | "over" | "impossible";
+
+/** What is to become of one schedule, and why. */
+export interface Planned {
+  change: Change;
+  key: string | null;
+  /** Where it was found; null for what is to be removed. */
+  from: string | null;
+  changes: FieldChange[];
+  cadenceText: string | null;
+  timezone: string | null;
+  /** The coming runs. */
+  next: string[];
+  /** What will be otherwise than at its source. */
+  differences: string[];
+  warnings: string[];
+  faults: string[];
+  /** The version that was compared; null where there was none. */
+  version: number | null;
+  operation: Operation | null;
+}
+
+export interface PlanWish {
+  /** What has this tag was made from here; only that is changed. */
+  mark?: { tag: string; adopt: boolean };
+}
+
+type PlanCall = Pick<Call, "client" | "out" | "signal" | "now" | "pause">;
+
+const toldEvery = 500;
+
+export async function planChanges(
+  call: PlanCall,
+  found: readonly Found[],
+  wish: PlanWish = {},
+): Promise<Planned[]> {
+  const times = new Map<string, string[]>();
+  for (const { key, from } of found) if (key !== null) times.set(key, [...(times.get(key) ?? []), from]);
+  return sideBySide(
+    call,
+    found,
+    async (each) => {
+      const places = times.get(each.key ?? "") ?? [];
+      if (places.length > 1)
+        return impossible(each, [`its key stands there ${places.length} times: ${places.join(", ")}`]);
+      return planOne(call, each, wish);
+    },
+    (done) => {
+      if (done % toldEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
+    },
+  );
+}
+
+const nothing = {
+  changes: [],
+  cadenceText: null,
+  timezone: null,
+  next: [],
+  differences: [],
+  warnings: [],
+  faults: [],
+  version: null,
+  operation: null,
+};
+
+function impossible({ key, from, differences }: Found, faults: readonly string[]): Planned {
+  return { ...nothing, change: "impossible", key, from, differences, faults: [...faults] };
+}
+
+async function planOne(call: PlanCall, found: Found, { mark }: PlanWish): Promise<Planned> {
+  const { key, from, differences } = found;
+  if (found.faults.length > 0) return impossible(found, found.faults);
+  if (key === null) return impossible(found, ["key is required"]);
+  const marked = mark === undefined ? found.body : withTag(found.body, mark.tag);
+  const read = understood(key, marked);
+  if (!read.ok) return impossible(found, read.faults);
+  const { whole, body } = read;
+  const saved = await savedAs(call, key);
+  if (saved === "denied") return impossible(found, ["this token does not reach its key"]);
+  if (mark !== undefined && saved !== null && !saved.tags.includes(mark.tag) && !mark.adopt)
+    return impossible(found, [
+      `it is there already and was not made by this set (no tag ${mark.tag}): --adopt takes it over`,
+    ]);
+  const changes = saved === null ? [] : fieldChanges(whole, saved);
+  const version = saved?.version ?? null;
+  const common = { ...nothing, key, from, differences, changes, version };
+  if (saved !== null && changes.length === 0) {
+    const operation = hasHiddenParts(whole) ? putOf(body, saved) : null;
+    const warnings = operation === null ? [] : ["its credentials cannot be compared, and are sent again"];
+    return { ...common, change: "keep", warnings, operation };
+  }
+  const { isOver, isRelative } = momentOf(whole, key, call.now());
+  if (isOver) return { ...common, change: "over", faults: ["its time is over"] };
+  if (isRelative && mark !== undefined)
+    return impossible(found, [
+      "when counts from now, so it would be another time at each apply: write `at …`",
+    ]);
+  return { ...common, ...(await tried(call, body, saved)) };
+}
+
+/** As the server sees it, which knows the calendars and the zone data by which it will run. */
+async function tried(
+  { client, signal }: PlanCall,
+  body: ScheduleBody & { key: string },
+  saved: Schedule | null,
+): Promise<Partial<Planned> & { change: Change }> {
+  const { paused: _, ...timed } = body;
+  try {
+    const preview = await client.schedules.preview({ ...timed, n: 3 }, { signal });
+    const { occurrences: next, cadenceText, timezone, warnings } = preview;
+    if (next.length === 0 && saved === null) return { change: "over", faults: ["it has no run left"] };
+    const operation = putOf(body, saved);
+    return { change: saved === null ? "create" : "change", next, cadenceText, timezone, warnings, operation };
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    const faults = error.errors.map(({ path, message }) => `${path} ${message}`.trim());
+    return { change: "impossible", changes: [], faults: faults.length === 0 ? [error.detail] : faults };
+  }
+}
+
+/** A hold is set where a schedule is created; afterwards it is theirs who hold. */
+function putOf(body: ScheduleBody & { key: string }, saved: Schedule | null): Operation {
+  if (saved === null) return { put: body, ifNoneMatch: true };
+  const { paused: _, ...rest } = body;
+  return { put: rest, ifMatch: saved.version };
+}
+
+async function savedAs({ client, signal }: PlanCall, key: string): Promise<Schedule | null | "denied"> {
+  try {
+    return await client.schedules.get(key, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    if (isDenied(error) && error.status === 403) return "denied";
+    throw error;
+  }
+}
+
+function withTag(body: Found["body"], tag: string): Found["body"] {
+  const { tags = [] } = body;
+  // What is no list is told of as what it is.
+  return { ...body, tags: Array.isArray(tags) ? [...tags, tag] : tags };
+}
+
+function momentOf(
+  { when, timezone, startsAt, endsAt, dst }: WholeBody,
+  key: string,
+  now: number,
+): { isOver: boolean; isRelative: boolean } {
+  const context = { timezone, now, key, dst, startsAt: startsAt === null ? null : Date.parse(startsAt) };
+  const parsed = parseWhen(when, context);
+  return {
+    isOver:
+      (!parsed.ok && parsed.kind === "past" && typeof when === "string") ||
+      (endsAt !== null && Date.parse(endsAt) <= now),
+    isRelative: parsed.ok && parsed.relative,
+  };
+}

@@ -1,0 +1,130 @@
+import { BatchInterrupted, CarillonProblem, isNotFound, type OperationResult } from "../../client/main.ts";
+import type { Call } from "../command.ts";
+import { EditedMeanwhile } from "../fault.ts";
+import { printable } from "../output/style.ts";
+import { counted } from "../output/table.ts";
+import type { Planned } from "./apply-plan.ts";
+import { plannedJson } from "./apply-show.ts";
+
+type SendCall = Pick<Call, "client" | "out" | "signal">;
+
+/** Sends what was planned, and says what became of it; throws where something of it was not done. */
+export async function sendPlan(
+  call: SendCall,
+  planned: readonly Planned[],
+  { atomic }: { atomic: boolean },
+): Promise<void> {
+  const toSend = planned.filter(({ operation }) => operation !== null);
+  const { results, interrupted } = await sent(call, toSend, atomic);
+  const byPlanned = new Map(results.map((result, index) => [toSend[index], result]));
+  report(call, planned, byPlanned);
+  if (interrupted !== undefined) {
+    call.out.note(interrupted.message);
+    throw interrupted.cause;
+  }
+  const failed = [...byPlanned].flatMap(([each, result]) => (isFailed(each, result) ? [result] : []));
+  const [first] = failed;
+  // Of several, the one that somebody else has caused says most.
+  const gravest = failed.find(({ status }) => [409, 412].includes(status)) ?? first;
+  if (gravest?.error === undefined) return;
+  const detail = `${failed.length} of ${counted(toSend.length, "change")} not done. ${gravest.key}: ${gravest.error.detail}`;
+  throw new CarillonProblem({ ...gravest.error, detail });
+}
+
+async function sent(
+  call: SendCall,
+  planned: readonly Planned[],
+  atomic: boolean,
+): Promise<{ results: readonly OperationResult[]; interrupted?: BatchInterrupted }> {
+  const { client, out, signal } = call;
+  const operations = planned.flatMap(({ operation }) => operation ?? []);
+  if (operations.length === 0) return { results: [] };
+  const onProgress = (done: number, of: number) => {
+    if (of > done) out.note(`${done} of ${of}`);
+  };
+  try {
+    return { results: await client.batch(operations, { atomic, signal, onProgress }) };
+  } catch (error) {
+    if (error instanceof BatchInterrupted) return { results: error.results, interrupted: error };
+    if (!atomic || !(error instanceof CarillonProblem)) throw error;
+    await refuseMoved(call, error, planned);
+    throw named(error, planned);
+  }
+}
+
+const operationPath = /^operations\[(\d+)\](?:\.(?:put|delete))?\.?/;
+
+/** What is done as a whole is refused as a whole, whatever for: whether somebody else was faster, the versions tell. */
+async function refuseMoved(
+  { client, signal }: SendCall,
+  { errors }: CarillonProblem,
+  planned: readonly Planned[],
+): Promise<void> {
+  const moved: string[] = [];
+  for (const { path } of errors) {
+    const { key = null, version } = planned[Number(operationPath.exec(path)?.[1] ?? -1)] ?? {};
+    if (key === null) continue;
+    const now = await client.schedules.get(key, { signal }).catch((error: unknown) => {
+      if (isNotFound(error)) return null;
+      throw error;
+    });
+    if ((now?.version ?? null) !== version) moved.push(key);
+  }
+  if (moved.length === 0) return;
+  throw new EditedMeanwhile(
+    `Nothing was done: somebody else has changed ${moved.join(", ")} since it was compared. Run it again to see what is left to do.`,
+  );
+}
+
+/** `operations[3].put.when` says nothing to who has written a file. */
+function named(problem: CarillonProblem, planned: readonly Planned[]): CarillonProblem {
+  const errors = problem.errors.map(({ path, message }) => {
+    const [whole = "", index] = operationPath.exec(path) ?? [];
+    const key = index === undefined ? undefined : planned[Number(index)]?.key;
+    return key == null ? { path, message } : { path: `${key} ${path.slice(whole.length)}`.trim(), message };
+  });
+  const { status, type, title, detail, requestId } = problem;
+  return new CarillonProblem({
+    status,
+    type,
+    title,
+    detail,
+    errors,
+    ...(requestId === undefined ? {} : { requestId }),
+  });
+}
+
+function report(
+  { out }: SendCall,
+  planned: readonly Planned[],
+  results: ReadonlyMap<Planned | undefined, OperationResult>,
+): void {
+  if (out.isJson) {
+    for (const each of planned) {
+      const result = results.get(each);
+      out.json(plannedJson(each, result === undefined ? {} : { result }));
+    }
+    return;
+  }
+  const counts = { create: 0, change: 0, remove: 0 };
+  for (const [each, result] of results) {
+    if (each === undefined) continue;
+    if (isFailed(each, result)) tellFailure(out, result);
+    else if (each.change === "create" || each.change === "remove") counts[each.change] += 1;
+    else if (result.version !== each.version) counts.change += 1;
+  }
+  if (results.size === 0) out.line("Nothing to do.");
+  else out.line(`Created ${counts.create}, changed ${counts.change}, removed ${counts.remove}.`);
+}
+
+function tellFailure(out: Call["out"], { key, error }: OperationResult): void {
+  const faults = (error?.errors ?? []).map(({ path, message }) => `${path} ${message}`);
+  out.note(
+    out.paint(printable(`${key ?? "?"}: ${[error?.detail ?? "refused", ...faults].join(" ")}`), "red"),
+  );
+}
+
+/** What was to be removed and is gone is as wished. */
+function isFailed(planned: Planned | undefined, { status }: OperationResult): boolean {
+  return status >= 400 && !(status === 404 && planned?.change === "remove");
+}

@@ -1,0 +1,68 @@
+import type { AuditEntry, AuditFilter } from "../../client/main.ts";
+import { type Call, type Command, command } from "../command.ts";
+import { listOptions } from "../common-options.ts";
+import { instantFrom } from "../input.ts";
+import { pageSize, someOf } from "../listed.ts";
+import type { Output } from "../output/output.ts";
+import type { Column } from "../output/table.ts";
+
+export const auditOptions = {
+  subject: { value: "subject", about: "Of this schedule, calendar or the like" },
+  prefix: { value: "prefix", about: "Of what begins with this" },
+  actor: { value: "actor", about: "By this token" },
+  action: { value: "action", about: "Of this kind" },
+  from: { value: "instant", about: "From this on, such as `2d ago`" },
+  to: { value: "instant", about: "Before this" },
+} as const;
+
+const audit = command({
+  name: "audit",
+  group: "Operation",
+  summary: "Who did what, the newest first",
+  usage: "",
+  words: { min: 0, max: 0 },
+  options: { ...auditOptions, ...listOptions },
+  examples: [
+    "carillon audit --subject report:weekly",
+    `carillon audit --actor ci --from "2d ago" --all --json`,
+  ],
+  run: async (call) => {
+    const { client, out, signal } = call;
+    const list = client.audit({ ...auditFilterFrom(call), limit: pageSize(call), signal });
+    out.table(auditColumns(out), await someOf(call, list), "Nothing was done.");
+  },
+});
+
+export function auditFilterFrom(call: Call<keyof typeof auditOptions>): AuditFilter {
+  const { given } = call;
+  return {
+    subject: given.text("subject"),
+    prefix: given.text("prefix"),
+    actor: given.text("actor"),
+    action: given.text("action"),
+    from: instantFrom(call, given.text("from"), "--from"),
+    to: instantFrom(call, given.text("to"), "--to"),
+  };
+}
+
+export function auditColumns({ times }: Output): Column<AuditEntry>[] {
+  return [
+    { title: `AT (${times.zone})`, text: ({ at }) => times.wall(at), whole: true },
+    { title: "BY", text: ({ actor }) => actor },
+    { title: "DID", text: ({ action }) => action, whole: true },
+    { title: "TO", text: ({ subject }) => subject },
+    { title: "WHAT", text: whatOf },
+  ];
+}
+
+function whatOf({ changes = [], detail }: AuditEntry): string {
+  const changed = changes.map(({ path, before, after }) =>
+    before === undefined && after === undefined
+      ? path
+      : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
+  );
+  if (changed.length > 0) return changed.join("; ");
+  return detail === null || JSON.stringify(detail) === "{}" ? "" : JSON.stringify(detail);
+}
+
+export const auditCommands: readonly Command[] = [audit];

@@ -1,0 +1,35 @@
+import { applyCommand } from "../apply/apply-command.ts";
+import type { Command } from "../command.ts";
+import { auditCommands } from "./audit-command.ts";
+import { calendarCommands } from "./calendar-commands.ts";
+import { editCommands } from "./edit-commands.ts";
+import { groupCommands } from "./group-command.ts";
+import { importCommand } from "./import-command.ts";
+import { jobCommands } from "./job-commands.ts";
+import { quarantineCommand } from "./quarantine-command.ts";
+import { queueCommands } from "./queue-commands.ts";
+import { runCommands } from "./run-commands.ts";
+import { scheduleCommands } from "./schedule-commands.ts";
+import { statsCommands } from "./stats-commands.ts";
+import { tailCommands } from "./tail-command.ts";
+import { timeCommands } from "./time-commands.ts";
+import { tokenCommands } from "./token-command.ts";
+
+/** Every command: what runs, what the help tells, and what docs/cli.md shows. */
+export const commandTable: readonly Command[] = [
+  ...scheduleCommands,
+  ...editCommands,
+  importCommand,
+  applyCommand,
+  ...timeCommands,
+  ...jobCommands,
+  ...runCommands,
+  ...groupCommands,
+  ...calendarCommands,
+  ...statsCommands,
+  ...auditCommands,
+  ...tailCommands,
+  ...queueCommands,
+  quarantineCommand,
+  ...tokenCommands,
+];

@@ -1,0 +1,44 @@
+import type { Members } from "../../client/main.ts";
+import { type Command, command } from "../command.ts";
+import type { Output } from "../output/output.ts";
+import { jobColumns } from "../output/shown-job.ts";
+import { scheduleColumns } from "../output/shown-schedule.ts";
+import { printable } from "../output/style.ts";
+
+const group = command({
+  name: "group",
+  group: "Groups, calendars, limits",
+  summary: "Show a group: its holds, its schedules and its open jobs",
+  usage: "<group>",
+  words: { min: 1, max: 1 },
+  options: { tag: { about: "It is a tag" } },
+  examples: ["carillon group order:1", "carillon group reports --tag"],
+  run: async ({ words: [name = ""], given, client, out, signal }) => {
+    const labels = given.flag("tag") ? client.tags : client.groups;
+    const members = await labels.get(name, { limit: 100, signal });
+    if (out.isJson) out.json(members);
+    else showMembers(out, members);
+  },
+});
+
+function showMembers(out: Output, { holds, schedules, jobs, moreJobs, cursor }: Members): void {
+  for (const { owner, reason, since, until, progress, members } of holds) {
+    const end = until === null ? "" : `, until ${out.times.both(until)}`;
+    const of = members === null ? "" : `, ${members} schedules`;
+    const why = reason === null ? "" : `: ${reason}`;
+    out.line(printable(`held by ${owner}, since ${out.times.both(since)}${end} (${progress}${of})${why}`));
+  }
+  out.table(scheduleColumns(out), schedules, "It has no schedules.");
+  if (cursor !== undefined) out.note("There are more schedules: carillon ls --group.");
+  if (jobs.length === 0) return;
+  out.line();
+  const waits = {
+    title: "WAITS FOR",
+    text: (job: Members["jobs"][number]) => job.waitsFor ?? "",
+    whole: true,
+  };
+  out.table([...jobColumns(out), waits], jobs, "");
+  if (moreJobs) out.note("There are more jobs that are not done.");
+}
+
+export const groupCommands: readonly Command[] = [group];

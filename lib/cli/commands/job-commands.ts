@@ -1,0 +1,195 @@
+import { type Call, type Command, command } from "../command.ts";
+import { dryRunOption, listOptions, yesOption } from "../common-options.ts";
+import { eachOf } from "../each.ts";
+import { ServerFailed, UsageFault } from "../fault.ts";
+import { inParts } from "../in-parts.ts";
+import { instantFrom } from "../input.ts";
+import {
+  filterText,
+  foundOptions,
+  isOwned,
+  jobStates,
+  ownerOptions,
+  ownersFrom,
+} from "../job-filter-options.ts";
+import { pageSize, someOf } from "../listed.ts";
+import { jobColumns, showJob } from "../output/shown-job.ts";
+import { counted } from "../output/table.ts";
+import { oneOf } from "../schedule-filter.ts";
+
+const whyOption = { why: { value: "text", about: "Why you do it, for the audit" } } as const;
+
+const jobs = command({
+  name: "jobs",
+  group: "Jobs",
+  summary: "List jobs, the newest first",
+  usage: "[key]",
+  words: { min: 0, max: 1 },
+  options: {
+    state: { value: "state", about: jobStates.join(", ") },
+    ...ownerOptions,
+    ...foundOptions,
+    ...listOptions,
+  },
+  examples: [
+    "carillon jobs report:weekly",
+    "carillon jobs --state dead --prefix order:",
+    "carillon jobs --state dead --json --all",
+  ],
+  run: async (call) => {
+    const { words, client, out, signal } = call;
+    const { key = words[0], ...filter } = filterFrom(call);
+    const page = { limit: pageSize(call), signal };
+    const isHistory = Object.values(filter).every((each) => each === undefined);
+    const list =
+      key !== undefined && isHistory
+        ? client.schedules.jobs(key, page)
+        : client.jobs.list({ key, ...filter, ...page });
+    out.table(jobColumns(out), await someOf(call, list), "There is no such job.");
+  },
+});
+
+function filterFrom(call: Call<keyof typeof ownerOptions | keyof typeof foundOptions | "state">) {
+  const { given } = call;
+  return {
+    state: oneOf(given.text("state"), jobStates, "--state"),
+    ...ownersFrom(call),
+    reason: given.text("reason"),
+    from: instantFrom(call, given.text("from"), "--from"),
+    to: instantFrom(call, given.text("to"), "--to"),
+  };
+}
+
+const job = command({
+  name: "job",
+  group: "Jobs",
+  summary: "Show a job, with its payload and its tries",
+  usage: "<id>",
+  words: { min: 1, max: 1 },
+  options: {},
+  examples: ["carillon job 1-1796115600000-c0"],
+  run: async ({ words, client, out, signal }) =>
+    showJob(out, await client.jobs.get(words[0] ?? "", { signal })),
+});
+
+const retry = command({
+  name: "retry",
+  group: "Jobs",
+  summary: "Have jobs tried again that are dead or cancelled",
+  usage: "[id]…",
+  about:
+    "By --state and other filters many are tried again, spread behind what is due already: that is asked about.",
+  words: { min: 0, max: 1_000 },
+  options: {
+    state: { value: "state", about: "dead or cancelled" },
+    ...ownerOptions,
+    ...foundOptions,
+    ...whyOption,
+    ...yesOption,
+    ...dryRunOption,
+  },
+  examples: [
+    "carillon retry 1-1796115600000-c0",
+    "carillon retry --state dead --prefix order: --dry-run",
+    "carillon retry --state dead --prefix order: --yes",
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const { state: asked, ...others } = filterFrom(call);
+    const state = oneOf(asked, ["dead", "cancelled"] as const, "--state");
+    if (words.length > 0) return eachJob(call, "retry");
+    const filter = { state, ...others };
+    if (filterText(filter) === "")
+      throw new UsageFault(
+        "Name what to try again: ids, or --state dead with --prefix, --group and the like.",
+      );
+    if (given.flag("dry-run")) return showFound(call, { ...filter, state: state ?? "dead" }, "tried again");
+    await call.confirm(
+      `Try again all jobs of ${filterText({ ...filter, state: state ?? "dead" })}?`,
+      given.flag("yes"),
+    );
+    const total = { done: 0, leftOut: 0, failed: 0 };
+    await inParts(call, total, async (cursor) => {
+      const part = await client.jobs.retryMany(filter, { reason: given.text("why"), cursor, signal });
+      total.leftOut += part.leftOut;
+      total.failed += part.failed;
+      return part;
+    });
+    if (out.isJson) out.json(total);
+    else
+      out.line(
+        `Tried again: ${counted(total.done, "job")}${total.leftOut === 0 ? "" : `; ${total.leftOut} cannot be`}.`,
+      );
+    tellFailed(total);
+  },
+});
+
+const cancel = command({
+  name: "cancel",
+  group: "Jobs",
+  summary: "Cancel jobs",
+  usage: "[id]…",
+  about:
+    "One that runs is asked to stop. What a cadence makes later runs: to stop that too, use pause or rm.",
+  words: { min: 0, max: 1_000 },
+  options: {
+    state: { value: "state", about: "waiting, retrying or running" },
+    ...ownerOptions,
+    ...whyOption,
+    ...yesOption,
+  },
+  examples: ["carillon cancel 1-1796115600000-c0", "carillon cancel --group order:1 --yes"],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    if (words.length > 0) return eachJob(call, "cancel");
+    const state = oneOf(given.text("state"), ["waiting", "retrying", "running"] as const, "--state");
+    const filter = { state, ...ownersFrom(call) };
+    if (!isOwned(filter))
+      throw new UsageFault("Name what to cancel: ids, or --key, --prefix, --group, --tag, --target.");
+    await call.confirm(`Cancel all jobs of ${filterText(filter)}?`, given.flag("yes"));
+    const total = { done: 0, running: 0, failed: 0 };
+    await inParts(call, total, async (cursor) => {
+      const part = await client.jobs.cancelMany(filter, { reason: given.text("why"), cursor, signal });
+      total.running += part.running;
+      total.failed += part.failed;
+      return part;
+    });
+    if (out.isJson) out.json(total);
+    else
+      out.line(
+        `Cancelled: ${counted(total.done, "job")}${total.running === 0 ? "" : `; ${total.running} of them under way asked to stop`}.`,
+      );
+    tellFailed(total);
+  },
+});
+
+/** The last word of a call for many: what it has done is printed by then. */
+function tellFailed({ failed }: { failed: number }): void {
+  if (failed === 0) return;
+  const them = failed === 1 ? "it as it was: its log names it" : "them as they were: its log names them";
+  throw new ServerFailed(`The server failed on ${counted(failed, "job")}, and left ${them}.`);
+}
+
+async function eachJob(call: Call<"why">, verb: "retry" | "cancel"): Promise<void> {
+  const { words, given, client, out, signal } = call;
+  await eachOf(call, async (id) => {
+    const done = await client.jobs[verb](id, { reason: given.text("why") }, { signal });
+    if (words.length === 1)
+      showJob(out, done, verb === "retry" ? "It is tried again." : "Cancelled, or asked to stop.");
+    else if (out.isJson) out.json(done);
+    else out.line(`${done.id} ${done.state}`);
+  });
+}
+
+async function showFound(
+  { client, out, signal }: Call,
+  filter: Parameters<typeof client.jobs.list>[0],
+  what: string,
+): Promise<void> {
+  const found = [];
+  for await (const each of client.jobs.list({ ...filter, limit: 100, signal })) found.push(each);
+  out.table(jobColumns(out), found, "There is no such job.");
+  out.note(`${found.length} would be ${what}.`);
+}
+
+export const jobCommands: readonly Command[] = [jobs, job, retry, cancel];

@@ -1,0 +1,130 @@
+import { type Call, type Command, command } from "../command.ts";
+import { listOptions } from "../common-options.ts";
+import { UsageFault } from "../fault.ts";
+import { pageSize, someOf } from "../listed.ts";
+import { printable } from "../output/style.ts";
+import { counted } from "../output/table.ts";
+
+const options = {
+  prefix: { value: "prefix", about: "Of ls: of keys that begin with this" },
+  ...listOptions,
+} as const;
+
+const commands = command({
+  name: "commands",
+  group: "Operation",
+  summary: "Commands that came through the queue and could not be applied",
+  usage: "ls | get <id> | retry <id> | rm <id>",
+  words: { min: 1, max: 2 },
+  options,
+  examples: ["carillon commands ls"],
+  run: async (call) => {
+    const { words, client, out, signal } = call;
+    const [verb = "", id] = words;
+    if (verb === "ls") return listDead(call);
+    if (!["get", "retry", "rm"].includes(verb))
+      throw new UsageFault("carillon commands takes ls, get, retry or rm.");
+    if (id === undefined)
+      throw new UsageFault(`carillon commands ${verb} takes an id: carillon commands ls.`);
+    if (verb === "get") {
+      const dead = await client.commands.get(id, { signal });
+      if (out.isJson) out.json(dead);
+      else
+        out.facts([
+          ["id", dead.id],
+          ["key", dead.key === null ? null : printable(dead.key)],
+          ["refused", out.times.both(dead.refusedAt)],
+          ["why", printable(dead.error.detail)],
+          ...(dead.error.errors ?? []).map(
+            ({ path, message }) => ["", printable(`${path} ${message}`)] as const,
+          ),
+          ["command", printable(JSON.stringify(dead.command))],
+        ]);
+    } else if (verb === "retry") {
+      const retried = await client.commands.retry(id, { signal });
+      if (out.isJson) out.json(retried);
+      else out.line(`${printable(retried.key)}: ${retried.change}`);
+    } else {
+      await client.commands.delete(id, { signal });
+      if (out.isJson) out.json({ deleted: id });
+      else out.line(`Forgot ${id}.`);
+    }
+  },
+});
+
+async function listDead(call: Call<keyof typeof options>): Promise<void> {
+  const { given, client, out, signal } = call;
+  const list = client.commands.dead({ prefix: given.text("prefix"), limit: pageSize(call), signal });
+  out.table(
+    [
+      { title: "ID", text: ({ id }) => id, whole: true },
+      { title: "KEY", text: ({ key }) => key ?? "" },
+      {
+        title: `REFUSED (${out.times.zone})`,
+        text: ({ refusedAt }) => out.times.both(refusedAt),
+        narrowest: 19,
+      },
+      {
+        title: "WHY",
+        text: ({ error }) =>
+          [error.detail, ...(error.errors ?? []).map(({ path, message }) => `${path} ${message}`)].join(" "),
+      },
+    ],
+    await someOf(call, list),
+    "No command was refused.",
+  );
+}
+
+const inbox = command({
+  name: "inbox",
+  group: "Operation",
+  summary: "What callers wrote in SQL: apply it now, or list what was refused",
+  usage: "apply | ls",
+  words: { min: 1, max: 1 },
+  options,
+  examples: ["carillon inbox apply", "carillon inbox ls"],
+  run: async (call) => {
+    const {
+      words: [verb],
+      given,
+      client,
+      out,
+      signal,
+    } = call;
+    if (verb === "apply") {
+      const total = { applied: 0, refused: 0, failed: 0 };
+      for (let more = true; more; ) {
+        const part = await client.inbox.apply({ signal });
+        total.applied += part.applied;
+        total.refused += part.refused;
+        total.failed = part.failed;
+        more = part.more;
+      }
+      if (out.isJson) out.json(total);
+      else
+        out.line(
+          `Applied ${counted(total.applied, "command")}; ${total.refused} refused, ${total.failed} to be tried again.`,
+        );
+      return;
+    }
+    if (verb !== "ls") throw new UsageFault("carillon inbox takes apply or ls.");
+    const list = client.inbox.errors({ prefix: given.text("prefix"), limit: pageSize(call), signal });
+    out.table(
+      [
+        { title: "ID", text: ({ id }) => id, whole: true },
+        { title: "KEY", text: ({ key }) => key ?? "" },
+        { title: "BY", text: ({ caller }) => caller },
+        { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.both(at), narrowest: 19 },
+        {
+          title: "WHY",
+          text: ({ problem, errors }) =>
+            [problem, ...errors.map(({ path, message }) => `${path} ${message}`)].join(" "),
+        },
+      ],
+      await someOf(call, list),
+      "Nothing was refused.",
+    );
+  },
+});
+
+export const queueCommands: readonly Command[] = [commands, inbox];

@@ -1,0 +1,126 @@
+import type { Edited, Json } from "../../client/main.ts";
+import { tryPut } from "../apply/try-put.ts";
+import { type Call, type Command, command } from "../command.ts";
+import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
+import { UsageFault } from "../fault.ts";
+import { pageSize, someOf } from "../listed.ts";
+import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
+import { puttable } from "../schedule-file.ts";
+import { scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
+import { bodyFrom, scheduleOptions } from "../schedule-flags.ts";
+
+type Body = { [name: string]: Json };
+
+const put = command({
+  name: "put",
+  group: "Schedules",
+  summary: "Create a schedule, or replace it",
+  usage: "<key>",
+  about:
+    "What is not given has its default: to change some of a schedule, use patch. Putting the same again changes nothing, unless it says `in …`: that counts anew. --dry-run tells what would change; whether this deployment takes the target, the put alone does.",
+  words: { min: 0, max: 1 },
+  options: {
+    ...scheduleOptions,
+    ...dryRunOption,
+    ...ifMatchOption,
+    create: { about: "Only if there is none yet" },
+  },
+  examples: [
+    `carillon put order:1 --when "in 3h" --queue orders --payload '{"orderId":1}'`,
+    `carillon put report:weekly --when "0 9 * * MON" --timezone Europe/Berlin --queue reports`,
+    `carillon put report:weekly --when "0 10 * * MON" --queue reports --dry-run`,
+  ],
+  run: async (call) => {
+    const { given, client, out, signal } = call;
+    const body = await bodyFrom(call);
+    const key = keyFrom(call, body);
+    const ifMatch = given.number("if-match", { min: 1 });
+    const create = given.flag("create");
+    if (given.flag("dry-run")) return tryPut(call, { key, body, ifMatch, create });
+    const options = { ifMatch, ifNoneMatch: create ? ("*" as const) : undefined, signal };
+    const path = ["v1", "schedules", key];
+    const { status, body: edited } = await client.request<Edited>({ method: "PUT", path, body, options });
+    showEdit(out, edited, status === 201 ? "Created" : "Replaced");
+  },
+});
+
+const patch = command({
+  name: "patch",
+  group: "Schedules",
+  summary: "Change some of a schedule",
+  usage: "<key>",
+  about: "What is not given stays. A `null` in a file restores the default.",
+  words: { min: 1, max: 1 },
+  options: { ...scheduleOptions, ...ifMatchOption },
+  examples: [
+    `carillon patch report:weekly --when "0 10 * * MON"`,
+    "carillon patch report:weekly --tag reports",
+  ],
+  run: async (call) => {
+    const { given, client, out, signal, words } = call;
+    const body = await bodyFrom(call);
+    if (Object.keys(body).length === 0) throw new UsageFault("There is nothing to change: name what.");
+    const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
+    const path = ["v1", "schedules", words[0] ?? ""];
+    const { body: edited } = await client.request<Edited>({ method: "PATCH", path, body, options });
+    showEdit(out, edited, "Changed");
+  },
+});
+
+const get = command({
+  name: "get",
+  group: "Schedules",
+  summary: "Show a schedule",
+  usage: "<key>",
+  words: { min: 1, max: 1 },
+  options: {
+    body: { about: "As JSON, only what put takes; credentials read `***`, which put keeps as they are" },
+  },
+  examples: ["carillon get report:weekly", "carillon get report:weekly --body"],
+  run: async ({ words, given, client, out, signal }) => {
+    const schedule = await client.schedules.get(words[0] ?? "", { signal });
+    if (given.flag("body")) out.json(puttable(schedule));
+    else showSchedule(out, schedule);
+  },
+});
+
+const ls = command({
+  name: "ls",
+  group: "Schedules",
+  summary: "List schedules",
+  usage: "[prefix]",
+  words: { min: 0, max: 1 },
+  options: {
+    ...scheduleFilterOptions,
+    ...listOptions,
+    count: { about: "Only how many there are" },
+  },
+  examples: [
+    "carillon ls order:",
+    "carillon ls --group order:1 --state paused",
+    "carillon ls --tag reports --all --json",
+    `carillon ls --next-from now --next-to "in 1h"`,
+    "carillon ls --failing --count",
+  ],
+  run: async (call) => {
+    const { given, client, out, signal } = call;
+    if (given.flag("count")) {
+      const { count, more } = await client.schedules.count({ ...scheduleFilterFrom(call), signal });
+      if (out.isJson) out.json({ count, more });
+      else out.line(`${count}${more ? " or more" : ""}`);
+      return;
+    }
+    const list = client.schedules.list({ ...scheduleFilterFrom(call), limit: pageSize(call), signal });
+    out.table(scheduleColumns(out), await someOf(call, list), "There is no such schedule.");
+  },
+});
+
+export const scheduleCommands: readonly Command[] = [put, patch, get, ls];
+
+/** On the command line, or in the file. */
+function keyFrom({ words: [word] }: Call, body: Body): string {
+  const { key } = body;
+  if (word !== undefined) return word;
+  if (typeof key === "string") return key;
+  throw new UsageFault("A key is needed: carillon put <key> …, or `key` in the file.");
+}

@@ -1,0 +1,158 @@
+import type { Forecast, Stats } from "../../client/main.ts";
+import { type Command, command } from "../command.ts";
+import type { Output } from "../output/output.ts";
+import type { Column } from "../output/table.ts";
+import { measuredText } from "../times.ts";
+
+const stats = command({
+  name: "stats",
+  group: "Operation",
+  summary: "How Carillon does: what stands, and what happened in the last hour and day",
+  usage: "",
+  words: { min: 0, max: 0 },
+  options: {},
+  examples: ["carillon stats", "carillon stats --json"],
+  run: async ({ client, out, signal }) => showStats(out, await client.stats({ signal })),
+});
+
+const grouped = new Intl.NumberFormat("en-GB");
+
+function showStats(out: Output, stats: Stats): void {
+  if (out.isJson) {
+    out.json(stats);
+    return;
+  }
+  const { schedules, jobs, oldestDue, plan, quarantine } = stats;
+  const number = (value: number) => grouped.format(value);
+  const amount = ({ count, more }: Stats["parcels"]) => `${number(count)}${more ? " or more" : ""}`;
+  const late = oldestDue === null ? "none" : `${measuredText(oldestDue.lateMs)} late`;
+  out.facts([
+    ["as of", out.times.wall(stats.asOf)],
+    ["schedules", `${number(schedules.active)} active, ${number(schedules.paused)} paused`],
+    [
+      "waiting",
+      `${number(jobs.waiting)}, of them ${number(jobs.due)} due, ${number(jobs.held)} held, ${number(jobs.retrying)} retrying`,
+    ],
+    ["running", number(jobs.running)],
+    ["oldest due", oldestDue !== null && oldestDue.lateMs > 60_000 ? out.paint(late, "red") : late],
+    ["backlog", amount(jobs.backlog)],
+    ["dead", jobs.dead.count === 0 ? "0" : out.paint(amount(jobs.dead), "red")],
+    ...asideFacts(out, quarantine),
+    [
+      "planned to",
+      `${out.times.wall(plan.to)}${plan.lagMs > 0 ? `, ${measuredText(plan.lagMs)} behind` : ""}`,
+    ],
+    ["last tick", plan.lastTickAt === null ? "none yet" : out.times.both(plan.lastTickAt)],
+  ]);
+  out.line();
+  const periods = [
+    ["hour", stats.lastHour],
+    ["day", stats.lastDay],
+  ] as const;
+  const names = ["fired", "succeeded", "failed", "dead", "cancelled", "skipped", "missed"] as const;
+  out.table(
+    [
+      { title: "LAST", text: ([name]) => name, whole: true },
+      ...names.map((name) => ({
+        title: name.toUpperCase(),
+        text: ([, counts]: (typeof periods)[number]) => number(counts[name]),
+        align: "right" as const,
+        whole: true,
+      })),
+      ...lateColumns(([, { lateness }]: (typeof periods)[number]) => lateness),
+    ],
+    periods,
+    "",
+  );
+  showPulses(
+    out,
+    periods.map(([name, { pulses }]) => ({ name, ...pulses })),
+  );
+}
+
+/** Nothing where nothing is set aside, as it nearly always is. */
+function asideFacts(out: Output, { count, more, oldestAt }: Stats["quarantine"]): [string, string][] {
+  if (count === 0 || oldestAt === null) return [];
+  const text = `${grouped.format(count)}${more ? " or more" : ""}, the oldest since ${out.times.wall(oldestAt)}`;
+  return [["set aside", out.paint(text, "red")]];
+}
+
+type Pulses = Stats["lastDay"]["pulses"] & { name: string };
+
+/** Nothing where nobody has any: a table of zeros would ask for an explanation. */
+function showPulses(out: Output, periods: readonly Pulses[]): void {
+  if (periods.every(({ taken, lost }) => taken === 0 && lost === 0)) return;
+  out.line();
+  out.table(
+    [
+      { title: "PULSES OF LAST", text: ({ name }) => name, whole: true },
+      { title: "TAKEN", text: ({ taken }) => grouped.format(taken), align: "right", whole: true },
+      {
+        title: "LOST",
+        text: ({ lost }) => grouped.format(lost),
+        colour: ({ lost }) => (lost > 0 ? "red" : undefined),
+        align: "right",
+        whole: true,
+      },
+      ...lateColumns((pulses: Pulses) => pulses),
+    ],
+    periods,
+    "",
+  );
+}
+
+/** How late, by three percentiles. */
+function lateColumns<Row>(
+  lateness: (row: Row) => Pick<Stats["lastDay"]["lateness"], "p50Ms" | "p95Ms" | "p99Ms">,
+): Column<Row>[] {
+  return (["p50Ms", "p95Ms", "p99Ms"] as const).map((name) => ({
+    title: `LATE ${name.slice(0, 3)}`,
+    text: (row) => measuredText(lateness(row)[name]),
+    align: "right",
+    whole: true,
+  }));
+}
+
+const barMax = 40;
+
+const forecast = command({
+  name: "forecast",
+  group: "Operation",
+  summary: "How many runs each of the coming minutes has, and how a spread would flatten them",
+  usage: "",
+  words: { min: 0, max: 0 },
+  options: { minutes: { value: "n", about: "How far ahead, 1 to 1440; 60 if left out" } },
+  examples: ["carillon forecast", "carillon forecast --minutes 1440 --json"],
+  run: async ({ given, client, out, signal }) => {
+    const minutes = given.number("minutes", { min: 1, max: 1_440 });
+    showForecast(out, await client.forecast({ minutes }, { signal }));
+  },
+});
+
+function showForecast(out: Output, forecast: Forecast): void {
+  if (out.isJson) {
+    out.json(forecast);
+    return;
+  }
+  const { minutes, heaviest, suggestion, total, exact } = forecast;
+  const peak = Math.max(1, ...minutes.map(({ fires }) => fires));
+  const bar = (fires: number) => "█".repeat(Math.ceil((fires / peak) * barMax));
+  out.table(
+    [
+      { title: `MINUTE (${out.times.zone})`, text: ({ at }) => out.times.wall(at).slice(0, 16), whole: true },
+      { title: "RUNS", text: ({ fires }) => grouped.format(fires), align: "right", whole: true },
+      { title: "", text: ({ fires }) => bar(fires) },
+    ],
+    minutes.filter(({ fires }) => fires > 0),
+    "Nothing runs in this time.",
+  );
+  if (total === 0) return;
+  for (const { at, fires, most } of heaviest.slice(0, 3)) {
+    const parts = most.slice(0, 3).map((each) => `${each.when ?? "once"} ${each.fires}`);
+    out.line(`${out.times.wall(at).slice(11, 16)}: ${grouped.format(fires)} runs (${parts.join(", ")})`);
+  }
+  out.line(suggestion.text);
+  if (!exact) out.note("Some of it is estimated.");
+}
+
+export const statsCommands: readonly Command[] = [stats, forecast];

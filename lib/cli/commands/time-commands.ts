@@ -1,0 +1,172 @@
+import type { Explanation, Preview, Version } from "../../client/main.ts";
+import { type Command, command } from "../command.ts";
+import { ifMatchOption, listOptions } from "../common-options.ts";
+import { UsageFault } from "../fault.ts";
+import { instantFrom } from "../input.ts";
+import { pageSize, someOf } from "../listed.ts";
+import type { Output } from "../output/output.ts";
+import { showEdit } from "../output/shown-schedule.ts";
+import { showOccurrences } from "../output/shown-times.ts";
+import { printable, stateColour } from "../output/style.ts";
+import { timingFrom, whenOptions, zoneOf } from "../schedule-flags.ts";
+
+const countOptions = {
+  count: { value: "n", short: "n", about: "So many; 10 if left out" },
+  from: { value: "instant", about: "Strictly after this; now if left out" },
+} as const;
+
+const next = command({
+  name: "next",
+  group: "Time",
+  summary: "When a schedule runs next",
+  usage: "<key>",
+  words: { min: 1, max: 1 },
+  options: countOptions,
+  examples: ["carillon next report:weekly -n 20", "carillon next report:weekly --from 2027-03-01T00:00:00Z"],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const from = instantFrom(call, given.text("from"), "--from");
+    const n = given.number("count", { min: 1, max: 1_000 });
+    const times = await client.schedules.next(words[0] ?? "", { n, from }, { signal });
+    showOccurrences(out, times, { alsoShown: zoneOf(call) !== undefined });
+    if (!out.isJson && times.holds !== undefined)
+      out.note(
+        `It is held${times.heldUntil === null ? "" : ` until ${out.times.both(times.heldUntil)}`}: carillon get ${words[0]}`,
+      );
+  },
+});
+
+const { when: _, ...othersOfWhen } = whenOptions;
+
+const preview = command({
+  name: "preview",
+  group: "Time",
+  summary: "When a schedule would run, without saving it",
+  usage: "<when>…",
+  words: { min: 1, max: 20 },
+  options: {
+    ...othersOfWhen,
+    ...countOptions,
+    key: { value: "key", about: "What `H` and --spread count from" },
+  },
+  examples: [
+    `carillon preview "0 9 * * 1-5" --timezone Europe/Berlin`,
+    `carillon preview "30 2 * * *" --timezone Europe/Berlin --from 2027-03-27T12:00:00Z -n 3`,
+    `carillon preview "every 5m" "at 2030-01-01T00:00" --timezone Asia/Tokyo`,
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const body = {
+      ...timingFrom(call, words),
+      key: given.text("key"),
+      n: given.number("count", { min: 1, max: 1_000 }),
+      from: instantFrom(call, given.text("from"), "--from"),
+    };
+    const path = ["v1", "preview"];
+    const answer = await client.request<Preview>({
+      method: "POST",
+      path,
+      body,
+      changes: false,
+      options: { signal },
+    });
+    if (out.isJson) out.json(answer.body);
+    else {
+      out.line(answer.body.cadenceText);
+      showOccurrences(out, answer.body);
+    }
+  },
+});
+
+const explain = command({
+  name: "explain",
+  group: "Time",
+  summary: "Why something ran, ran late, or did not",
+  usage: "<key>",
+  words: { min: 1, max: 1 },
+  options: { at: { value: "instant", about: "When it ran, was due, or should have been; now if left out" } },
+  examples: [
+    "carillon explain report:weekly --at 2026-11-23T08:00:00Z",
+    `carillon explain report:weekly --at "2h ago"`,
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const at = instantFrom(call, given.text("at") ?? "now", "--at") ?? "";
+    showExplanation(out, await client.schedules.explain(words[0] ?? "", at, { signal }));
+  },
+});
+
+function showExplanation(out: Output, explanation: Explanation): void {
+  if (out.isJson) {
+    out.json(explanation);
+    return;
+  }
+  const { job, nearest, outcome } = explanation;
+  out.line(printable(explanation.sentence));
+  out.facts([
+    ["outcome", out.paint(outcome, stateColour(outcome))],
+    ["at", `${explanation.at}, on the clock ${explanation.wall.replace("T", " ")}`],
+    ["note", explanation.note],
+    ["job", job === undefined ? null : `${job.id} ${out.paint(job.state, stateColour(job.state))}`],
+    ["error", job?.error === undefined || job.error === null ? null : printable(job.error)],
+    [
+      "version",
+      explanation.version === null ? null : `${explanation.version}: ${explanation.cadence ?? "-"}`,
+    ],
+    ["before", nearest.before === null ? null : out.times.both(nearest.before.at)],
+    ["after", nearest.after === null ? null : out.times.both(nearest.after.at)],
+  ]);
+}
+
+const versions = command({
+  name: "versions",
+  group: "Time",
+  summary: "Who changed a schedule, when and how",
+  usage: "<key>",
+  words: { min: 1, max: 1 },
+  options: listOptions,
+  examples: ["carillon versions report:weekly"],
+  run: async (call) => {
+    const { words, client, out, signal } = call;
+    const list = client.schedules.versions(words[0] ?? "", { limit: pageSize(call), signal });
+    out.table(
+      [
+        { title: "VERSION", text: ({ version }) => String(version), align: "right", whole: true },
+        { title: `AT (${out.times.zone})`, text: ({ at }) => out.times.wall(at), whole: true },
+        { title: "BY", text: ({ by }) => by },
+        { title: "CHANGE", text: ({ change }) => change, whole: true },
+        { title: "WHAT", text: changesText },
+      ],
+      await someOf(call, list),
+      "There is no version.",
+    );
+  },
+});
+
+function changesText({ changes }: Version): string {
+  return changes
+    .map(({ path, before, after }) =>
+      before === undefined && after === undefined
+        ? path
+        : `${path}: ${JSON.stringify(before ?? null)} → ${JSON.stringify(after ?? null)}`,
+    )
+    .join("; ");
+}
+
+const restore = command({
+  name: "restore",
+  group: "Time",
+  summary: "Make an old version the newest",
+  usage: "<key> <version>",
+  words: { min: 2, max: 2 },
+  options: ifMatchOption,
+  examples: ["carillon restore report:weekly 1"],
+  run: async ({ words: [key = "", version = ""], given, client, out, signal }) => {
+    if (!/^[1-9]\d{0,8}$/.test(version))
+      throw new UsageFault("A version is a number: carillon versions <key>.");
+    const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
+    showEdit(out, await client.schedules.restore(key, Number(version), options), "Restored");
+  },
+});
+
+export const timeCommands: readonly Command[] = [next, preview, explain, versions, restore];

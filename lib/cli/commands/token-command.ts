@@ -1,0 +1,152 @@
+import type { NewToken, TokenSummary } from "../../client/main.ts";
+import { type Call, type Command, command } from "../command.ts";
+import { listOptions, yesOption } from "../common-options.ts";
+import { Missing, UsageFault } from "../fault.ts";
+import { instantFrom } from "../input.ts";
+import { pageSize, someOf } from "../listed.ts";
+import type { Output } from "../output/output.ts";
+import { printable } from "../output/style.ts";
+import { oneOf } from "../schedule-filter.ts";
+
+const options = {
+  scope: { value: "scope", about: "Of create: read, write or admin; read if left out" },
+  prefix: { value: "prefix", about: "Of create: it reaches keys that begin with this" },
+  expires: { value: "instant", about: "Of create: when its time is over, such as `in 90d`" },
+  rate: { value: "rate", about: "Of create: so many requests, such as 100/s" },
+  overlap: {
+    value: "duration",
+    about: "Of rotate: so long the old secret is good too; 24h if left out, 0s for not at all",
+  },
+  out: {
+    value: "file",
+    about:
+      "Of create and rotate: the secret goes into this file, which you alone can read, and not to stdout",
+  },
+  ...yesOption,
+  ...listOptions,
+} as const;
+
+type TokenCall = Call<keyof typeof options>;
+
+const token = command({
+  name: "token",
+  group: "Operation",
+  summary: "Make, list, rotate and remove tokens",
+  usage: "create <name> | ls | get <id> | rotate <id> | rm <id>",
+  about:
+    "A secret is shown once: --out writes it into a file of mode 0600, which is there once the token is. Without it the secret stands alone on stdout; where that goes into a file, `umask 077` comes first. It takes a token of scope admin. Instead of an id its name does.",
+  words: { min: 1, max: 2 },
+  options,
+  examples: [
+    `carillon token create ci --scope write --prefix ci: --expires "in 90d" --out ci.token`,
+    "carillon token ls",
+    "carillon token rotate ci --out ci.token",
+    "carillon token rm ci --yes",
+  ],
+  run: async (call) => {
+    const { words, given, client, out, signal } = call;
+    const [verb = "", name] = words;
+    if (verb === "ls") {
+      showTokens(out, await someOf(call, client.tokens.list({ limit: pageSize(call), signal })));
+      return;
+    }
+    if (!["create", "get", "rotate", "rm"].includes(verb))
+      throw new UsageFault("carillon token takes create, ls, get, rotate or rm.");
+    if (name === undefined)
+      throw new UsageFault(
+        `carillon token ${verb} takes ${verb === "create" ? "a name" : "an id or a name"}.`,
+      );
+    if (verb === "create") return create(call, name);
+    const found = await find(call, name);
+    if (verb === "get") showTokens(out, [found]);
+    else if (verb === "rotate") {
+      const overlap = given.text("overlap");
+      await handOut(
+        call,
+        () => client.tokens.rotate(found.id, { overlap }, { signal }),
+        ({ earlierUntil }) =>
+          earlierUntil === null
+            ? "The old secret is good no more."
+            : `The old secret is good until ${out.times.both(earlierUntil)}.`,
+      );
+    } else {
+      await call.confirm(
+        `Take back the token ${JSON.stringify(found.name)}? Whoever uses it is refused at once.`,
+        given.flag("yes"),
+      );
+      await client.tokens.delete(found.id, { signal });
+      if (out.isJson) out.json({ deleted: found.id });
+      else out.line(`Took back ${printable(found.name)}.`);
+    }
+  },
+});
+
+async function create(call: TokenCall, name: string): Promise<void> {
+  const { given, client, signal } = call;
+  const body = {
+    name,
+    scope: oneOf(given.text("scope"), ["read", "write", "admin"] as const, "--scope") ?? "read",
+    prefix: given.text("prefix"),
+    expiresAt: instantFrom(call, given.text("expires"), "--expires"),
+    rate: given.text("rate"),
+  };
+  await handOut(
+    call,
+    () => client.tokens.create(body, { signal }),
+    ({ scope, id }) => `Made ${printable(name)} (${scope}, ${id}); its secret is not shown again.`,
+  );
+}
+
+async function handOut(
+  { given, out, secretFile }: TokenCall,
+  issue: () => Promise<NewToken>,
+  note: (issued: NewToken) => string,
+): Promise<void> {
+  const name = given.text("out");
+  const file = name === undefined ? undefined : await secretFile(name);
+  try {
+    const { token: secret, ...issued } = await issue();
+    if (file !== undefined) await file.fill(`${secret}\n`);
+    else if (!out.isJson) out.line(secret);
+    if (!out.isJson) out.note(note({ ...issued, token: secret }));
+    else out.json(file === undefined ? { ...issued, token: secret } : { ...issued, file: name });
+  } finally {
+    await file?.close();
+  }
+}
+
+async function find({ client, signal }: TokenCall, idOrName: string): Promise<TokenSummary> {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(idOrName))
+    return client.tokens.get(idOrName, { signal });
+  for await (const each of client.tokens.list({ limit: 100, signal }))
+    if (each.name === idOrName) return each;
+  throw new Missing(`There is no token ${JSON.stringify(idOrName)}: carillon token ls.`);
+}
+
+function showTokens(out: Output, tokens: readonly TokenSummary[]): void {
+  const { times } = out;
+  out.table(
+    [
+      { title: "NAME", text: ({ name }) => name },
+      { title: "SCOPE", text: ({ scope }) => scope, whole: true },
+      { title: "PREFIX", text: ({ prefix }) => prefix ?? "" },
+      { title: "RATE", text: ({ rate }) => rate ?? "", whole: true },
+      {
+        title: "LAST USED",
+        text: ({ lastUsedAt }) => (lastUsedAt === null ? "never" : times.relative(lastUsedAt)),
+        whole: true,
+      },
+      {
+        title: "EXPIRES",
+        text: ({ expiresAt }) => (expiresAt === null ? "never" : times.relative(expiresAt)),
+        whole: true,
+      },
+      { title: "MADE BY", text: ({ createdBy }) => createdBy },
+      { title: "ID", text: ({ id }) => id, whole: true },
+    ],
+    tokens,
+    "There is no token.",
+  );
+}
+
+export const tokenCommands: readonly Command[] = [token];

@@ -1,0 +1,143 @@
+import type { Edited, Json, Schedule, ScheduleSummary } from "../../client/main.ts";
+import { measuredText } from "../times.ts";
+import type { Output } from "./output.ts";
+import { printable, stateColour } from "./style.ts";
+import type { Column } from "./table.ts";
+
+/** `queue/reports`, `webhook/api.example.com`. */
+export function targetText(target: ScheduleSummary["target"]): string {
+  if (target === null) return "";
+  if (target.handler !== undefined) return `handler/${target.handler}`;
+  if (target.queue !== undefined) return `queue/${target.queue.split(/[/:]/).at(-1)}`;
+  if (target.event !== undefined) return `event/${target.event.bus}`;
+  if (target.webhook !== undefined)
+    return `webhook/${URL.canParse(target.webhook.url) ? new URL(target.webhook.url).host : target.webhook.url}`;
+  return `lambda/${target.lambda.split(":function:").at(-1)}`;
+}
+
+export function scheduleColumns({ times }: Output): Column<ScheduleSummary>[] {
+  return [
+    { title: "KEY", text: ({ key }) => key },
+    {
+      title: "STATE",
+      text: listedState,
+      colour: (schedule) => stateColour(listedState(schedule)),
+      whole: true,
+    },
+    { title: `NEXT (${times.zone})`, text: ({ nextAt }) => times.both(nextAt), narrowest: 19 },
+    { title: "WHEN", text: ({ when }) => [when].flat().join(" + ") },
+    { title: "TARGET", text: ({ target }) => targetText(target) },
+  ];
+}
+
+function listedState({ state, unreadable }: ScheduleSummary): string {
+  return unreadable === undefined ? state : "unreadable";
+}
+
+export function showSchedule(out: Output, schedule: Schedule): void {
+  if (out.isJson) {
+    out.json(schedule);
+    return;
+  }
+  const { times } = out;
+  const last = schedule.lastJob;
+  out.facts([
+    ["key", printable(schedule.key)],
+    [
+      "unreadable",
+      schedule.unreadable === undefined ? null : out.paint(printable(schedule.unreadable), "yellow"),
+    ],
+    ["state", out.paint(schedule.state, stateColour(schedule.state))],
+    [`next (${times.zone})`, times.both(schedule.nextAt)],
+    ["when", printable([schedule.when].flat().join(" + "))],
+    ["in words", `${schedule.cadenceText} (${schedule.timezone})`],
+    ["target", printable(JSON.stringify(schedule.target))],
+    ["payload", printable(JSON.stringify(schedule.payload))],
+    ["group", schedule.group === null ? null : printable(schedule.group)],
+    ["tags", printable(schedule.tags.join(", "))],
+    ["description", schedule.description === null ? null : printable(schedule.description)],
+    ...Object.entries(unusual(schedule)).map(([name, value]) => [name, printable(value)] as const),
+    ...schedule.holds.map(({ owner, reason, until, since, group, tag }) => {
+      const on =
+        group !== undefined ? ` on the group ${group}` : tag !== undefined ? ` on the tag ${tag}` : "";
+      const end = until === null ? "" : `, until ${times.both(until)}`;
+      const why = reason === null ? "" : `: ${reason}`;
+      return ["held", printable(`by ${owner}${on}, since ${times.both(since)}${end}${why}`)] as const;
+    }),
+    ["last job", last === null || last === undefined ? null : lastText(out, last)],
+    ["version", `${schedule.version}, ${times.both(schedule.updatedAt)} by ${printable(schedule.updatedBy)}`],
+    ...schedule.warnings.map((warning) => ["warning", out.paint(printable(warning), "yellow")] as const),
+  ]);
+}
+
+function lastText({ times, paint }: Output, job: NonNullable<Schedule["lastJob"]>): string {
+  const why = job.error ?? job.reason;
+  const lateness = job.latenessMs === null ? "" : `, ${measuredText(job.latenessMs)} late`;
+  const words = why === null ? "" : `: ${printable(why)}`;
+  return `${paint(job.state, stateColour(job.state))} ${times.both(job.startedAt ?? job.dueAt)}${lateness}${words}`;
+}
+
+/** What was asked beside the ordinary. */
+function unusual(schedule: Schedule): Record<string, string> {
+  const usual: { [name: string]: Json } = {
+    serial: false,
+    priority: "normal",
+    startsAt: null,
+    endsAt: null,
+    maxFires: null,
+    calendar: null,
+    catchUp: { policy: "latest", within: null, limit: 100 },
+    deadline: null,
+    overlap: "allow",
+    spread: "0s",
+    slot: null,
+    dst: null,
+    retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },
+    timeout: "30s",
+    holdAfter: null,
+    delivery: "ledger",
+    deleteOnEnd: false,
+  };
+  const found: Record<string, string> = {};
+  for (const [name, value] of Object.entries(usual)) {
+    const own: unknown = Reflect.get(schedule, name);
+    const text = JSON.stringify(own, sortedNames(own));
+    if (own !== undefined && text !== JSON.stringify(value, sortedNames(value)))
+      found[name] = typeof own === "string" ? own : JSON.stringify(own);
+  }
+  return found;
+}
+
+/** So that two objects with the same members have the same text. */
+function sortedNames(value: unknown): string[] | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.keys(value).sort()
+    : undefined;
+}
+
+/** What an edit came to, and what it changed in the times to come. */
+export function showEdit(out: Output, edited: Edited, done: string): void {
+  if (out.isJson) {
+    out.json(edited);
+    return;
+  }
+  out.line(`${done} ${printable(edited.key)} (version ${edited.version}): ${printable(edited.cadenceText)}`);
+  const { before, after } = edited.changes;
+  if (edited.state !== "active") out.line(`It is ${out.paint(edited.state, stateColour(edited.state))}.`);
+  if (after.length > 0)
+    out.line(
+      `Next: ${after
+        .map((at) => out.times.both(at))
+        .slice(0, 3)
+        .join(", ")}`,
+    );
+  const dropped = before.filter((at) => !after.includes(at));
+  if (dropped.length > 0)
+    out.line(
+      `No more: ${dropped
+        .map((at) => out.times.both(at))
+        .slice(0, 3)
+        .join(", ")}`,
+    );
+  for (const warning of edited.warnings) out.note(out.paint(printable(warning), "yellow"));
+}

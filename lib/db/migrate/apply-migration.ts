@@ -1,0 +1,167 @@
+import type { Clock } from "../../clock.ts";
+import type { Log } from "../../log/log.ts";
+import type { Sql, Tx } from "../connect.ts";
+import type { Session } from "../sql.ts";
+import { sqlState } from "../sql-state.ts";
+import { type Blocker, blockersText, watchBlockers } from "./blockers.ts";
+import { applyOutside } from "./migrate-outside.ts";
+import type { Migration } from "./migration.ts";
+
+/** What a run of migrations has at hand. */
+export interface Applying {
+  sql: Sql;
+  log: Log;
+  clock: Clock;
+  session: Session;
+  /** The server's process behind the session. */
+  pid: number;
+  limits: { runMs: number; lockTimeoutMs: number };
+  /** When the run is to end, in milliseconds. */
+  until: number;
+  /** Nothing has been applied yet in this run, and it is not cut short: the migration has all of the time that there is. */
+  first: boolean;
+}
+
+/** What is left of it, in words; undefined when it is done. */
+type Left = string | undefined;
+
+const PAUSE_MS = 1_000;
+const PAUSE_MS_MAX = 15_000;
+
+export async function applyMigration(run: Applying, migration: Migration): Promise<Left> {
+  switch (migration.kind) {
+    case "transaction":
+      return patiently(run, migration, async (tx) => {
+        await tx`lock table carillon.migrations in exclusive mode`;
+        // Applies nothing twice, even if a person applied it by hand without the lock of this session.
+        if (!(await record(tx, migration))) return;
+        await tx.unsafe(migration.text);
+      });
+    case "outside": {
+      const left = await applyOutside(run, migration);
+      return (
+        left ??
+        patiently(run, migration, async (tx) => {
+          await record(tx, migration);
+        })
+      );
+    }
+    case "batches":
+      return inBatches(run, migration);
+  }
+}
+
+/** Portions, until one finds nothing left. Where it has come to is kept with what it has done. */
+async function inBatches(run: Applying, migration: Migration): Promise<Left> {
+  let place: string | null = null;
+  for (;;) {
+    const left = await patiently(run, migration, async (tx) => {
+      place = await oneBatch(tx, migration);
+    });
+    if (left !== undefined) return left;
+    if (place === null) return undefined;
+    // A portion is as good as a migration: what comes after it had not the whole run.
+    run.first = false;
+    if (run.clock.now().getTime() >= run.until) return `${nameOf(migration)} has come to ${place}`;
+  }
+}
+
+async function oneBatch(tx: Tx, migration: Migration): Promise<string | null> {
+  const { number } = migration;
+  const [begun] = await tx<{ place: string }[]>`
+    select place from carillon.unfinished_migrations where number = ${number}`;
+  const before = begun?.place ?? null;
+  const [row] = await tx.unsafe(migration.text, [before]);
+  const place: unknown = row?.["place"];
+  if (place === null) {
+    await tx`delete from carillon.unfinished_migrations where number = ${number}`;
+    await record(tx, migration);
+    return null;
+  }
+  if (typeof place !== "string" || place === before) {
+    throw new Error(
+      `${nameOf(migration)} must answer each time with one row and a text "place" that moves on, or null when it is done.`,
+    );
+  }
+  await tx`
+    insert into carillon.unfinished_migrations (number, place) values (${number}, ${place})
+    on conflict (number) do update set place = excluded.place`;
+  return place;
+}
+
+/**
+ * A transaction that waits for a lock has everybody wait who comes after it. So it waits for a moment, lets them pass, and tries again, until it
+ * gets through or the time is over.
+ */
+async function patiently(
+  run: Applying,
+  migration: Migration,
+  work: (tx: Tx) => Promise<void>,
+): Promise<Left> {
+  const { session, clock, until, log } = run;
+  for (let pause = PAUSE_MS; ; pause = Math.min(pause * 2, PAUSE_MS_MAX)) {
+    const startedAt = clock.now().getTime();
+    const statementMs = Math.max(until - startedAt, run.limits.lockTimeoutMs);
+    const watch = watchBlockers(run.sql, run.pid, clock, run.limits.lockTimeoutMs / 4);
+    let blockers: Blocker[];
+    try {
+      await session.begin(async (tx) => {
+        await bound(tx, statementMs, run.limits.lockTimeoutMs);
+        await work(tx);
+      });
+      return undefined;
+    } catch (error) {
+      blockers = watch.end();
+      const state = sqlState(error);
+      if (state === "cancelled") return tooLong(run, migration, clock.now().getTime() - startedAt, error);
+      if (state !== "lock_timeout" && state !== "deadlock") throw error;
+    } finally {
+      watch.end();
+    }
+    log.warn("migration.blocked", {
+      number: migration.number,
+      name: migration.name,
+      by: blockersText(blockers),
+    });
+    if (clock.now().getTime() + pause >= until) return blocked(run, migration, blockers);
+    await clock.sleep(pause);
+  }
+}
+
+function blocked(run: Applying, migration: Migration, blockers: Blocker[]): Left {
+  const who = blockersText(blockers);
+  if (!run.first) return `${nameOf(migration)} is kept from its lock by ${who}`;
+  throw new Error(
+    `${nameOf(migration)} did not get its lock: it is held by ${who}. Nothing of it was applied. End that (see "A deployment is stuck" in the runbook), and deploy again.`,
+  );
+}
+
+function tooLong(run: Applying, migration: Migration, ms: number, cause: unknown): Left {
+  if (!run.first) return `${nameOf(migration)} needs a run to itself`;
+  throw new Error(
+    `${nameOf(migration)} was cancelled after ${Math.round(ms / 1000)} s; one transaction has ${Math.round(run.limits.runMs / 1000)} s. Nothing of it was applied. What takes longer belongs into batches, or outside a transaction.`,
+    { cause },
+  );
+}
+
+/** For this transaction alone. The second counts what the first counts anew with each statement, where the server knows it. */
+async function bound(tx: Tx, statementMs: number, lockMs: number): Promise<void> {
+  const [whole, lock] = [String(Math.round(statementMs)), String(lockMs)];
+  await tx`
+    select set_config('statement_timeout', ${whole}, true), set_config('lock_timeout', ${lock}, true)`;
+  await tx`
+    select set_config('transaction_timeout', ${String(Math.round(statementMs) + 5_000)}, true)
+    where current_setting('transaction_timeout', true) is not null`;
+}
+
+/** Returns false if the migration is recorded already. */
+async function record(tx: Tx, { number, name, backTo }: Migration): Promise<boolean> {
+  const inserted = await tx`
+    insert into carillon.migrations (number, name, back_to) values (${number}, ${name}, ${backTo})
+    on conflict (number) do nothing returning number`;
+  return inserted.length === 1;
+}
+
+function nameOf({ number, name }: Migration): string {
+  return `Migration ${number} (${name})`;
+}

@@ -1,0 +1,142 @@
+import * as z from "zod";
+import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
+import { Refusal } from "../../refusal.ts";
+import { isJson, type Json, jsonFaults } from "./json.ts";
+import { jsonForQueues } from "./json-for-queues.ts";
+import { pulseSpread, refuseByDelivery, refusePayloadByDelivery } from "./pulse-shape.ts";
+import { retryShape } from "./retry-shape.ts";
+import type { ScheduleBody } from "./schedule-body.ts";
+import { keyShape, tagShape } from "./schedule-key.ts";
+import { shapeFaults } from "./shape-faults.ts";
+import { targetShape } from "./target-shape.ts";
+import { storableText } from "./text.ts";
+import {
+  durationShape,
+  minuteMs,
+  refuseContradictions,
+  timingShapes,
+  whenFaults,
+  whenShape,
+} from "./timing-shape.ts";
+
+/** In UTF-8, as the JSON that is sent: with its envelope and attributes it still fits into one message of SQS or EventBridge (256 KB). */
+export const payloadBytesMax = 240 * 1024;
+
+export const payloadShape = z
+  .unknown()
+  .default(null)
+  .transform((value, context): Json => {
+    if (!isJson(value)) {
+      for (const fault of jsonFaults(value)) context.addIssue({ code: "custom", ...fault });
+      return z.NEVER;
+    }
+    const bytes = Buffer.byteLength(jsonForQueues(value));
+    if (bytes > payloadBytesMax) {
+      context.addIssue({
+        code: "custom",
+        message: `takes at most ${payloadBytesMax} bytes as JSON, has ${bytes}`,
+      });
+    }
+    return value;
+  })
+  .meta({
+    description: `What the target receives as \`data\`: any JSON of at most ${payloadBytesMax} bytes.`,
+  });
+
+const timezoneShape = z
+  .string()
+  .default("UTC")
+  .transform((name, context) => {
+    const canonical = canonicalTimezone(name);
+    if (canonical !== null) return canonical;
+    context.addIssue({
+      code: "custom",
+      message: "is not the name of an IANA time zone, such as `Europe/Berlin`",
+    });
+    return z.NEVER;
+  })
+  .meta({ description: "The IANA time zone in which `when` is read; kept under its canonical name." });
+
+export const scheduleShape = z.strictObject({
+  when: whenShape,
+  timezone: timezoneShape,
+  target: targetShape,
+  payload: payloadShape,
+  group: keyShape.nullable().default(null).describe("A label that ties an entity's schedules together."),
+  serial: z
+    .boolean()
+    .default(false)
+    .describe(
+      "The jobs of the group's serial schedules run one at a time, in the order in which they are due.",
+    ),
+  priority: z
+    .enum(["high", "normal", "low"])
+    .default("normal")
+    .describe("Among what is ready, what is handed over first."),
+  tags: z
+    .array(tagShape)
+    .max(50)
+    .default([])
+    .transform((tags) => [...new Set(tags)])
+    .describe("Labels by which schedules are found and held together."),
+  description: storableText({ min: 0, max: 1_000 }).nullable().default(null).describe("For people."),
+  ...timingShapes,
+  retry: retryShape.prefault({}).describe("How often a job is tried, and how long it waits between."),
+  timeout: durationShape({ minMs: 100, maxMs: 10 * minuteMs, range: "from 100 ms to 10 minutes" }).default(
+    "30s",
+  ),
+  holdAfter: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .default(null)
+    .describe("So many jobs in a row that are dead put the schedule on hold."),
+  delivery: z
+    .enum(["ledger", "pulse"])
+    .default("ledger")
+    .describe(
+      "`ledger`: one durable job per occurrence. `pulse`: no row and no write per occurrence, at least once, for intervals of whole seconds and the targets `queue` and `event`.",
+    ),
+  deleteOnEnd: z
+    .boolean()
+    .default(false)
+    .describe("It goes by itself when it has ended, unless its last job is dead."),
+  paused: z
+    .boolean()
+    .optional()
+    .describe("True sets the caller's own hold, false releases it; left out, no hold is touched."),
+});
+
+const plain = scheduleShape.parse({ when: "-", target: { queue: "-" } });
+
+/** Reads a body as JSON gave it; throws a Refusal that names every fault in it. */
+export function parseScheduleBody(input: unknown): ScheduleBody {
+  const shaped = scheduleShape.safeParse(input, { reportInput: true });
+  if (!shaped.success) {
+    const faults = shapeFaults(shaped.error);
+    const named = faults.some(({ path }) => path === "when") ? [] : whenFaults(input);
+    throw new Refusal("invalid", "The schedule is not understood.", [...faults, ...named]);
+  }
+  const { paused, spread, ...named } = shaped.data;
+  const fields = { ...named, spread: spread ?? (named.delivery === "pulse" ? pulseSpread(named) : "0s") };
+  refuseContradictions(fields);
+  if (fields.serial && fields.group === null)
+    throw new Refusal("invalid", "The schedule is not understood.", [
+      { path: "serial", message: "takes a `group`: it is the jobs of a group that run one at a time" },
+    ]);
+  refuseByDelivery(fields, plain);
+  return { ...fields, ...(paused === undefined ? {} : { paused }) };
+}
+
+const payloadAlone = scheduleShape.pick({ payload: true });
+
+/** A body that was read before, with the payload of `input`: no other field's rules look at it. */
+export function withPayload(body: ScheduleBody, input: unknown): ScheduleBody {
+  const shaped = payloadAlone.safeParse(input, { reportInput: true });
+  if (!shaped.success)
+    throw new Refusal("invalid", "The schedule is not understood.", shapeFaults(shaped.error));
+  const changed = { ...body, ...shaped.data };
+  refusePayloadByDelivery(changed);
+  return changed;
+}

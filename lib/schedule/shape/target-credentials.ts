@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Fault, Refusal } from "../../refusal.ts";
+import { memberPath } from "./shape-faults.ts";
+import type { Target } from "./target-shape.ts";
+import { isKept, kept, type WebhookTarget } from "./target-webhook-shape.ts";
+
+type Webhook = WebhookTarget["webhook"];
+const secretPath = "target.webhook.secret";
+const headersPath = "target.webhook.headers";
+
+/** Rather one too many: a value that is hidden without need harms nobody. */
+export function carriesCredential(header: string): boolean {
+  return /auth|token|secret|key|passw|cookie|credential|session|signature/i.test(header);
+}
+
+/** In place of a stored one that cannot be read; no handler has this name. */
+export const unknownTarget: Target = { handler: "" };
+
+/** Null for one that cannot be read. */
+export function shownIfKnown(target: Target): Target | ShownWebhook | null {
+  return "handler" in target && target.handler === "" ? null : shownTarget(target);
+}
+
+/** A target as callers read it. */
+export function shownTarget(target: Target): Target | ShownWebhook {
+  if (!("webhook" in target)) return target;
+  const { secret, headers, ...rest } = target.webhook;
+  return {
+    webhook: { ...rest, headers: shownHeaders(headers), ...(secret === undefined ? {} : { secret: kept }) },
+  };
+}
+
+interface ShownWebhook {
+  webhook: Omit<Webhook, "secret"> & { secret?: string };
+}
+
+function shownHeaders(headers: Webhook["headers"]): Webhook["headers"] {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, carriesCredential(name) ? kept : value]),
+  );
+}
+
+/** Where two targets differ in what is not shown. */
+export function hiddenDifferences(before: Target, after: Target): string[] {
+  if (!("webhook" in before) || !("webhook" in after)) return [];
+  const was = before.webhook;
+  const is = after.webhook;
+  const secretDiffers =
+    was.secret !== undefined && is.secret !== undefined && !isDeepStrictEqual(was.secret, is.secret);
+  const hidden = Object.keys(was.headers).filter(
+    (name) => carriesCredential(name) && name in is.headers && was.headers[name] !== is.headers[name],
+  );
+  return [...hidden.map((name) => memberPath(headersPath, name)), ...(secretDiffers ? [secretPath] : [])];
+}
+
+/**
+ * The target with what stands in the place of every `***`. That is only ever sent to the host for which it was given: whoever may
+ * change the URL could otherwise have it sent to himself.
+ */
+export function withCredentials(wanted: Target, standing: Target | null): Target {
+  if (!("webhook" in wanted)) return wanted;
+  const { secret: wantedSecrets = [], ...webhook } = wanted.webhook;
+  const before = standing !== null && "webhook" in standing ? standing.webhook : null;
+  const isSameHost = before !== null && new URL(before.url).origin === new URL(webhook.url).origin;
+  const faults: Fault[] = [];
+  const stands = <Value>(path: string, value: Value | undefined): Value[] => {
+    if (value !== undefined && isSameHost) return [value];
+    faults.push({ path, message: value === undefined ? noneKept : keptForAnother });
+    return [];
+  };
+  const headers = Object.entries(webhook.headers).flatMap(([name, value]) => {
+    if (!carriesCredential(name) || !isKept(value)) return [[name, value] as const];
+    return stands(memberPath(headersPath, name), headerOf(before, name)).map((own) => [name, own] as const);
+  });
+  // Alone it stands for all that are there; beside a new one for the newest of them, which goes on as the older of two.
+  const secret = wantedSecrets.flatMap((each) =>
+    isKept(each)
+      ? stands(secretPath, before?.secret).flatMap((own) =>
+          own.slice(0, secretsMax + 1 - wantedSecrets.length),
+        )
+      : [each],
+  );
+  if (faults.length > 0) throw new Refusal("impossible", "The target's credentials are not known.", faults);
+  return {
+    webhook: { ...webhook, headers: Object.fromEntries(headers), ...(secret.length === 0 ? {} : { secret }) },
+  };
+}
+
+/** The new one and the one that it takes the place of. */
+const secretsMax = 2;
+
+const noneKept = `is \`${kept}\`, which stands for a value that is kept, and none is: give the value itself`;
+const keptForAnother =
+  "is kept for the host that it was given for: for another one give it anew, or leave it out";
+
+function headerOf(webhook: Webhook | null, name: string): string | undefined {
+  const wanted = name.toLowerCase();
+  return Object.entries(webhook?.headers ?? {}).find(([own]) => own.toLowerCase() === wanted)?.[1];
+}

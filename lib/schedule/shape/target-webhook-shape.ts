@@ -1,0 +1,108 @@
+import * as z from "zod";
+import { isReservedHeader } from "../../webhook/webhook-headers.ts";
+import { storableText } from "./text.ts";
+import { textRecord } from "./text-record.ts";
+
+const urlLengthMax = 2_048;
+const hostLengthMax = 253;
+const headersMax = 20;
+const headerCharactersMax = 8_000;
+const secretBytes = { min: 24, max: 64 };
+
+/** Why a webhook cannot have this URL wherever Carillon runs; null if it can. Which hosts it may name is the deployment's to say. */
+function urlFault(text: string): string | null {
+  if (text.length > urlLengthMax) return `takes at most ${urlLengthMax} characters`;
+  // What is read differently by different readers is no address: blanks are dropped by some, `\` is taken for `/`.
+  if (/[\s\p{Cc}\\]/u.test(text)) return "takes a URL without blanks and `\\`";
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    return "takes a URL such as `https://example.com/hook`";
+  const { hostname, username, password, hash } = new URL(text);
+  // As it is resolved: a host of other alphabets is written longer there, and its target is named by it.
+  if (hostname.length > hostLengthMax) return `takes a host of at most ${hostLengthMax} characters`;
+  if (username !== "" || password !== "")
+    return "takes no user and no password: send them in the header `authorization`";
+  return hash === "" && !text.includes("#") ? null : "takes no `#`: what follows it is never sent";
+}
+
+const headers = textRecord(
+  z
+    .string()
+    .max(100)
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "is not a name that a header can have")
+    .refine((name) => !isReservedHeader(name), "is a header that Carillon sets itself"),
+  z
+    .string()
+    .regex(
+      /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/,
+      "takes printable ASCII characters without blanks at the ends",
+    ),
+)
+  .refine((given) => Object.keys(given).length <= headersMax, `takes at most ${headersMax} headers`)
+  .refine(
+    (given) => Object.entries(given).flat().join("").length <= headerCharactersMax,
+    `takes at most ${headerCharactersMax} characters`,
+  )
+  .refine(
+    (given) =>
+      new Set(Object.keys(given).map((name) => name.toLowerCase())).size === Object.keys(given).length,
+    "names a header twice: small and capital letters mean the same here",
+  )
+  .meta({ maxProperties: headersMax })
+  .default({});
+
+function isSecret(text: string): boolean {
+  const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  if (base64 === undefined) return false;
+  const bytes = Buffer.from(base64, "base64");
+  return (
+    bytes.toString("base64") === base64 && bytes.length >= secretBytes.min && bytes.length <= secretBytes.max
+  );
+}
+
+const secretTakes = `takes \`whsec_\` and ${secretBytes.min} to ${secretBytes.max} random bytes in base64`;
+const secretPattern = "whsec_[A-Za-z0-9+/]{32,88}={0,2}";
+const newSecret = z
+  .string()
+  .refine(isSecret, secretTakes)
+  .meta({ pattern: `^${secretPattern}$` });
+const secretOrKept = z
+  .string()
+  .refine((text) => isKept(text) || isSecret(text), secretTakes)
+  .meta({ pattern: `^(${secretPattern}|\\*\\*\\*)$` });
+
+/** One, or while it is exchanged two, the newest first. Kept as a list. */
+const secret = z
+  .union([secretOrKept.transform((one) => [one]), z.tuple([newSecret]), z.tuple([newSecret, secretOrKept])], {
+    error: "takes one secret, or a list of two, the newest first",
+  })
+  .transform((list): string[] => [...list]);
+
+export const webhookTarget = z.strictObject({
+  webhook: z.strictObject({
+    url: storableText({ max: 10_000 })
+      .superRefine((text, context) => {
+        const fault = urlFault(text);
+        if (fault !== null) context.addIssue({ code: "custom", message: fault });
+      })
+      .meta({ maxLength: urlLengthMax, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\#]+$" }),
+    method: z.enum(["POST", "PUT"]).default("POST"),
+    headers,
+    secret: secret
+      .optional()
+      .describe(
+        "One secret to sign with, or while it is exchanged two, the newest first. Read back as `***`.",
+      ),
+  }),
+});
+
+export type WebhookTarget = z.output<typeof webhookTarget>;
+
+export function isKept(text: string): boolean {
+  return text === kept;
+}
+
+/**
+ * What is read in place of a webhook's secrets and of headers that carry credentials: those can be written and never read. Written
+ * back, it means what stands there; so a schedule can be put as it was read.
+ */
+export const kept = "***";

@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { BoundedMap } from "../../bounded-map.ts";
+import { nextAfter, singleTimes } from "../../cadence/cadence.ts";
+import type { Cadence } from "../../cadence/cadence-kinds.ts";
+import { durationMs } from "../../cadence/duration.ts";
+import { wholeSeconds } from "../shape/pulse-shape.ts";
+import type { ScheduleBody } from "../shape/schedule-body.ts";
+
+/** When a schedule's occurrences are due, and what becomes of those that could not be planned in time. */
+export interface Timetable {
+  cadence: Cadence;
+  /** By how much due is after the occurrence, from `spread`; the same for every occurrence. */
+  lagMs: number;
+  /** Due is rounded up to a multiple of this. */
+  slotMs: number | null;
+  catchUp: CatchUp;
+  /** How many more cadence jobs there may be. */
+  firesLeft: number | null;
+}
+
+export interface CatchUp {
+  policy: "latest" | "all" | "skip";
+  withinMs: number | null;
+  limit: number;
+}
+
+export const plainCatchUp: CatchUp = { policy: "latest", withinMs: null, limit: 100 };
+
+type TimingBody = Pick<ScheduleBody, "spread" | "slot" | "catchUp" | "endsAt" | "maxFires" | "delivery">;
+
+export function timetableOf({
+  key,
+  cadence,
+  body,
+  fires,
+}: {
+  key: string;
+  cadence: Cadence;
+  body: TimingBody;
+  fires: number | null;
+}): Timetable {
+  const { policy, within, limit } = body.catchUp;
+  return {
+    cadence,
+    lagMs: lagMsOf(key, body),
+    slotMs: body.slot === null ? null : durationMs(body.slot),
+    catchUp: { policy, withinMs: within === null ? null : durationMs(within), limit },
+    firesLeft: body.maxFires === null ? null : Math.max(0, body.maxFires - (fires ?? 0)),
+  };
+}
+
+/**
+ * True where a plan row's own columns do not tell all of this, or its jobs need a place in a lane: the tick then looks at the
+ * schedule's rules.
+ */
+export function isGoverned({
+  slot,
+  catchUp,
+  endsAt,
+  maxFires,
+  overlap,
+}: TimingBody & Pick<ScheduleBody, "overlap">): boolean {
+  const plain = catchUp.policy === plainCatchUp.policy && catchUp.within === null;
+  return !plain || slot !== null || endsAt !== null || maxFires !== null || overlap !== "allow";
+}
+
+/** The same when so many more of its fires are made. */
+export function afterFires(timetable: Timetable, made: number): Timetable {
+  const { firesLeft } = timetable;
+  return firesLeft === null ? timetable : { ...timetable, firesLeft: Math.max(0, firesLeft - made) };
+}
+
+/** By how much its spread and its key move each occurrence of a schedule. */
+export function lagMsOf(
+  key: string,
+  { spread, delivery }: Pick<ScheduleBody, "spread" | "delivery">,
+): number {
+  const lagMs = spreadOffset(key, durationMs(spread) ?? 0);
+  return delivery === "pulse" ? wholeSeconds(lagMs) : lagMs;
+}
+
+/** Where in `[0, spread)` a schedule stands: evenly spread over keys, and always the same for one. */
+export function spreadOffset(key: string, spreadMs: number): number {
+  return spreadMs <= 0 ? 0 : Number(placeOf(key) % BigInt(spreadMs));
+}
+
+/** An edit asks for it before and after, a batch of a thousand for each of its keys. */
+function placeOf(key: string): bigint {
+  const known = placeByKey.get(key);
+  if (known !== undefined) return known;
+  const place = createHash("sha256").update(`spread ${key}`).digest().readBigUInt64BE();
+  placeByKey.set(key, place);
+  return place;
+}
+
+const placeByKey = new BoundedMap<string, bigint>(2_000);
+
+/** Due never falls as occurrences rise, so that due times and occurrences can be told from each other both ways. */
+export function dueAt({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, occurrence: number): number {
+  const due = occurrence + lagMs;
+  return slotMs === null ? due : Math.ceil(due / slotMs) * slotMs;
+}
+
+/** The last instant whose occurrence would be due at or before `due`. */
+export function occurrenceDueBy({ lagMs, slotMs }: Pick<Timetable, "lagMs" | "slotMs">, due: number): number {
+  return (slotMs === null ? due : Math.floor(due / slotMs) * slotMs) - lagMs;
+}
+
+/**
+ * Where a cadence that is new begins: after now; but a single run that it names may lie up to a minute in the past, and is then
+ * the first.
+ */
+export function firstOf(cadence: Cadence, now: number): number | null {
+  return nextAfter(
+    cadence,
+    Math.min(now, ...singleTimes(cadence).flatMap((at) => (at > now - singleGraceMs ? [at - 1] : []))),
+  );
+}
+
+/** As parsing allows it, and a little more for the time between parsing and planning. */
+const singleGraceMs = 61_000;
+
+/** More occurrences than this between nominal and due would make every edit a long one. */
+export const pendingMax = 1_000;
+
+/** How far due can be behind its occurrence, whatever the key. */
+export function longestLag({ spread, slot }: Pick<ScheduleBody, "spread" | "slot">): number {
+  return (durationMs(spread) ?? 0) + (slot === null ? 0 : (durationMs(slot) ?? 0));
+}
+
+/** The first occurrence that is due after an instant. */
+export function firstDueAfter(timetable: Timetable, instant: number): number | null {
+  return nextAfter(timetable.cadence, occurrenceDueBy(timetable, instant));
+}

@@ -1,0 +1,185 @@
+import type { Cadence } from "../../cadence/cadence-kinds.ts";
+import { durationMs } from "../../cadence/duration.ts";
+import type { Tx } from "../../db/connect.ts";
+import type { Author } from "../shape/caller.ts";
+import type { Json } from "../shape/json.ts";
+import { queueClass, targetKind } from "../shape/queue-class.ts";
+import type { ScheduleBody } from "../shape/schedule-body.ts";
+import { targetName } from "../shape/target-name.ts";
+import { type CalendarRef, plannedColumns } from "./cadence-columns.ts";
+import { sparseBody } from "./stored-body.ts";
+import { lagMsOf } from "./timetable.ts";
+
+/** What a new version of a schedule is written from. */
+export interface VersionWritten extends RaisedVersion {
+  id: string;
+  key: string;
+  shard: number;
+  version: number;
+  specVersion: number;
+  /** Of its spec, also where that is the one before. */
+  body: ScheduleBody;
+  /** The number of the newest version whose spec differs from the one before it, where this batch writes that version. */
+  freshVersion?: number | undefined;
+  /** A version between two edits of one batch: the head is written by the last of them. */
+  isBetween?: boolean;
+}
+
+/** The columns are those of `wantedRows`; what is left out is null there, and need not be written and read a thousand times. */
+export interface WantedRow {
+  /** What nearly each schedule has of its own. */
+  own: Readonly<Record<string, unknown>>;
+  /** What many of a batch have in common. */
+  common: Readonly<Record<string, unknown>>;
+}
+
+export function wantedRow(written: VersionWritten, author: Author): WantedRow {
+  const { body, spec } = written;
+  const cadence = spec === undefined ? null : plannedColumns(spec.cadence);
+  return {
+    own: {
+      id: written.id,
+      key: written.key,
+      shard: written.shard,
+      version: written.version,
+      spec_version: written.specVersion,
+      once_at: cadence?.onceAt ?? undefined,
+      first_at: cadence?.firstAt ?? undefined,
+      every_ms: cadence?.everyMs ?? undefined,
+      cadence_id: written.cadenceId ?? undefined,
+      pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(written.key, spec.body),
+      body: spec === undefined ? undefined : sparseBody(spec.body),
+      payload: spec?.body.payload ?? undefined,
+      group_key: body.group ?? undefined,
+      tags: body.tags.length === 0 ? undefined : body.tags,
+      detail: written.detail ?? undefined,
+      fresh_version: written.freshVersion,
+      between: written.isBetween === true ? true : undefined,
+    },
+    common: {
+      change: written.change,
+      held_since: written.held?.since,
+      held_until: written.held?.until ?? undefined,
+      spec: spec !== undefined,
+      starts_at: cadence?.startsAt ?? undefined,
+      ends_at: cadence?.endsAt ?? undefined,
+      target: spec?.body.target,
+      calendar_id: spec?.calendar?.id,
+      end_look_at: body.deleteOnEnd && written.deleted !== true ? author.at : undefined,
+      deleted_at: written.deleted === true ? author.at : undefined,
+      at: author.at,
+      actor: author.name,
+      origin: author.origin,
+      ...headColumns(body),
+    },
+  };
+}
+
+/** By it the database knows a version that asks for pulses, and writes what their beats read. */
+function pulseLagSeconds(key: string, body: ScheduleBody): number | undefined {
+  return body.delivery === "pulse" ? lagMsOf(key, body) / 1_000 : undefined;
+}
+
+/** What tick, claim and settle look at stands in the head; null where they need not look. */
+function headColumns({ target, serial, maxFires, overlap, deadline, priority, holdAfter }: ScheduleBody) {
+  return {
+    queue: queueClass(target),
+    serial,
+    target_kind: targetKind(target),
+    target_name: targetName(target),
+    max_fires: maxFires ?? undefined,
+    overlap: overlap === "allow" ? undefined : overlap,
+    deadline_ms: deadline === null ? undefined : durationMs(deadline),
+    priority: priority === "normal" ? undefined : priority === "high" ? -1 : 1,
+    hold_after: holdAfter ?? undefined,
+  };
+}
+
+/**
+ * The rows, so that one and a thousand are the same statement, and the targets that they name. What they have in common is said once for
+ * each kind: to read all of it in each row was a quarter of a batch.
+ */
+export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
+  const { rows, kinds } = byKind(wanted);
+  return tx`
+    wanted as materialized (
+      select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
+        kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
+        every_ms bigint, cadence_id int, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean)
+      join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
+        kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
+        ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int,
+        max_fires int, overlap carillon.overlap_rule, deadline_ms bigint, priority smallint, hold_after smallint,
+        end_look_at timestamptz, deleted_at timestamptz, at timestamptz, actor text, origin jsonb) using (kind)
+    ),
+    named as materialized (
+      select n.name, carillon.target_named(n.name) as id from (select distinct target_name as name from wanted order by 1) n
+    )`;
+}
+
+function byKind(wanted: readonly WantedRow[]): { rows: object[]; kinds: readonly string[] } {
+  const numbers = new Map<string, number>();
+  const kinds: string[] = [];
+  const rows = wanted.map(({ own, common }) => {
+    const text = JSON.stringify(common);
+    let kind = numbers.get(text);
+    if (kind === undefined) {
+      kind = kinds.push(`{"kind":${kinds.length},${text.slice(1)}`) - 1;
+      numbers.set(text, kind);
+    }
+    return { kind, ...own };
+  });
+  return { rows, kinds };
+}
+
+/** The lane that its jobs pass because they share a group: whether its handler takes a group together, the database knows. */
+export const laneOfRow = (tx: Tx) =>
+  tx`case when w.group_key is not null then carillon.lane_for(w.target_name, w.group_key, w.serial) end`;
+
+/** A payload of null is one. */
+export const versionsWritten = (tx: Tx) => tx`
+  versions as (
+    insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until,
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, payload, shard)
+    select id, version, change, at, actor, spec_version, held_since is not null, held_until,
+      once_at, first_at, every_ms, cadence_id, starts_at, ends_at, pulse_lag_s, body, target, case when spec then coalesce(payload, 'null') end, shard
+    from wanted
+  )`;
+
+export const auditWritten = (tx: Tx) => tx`
+  insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
+  select at, actor, 'schedule.' || change, key, id, version, detail, origin from wanted order by key, version`;
+
+export type ScheduleChange =
+  | "created"
+  | "replaced"
+  | "patched"
+  | "paused"
+  | "resumed"
+  | "deleted"
+  | "restored"
+  | "replanned";
+
+export interface RaisedVersion {
+  change: ScheduleChange;
+  spec?: Spec | undefined;
+  cadenceId?: number | null | undefined;
+  held: Held | null;
+  deleted?: boolean | undefined;
+  /** What the audit says beside who did what. */
+  detail?: Json | undefined;
+}
+
+/** Since when no occurrence is planned, and until when, where every hold ends by itself. */
+export interface Held {
+  since: Date;
+  until: Date | null;
+}
+
+/** What is asked, with its `when` resolved. */
+export interface Spec {
+  body: ScheduleBody;
+  cadence: Cadence;
+  /** The version of the calendar it refers to. */
+  calendar: CalendarRef | null;
+}

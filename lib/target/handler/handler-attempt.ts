@@ -1,0 +1,217 @@
+import { applyEditsInside, type EditInside } from "../../batch/edits-inside.ts";
+import type { AlarmClock } from "../../clock.ts";
+import type { Sql, Tx } from "../../db/connect.ts";
+import { databaseClock } from "../../db/database-clock.ts";
+import type { JobHandler, RunContext } from "../../job/define-job.ts";
+import type { HandlerJob, InTransaction } from "../../job/handler-context.ts";
+import { done as handlerDone, saidBy } from "../../job/handler-results.ts";
+import { jobId } from "../../job/job-id.ts";
+import type { JobResult } from "../../job/read-results.ts";
+import type { HandlerLog } from "../../log/log.ts";
+import type { ClaimedJob } from "../../parcel/claimed-job.ts";
+import { handOver } from "../../parcel/hand-over.ts";
+import type { OutgoingParcel, ParcelQueue } from "../../parcel/parcel-queue.ts";
+import { attachDaysFor, type Notify } from "../../parcel/settle.ts";
+import { settleInside } from "../../parcel/settle-inside.ts";
+import { shardOf } from "../../plan/shard.ts";
+import { type Delivery, done } from "../delivery.ts";
+import type { Stop } from "../stop.ts";
+import { failureOf, type Outcome, outcomeOf } from "./handler-outcomes.ts";
+import { type Accept, NotedEdits } from "./handler-schedules.ts";
+import { type HandlerTransaction, handlerTransaction } from "./handler-transaction.ts";
+import { NamingLog } from "./naming-log.ts";
+
+export interface HandlerAttemptDeps {
+  /** The worker's own connections, which no handler holds. */
+  sql: Sql;
+  /** For the handlers' transactions: each has one of these connections until it ends. */
+  transactions: Sql;
+  queue: ParcelQueue;
+  notify: Notify;
+  log: HandlerLog;
+  clock: AlarmClock;
+}
+
+/** One job, or all due jobs of a group, and the handler that takes them. */
+export interface HandlerRun {
+  handler: JobHandler;
+  jobs: readonly ClaimedJob[];
+  /** Each job's payload as the handler has read it, in the order of the jobs. */
+  payloads: readonly unknown[];
+}
+
+type Parcel = { id: string; fence: number };
+
+interface Around {
+  parcel: Parcel;
+  stop: Stop;
+  accept: Accept;
+}
+
+/**
+ * Runs a handler once and says how each of its jobs ended. Where it used its transaction, the jobs that succeeded are settled in it: what
+ * it wrote and the jobs' success become true together, or neither does. Who is not sure whether the commit arrived reports a failure: the
+ * settle that follows finds the job settled, and leaves it so, or finds that nothing of it happened.
+ */
+export async function attemptRun(
+  deps: HandlerAttemptDeps,
+  run: HandlerRun,
+  { parcel, stop, accept }: Around,
+): Promise<Delivery[]> {
+  const { handler, jobs, payloads } = run;
+  const transaction = handlerTransaction(deps.transactions, stop, deps.clock);
+  const noted = new NotedEdits(accept);
+  try {
+    const inTransaction = { sql: transaction.sql, schedule: noted.schedule };
+    const context = new AttemptContext(stop, new NamingLog(deps.log, jobs), inTransaction);
+    const results = await handler.run(
+      jobs.map((job, index) => factsOf(job, payloads[index])),
+      context,
+    );
+    noted.close();
+    if (stop.reason !== undefined) throw stop.reason;
+    // Nearly all are done, and then there is nothing to wait for.
+    const outcomes = areAllDone(results, jobs) ? jobs.map(() => done) : await outcomesOf(deps, run, results);
+    if (!transaction.isOpen() && noted.edits.length === 0) {
+      transaction.close();
+      return outcomes;
+    }
+    return await settleTogether(deps, transaction, {
+      parcel,
+      ended: jobs.map((job, index) => ({ job, outcome: outcomes[index] ?? failureOf(missing(job)) })),
+      edits: noted.edits,
+      author: `handler:${handler.name}`,
+    });
+  } catch (error) {
+    noted.close();
+    await transaction.rollBack();
+    const failure =
+      saidBy(error)?.kind === "retry"
+        ? await outcomeOf(error, { checks: 0 }, handler, () => databaseClock(deps.sql))
+        : failureOf(error);
+    return jobs.map(() => failure);
+  }
+}
+
+function areAllDone(results: readonly JobResult[], jobs: readonly ClaimedJob[]): boolean {
+  return results.length === jobs.length && results.every((result) => result === handlerDone);
+}
+
+function outcomesOf(
+  { sql }: HandlerAttemptDeps,
+  { handler, jobs }: HandlerRun,
+  results: readonly JobResult[],
+): Promise<Outcome[]> {
+  const askClock = () => databaseClock(sql);
+  return Promise.all(
+    jobs.map((job, index) => outcomeOf(results[index] ?? missing(job), job, handler, askClock)),
+  );
+}
+
+/** Makes a signal for those handlers only that ask for it. */
+class AttemptContext implements RunContext {
+  readonly log: HandlerLog;
+  readonly inTransaction: InTransaction;
+  readonly #stop: Stop;
+
+  constructor(stop: Stop, log: HandlerLog, inTransaction: InTransaction) {
+    this.log = log;
+    this.inTransaction = inTransaction;
+    this.#stop = stop;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+}
+
+interface Together {
+  parcel: Parcel;
+  ended: readonly { job: ClaimedJob; outcome: Outcome }[];
+  edits: readonly EditInside[];
+  author: string;
+}
+
+/** The lease is lost, or somebody wants this job cancelled: nothing of its transaction may stand. */
+class NotHeld extends Error {
+  override readonly name = "NotHeld";
+  readonly job: ClaimedJob;
+
+  constructor(job: ClaimedJob) {
+    super(`The job ${jobId(job)} is cancelled, or its lease is lost.`);
+    this.job = job;
+  }
+}
+
+async function settleTogether(
+  deps: HandlerAttemptDeps,
+  transaction: HandlerTransaction,
+  together: Together,
+): Promise<Delivery[]> {
+  const { ended } = together;
+  if (ended.every(({ outcome }) => outcome.kind === "failed")) {
+    await transaction.rollBack();
+    return ended.map(({ outcome }) => outcome);
+  }
+  try {
+    const again = ended.flatMap(({ outcome }) => (outcome.kind === "again" ? [outcome.at] : []));
+    if (again.length > 0) await attachDaysFor(deps.sql, again);
+    await handOver(deps.sql, deps.queue, await commitTogether(deps, transaction, together));
+    return ended.map(({ outcome }) => (outcome.kind === "failed" ? outcome : { kind: "settled" }));
+  } catch (error) {
+    if (!(error instanceof NotHeld)) throw error;
+    // Its neighbours did nothing wrong, and start anew without it.
+    return ended.map(({ job }) => ({ kind: job === error.job ? "cancelled" : "back" }));
+  }
+}
+
+function commitTogether(
+  deps: HandlerAttemptDeps,
+  transaction: HandlerTransaction,
+  { parcel, ended, edits, author }: Together,
+): Promise<OutgoingParcel[]> {
+  const passing = ended.flatMap(({ job, outcome }) => (outcome.kind === "again" ? [job.scheduleId] : []));
+  return transaction.commit(async (tx) => {
+    const inside = { author, parcelId: parcel.id, schedules: passing };
+    if (edits.length > 0) await readInstantsAgain(tx);
+    const outgoing = edits.length === 0 ? [] : await applyEditsInside(tx, edits, inside);
+    // A recheck passes the gate of its shard, and gates are passed in order.
+    for (const { job, outcome } of ended.toSorted(
+      (a, b) => shardOf(a.job.scheduleId) - shardOf(b.job.scheduleId),
+    )) {
+      if (outcome.kind === "failed") continue;
+      const settled = await settleInside(tx, parcel, job, outcome, deps.notify);
+      if (!settled.held) throw new NotHeld(job);
+      outgoing.push(...settled.outgoing);
+    }
+    return outgoing;
+  });
+}
+
+/** The handler may have had dates written in another way: its edits would read the instants of their shards as others. */
+async function readInstantsAgain(tx: Tx): Promise<void> {
+  await tx`select set_config('datestyle', 'ISO, MDY', true), set_config('array_nulls', 'on', true)`;
+}
+
+function missing(job: ClaimedJob): Error {
+  return new Error(`The handler gave no result for ${jobId(job)}.`);
+}
+
+function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
+  const { kind, n, key, scheduleId, version, group, occurrence, dueAt, checks } = job;
+  return {
+    id: jobId(job),
+    kind,
+    n,
+    key,
+    scheduleId,
+    version,
+    group,
+    // The job is settled by its own instants, whatever its handler makes of these.
+    occurrence: new Date(occurrence),
+    dueAt: new Date(dueAt),
+    attempt: job.attempt + 1,
+    checks,
+    payload,
+  };
+}

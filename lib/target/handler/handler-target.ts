@@ -1,0 +1,129 @@
+import type { JobHandler } from "../../job/define-job.ts";
+import { type ReadPayload, refuseUnfitPayload } from "../../job/read-payload.ts";
+import { eachWithinLimit } from "../../job/schema-time.ts";
+import type { ClaimedJob } from "../../parcel/claimed-job.ts";
+import { Refusal } from "../../refusal.ts";
+import type { HandlerTarget } from "../../schedule/shape/target-shape.ts";
+import { boundedAttempt, timeoutMsOf } from "../attempts.ts";
+import { type Delivery, type DeliveryContext, type Failure, failed, thrown } from "../delivery.ts";
+import { sideBySide } from "../side-by-side.ts";
+import { attemptRun, type HandlerAttemptDeps, type HandlerRun } from "./handler-attempt.ts";
+import type { Accept } from "./handler-schedules.ts";
+
+export interface HandlerTargetDeps extends HandlerAttemptDeps {
+  handlers: readonly JobHandler[];
+}
+
+type Job = ClaimedJob & { target: HandlerTarget };
+
+/** A run, and where its jobs stand among those of the parcel. */
+interface PlacedRun extends HandlerRun {
+  jobs: ClaimedJob[];
+  payloads: unknown[];
+  indexes: number[];
+}
+
+/**
+ * Runs jobs with the handlers of functions/jobs/, side by side, each bounded by its schedule's `timeout`. A grouped handler gets those
+ * of one group together.
+ */
+export function handlerTarget(
+  deps: HandlerTargetDeps,
+): (jobs: readonly Job[], context: DeliveryContext) => Promise<Delivery[]> {
+  const byName = new Map(deps.handlers.map((handler) => [handler.name, handler]));
+  const accept: Accept = (body) => {
+    if ("handler" in body.target && !byName.has(body.target.handler))
+      throw new Refusal("impossible", `There is no handler ${body.target.handler} in this deployment.`);
+    refuseUnfitPayload(deps.handlers, body);
+  };
+
+  return async (jobs, context) => {
+    const { runs, deliveries } = planned(jobs, byName);
+    await sideBySide(runs, context.places, deps.clock, async (run) => {
+      const ended = await boundedRun(deps, run, context, accept);
+      for (const [position, index] of run.indexes.entries())
+        deliveries[index] = Array.isArray(ended)
+          ? ended[position]
+          : ofJob(ended, run.jobs[position], context);
+    });
+    return deliveries.map((delivery) => delivery ?? { kind: "back" });
+  };
+}
+
+interface Planned {
+  runs: PlacedRun[];
+  /** Each job's delivery where the job is not run at all; undefined where it is. */
+  deliveries: (Delivery | undefined)[];
+}
+
+interface Read {
+  handler: JobHandler;
+  payload: unknown;
+}
+
+function planned(jobs: readonly Job[], byName: ReadonlyMap<string, JobHandler>): Planned {
+  const runs: PlacedRun[] = [];
+  const together = new Map<string, PlacedRun>();
+  const reads = eachWithinLimit(jobs, (job) => readFor(byName.get(job.target.handler), job));
+  const deliveries = jobs.map((job, index) => {
+    const read = reads[index];
+    if (read === undefined || "kind" in read) return read;
+    const { handler } = read;
+    const name = handler.grouped && job.group !== null ? `${handler.name} ${job.group}` : null;
+    const known = name === null ? undefined : together.get(name);
+    if (known !== undefined) {
+      known.jobs.push(job);
+      known.payloads.push(read.payload);
+      known.indexes.push(index);
+      return undefined;
+    }
+    const run = { handler, jobs: [job], payloads: [read.payload], indexes: [index] };
+    runs.push(run);
+    if (name !== null) together.set(name, run);
+    return undefined;
+  });
+  return { runs, deliveries };
+}
+
+function readFor(handler: JobHandler | undefined, job: Job): Read | Failure {
+  if (handler === undefined) return failed(`There is no handler ${job.target.handler} in this deployment.`);
+  const read = readOrThrown(handler, job);
+  if ("kind" in read) return read;
+  if (read.faults === null) return { handler, payload: read.payload };
+  const named = read.faults.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  return {
+    ...failed(`The payload is not what the handler ${handler.name} takes: ${named}`, true),
+    reason: "payload",
+  };
+}
+
+/** A schema may convert, and throw: an attempt has failed then, of this job alone. */
+function readOrThrown(handler: JobHandler, { payload }: Job): ReadPayload<unknown> | Failure {
+  try {
+    return handler.readPayload(payload);
+  } catch (error) {
+    return thrown(error);
+  }
+}
+
+/** The jobs of a group share one attempt, with the longest of their timeouts. What became of each, or of all alike. */
+function boundedRun(
+  deps: HandlerTargetDeps,
+  run: HandlerRun,
+  context: DeliveryContext,
+  accept: Accept,
+): Promise<Delivery[] | Delivery> {
+  const { jobs } = run;
+  const { timeout } = jobs.reduce((a, b) => (timeoutMsOf(b.timeout) > timeoutMsOf(a.timeout) ? b : a));
+  const bounds = { timeout, stops: jobs.map((job) => context.stopOf(job)) };
+  return boundedAttempt(bounds, context, deps.clock, (stop) =>
+    attemptRun(deps, run, { parcel: context.parcel, stop, accept }),
+  );
+}
+
+/** A group's run was stopped because one of its jobs is cancelled: the other jobs go back, and run again without that one. */
+function ofJob(ended: Delivery, job: ClaimedJob | undefined, { stopOf }: DeliveryContext): Delivery {
+  const isAnothers =
+    ended.kind === "cancelled" && job !== undefined && stopOf(job).reason?.why !== "cancelled";
+  return isAnothers ? { kind: "back" } : ended;
+}

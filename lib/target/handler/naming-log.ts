@@ -1,0 +1,61 @@
+import { jobId } from "../../job/job-id.ts";
+import type { HandlerLog, LogFields, LogLevel } from "../../log/log.ts";
+import { textOf } from "../../log/text-of.ts";
+import type { ClaimedJob } from "../../parcel/claimed-job.ts";
+
+/** Names its jobs in each line, and never fails the handler that logs. */
+export class NamingLog implements HandlerLog {
+  readonly #log: HandlerLog;
+  readonly #jobs: readonly ClaimedJob[];
+
+  constructor(log: HandlerLog, jobs: readonly ClaimedJob[]) {
+    this.#log = log;
+    this.#jobs = jobs;
+  }
+
+  info(event: string, fields?: LogFields): void {
+    this.#write("info", event, fields);
+  }
+
+  warn(event: string, fields?: LogFields): void {
+    this.#write("warn", event, fields);
+  }
+
+  error(event: string, fields?: LogFields): void {
+    this.#write("error", event, fields);
+  }
+
+  #write(level: LogLevel, event: string, fields?: LogFields): void {
+    try {
+      this.#log[level](event, { ...this.#naming(), ...fields });
+    } catch {
+      this.#writeAsText(level, event, fields);
+    }
+  }
+
+  /** JSON has no place for a bigint, a circle and others; as text they are lines all the same. */
+  #writeAsText(level: LogLevel, event: string, fields?: LogFields): void {
+    try {
+      this.#log[level](textOf(event), { ...this.#naming(), ...asText(fields ?? {}) });
+    } catch {
+      // A line is worth less than the job.
+    }
+  }
+
+  #naming(): LogFields {
+    const [first, ...more] = this.#jobs;
+    return first === undefined || more.length > 0
+      ? { group: first?.group, jobs: this.#jobs.length }
+      : { job: jobId(first), key: first.key };
+  }
+}
+
+function asText(fields: LogFields): LogFields {
+  try {
+    const members: [string, unknown][] = Object.entries(fields);
+    return Object.fromEntries(members.map(([name, value]) => [name, textOf(value)]));
+  } catch {
+    // An accessor or a proxy of the handler's own: its event is logged all the same.
+    return {};
+  }
+}

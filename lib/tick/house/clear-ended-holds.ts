@@ -1,0 +1,109 @@
+import type { Sql, Tx } from "../../db/connect.ts";
+import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../../db/locks.ts";
+import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../../edit/ended-hold.ts";
+import type { Log } from "../../log/log.ts";
+import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
+import { readShard } from "../../plan/shard.ts";
+import { unfoldingInTime } from "../../plan/unfolding-time.ts";
+import { blameOnceLocked, OfNoRow } from "../../quarantine/in-halves.ts";
+import { allListedAgain, tryInHalves } from "../../quarantine/try-rows.ts";
+import { type EndedHold, removeEndedHolds, schedulesWithEndedHolds } from "../../schedule/holds.ts";
+import { lockSchedules, refuseOtherMoment } from "../../schedule/stored/stored-schedule.ts";
+
+const pageMax = 500;
+/** Claims of a shard wait while holds are taken off a batch of its schedules. */
+const togetherMax = 100;
+
+interface Clearing {
+  sql: Sql;
+  queue: Pick<ParcelQueue, "timing">;
+  log: Log;
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
+
+/**
+ * Holds that have ended by themselves keep nothing back any more; here they are taken off their schedules. A schedule that fails is set
+ * aside. A schedule that lags behind the end of its hold, and a shard whose locks are not to be had, is left until the next tick.
+ */
+export async function clearHolds(run: Clearing): Promise<void> {
+  const lagging = new Set<string>();
+  const locked = new Set<number>();
+  let tried: readonly EndedHold[] = [];
+  while (!run.timeIsUp()) {
+    const without = { without: [...lagging], notOf: [...locked] };
+    const page = await schedulesWithEndedHolds(run.sql, { limit: pageMax, ...without });
+    if (page.length === 0 || allListedAgain(tried, page)) return;
+    tried = page;
+    for (const [shard, ofShard] of Map.groupBy(page, (ended) => ended.shard)) {
+      for (let from = 0; from < ofShard.length && !run.timeIsUp(); from += togetherMax) {
+        const lags = await clearSome(run, shard, ofShard.slice(from, from + togetherMax));
+        for (const id of lags ?? []) lagging.add(id);
+        if (lags !== null) continue;
+        locked.add(shard);
+        break;
+      }
+    }
+  }
+}
+
+/** The schedules that lag; null where the locks of the shard are not to be had. */
+async function clearSome(
+  { sql, queue, log, timeIsUp, note }: Clearing,
+  shard: number,
+  some: readonly EndedHold[],
+): Promise<string[] | null> {
+  const lagging: string[] = [];
+  const clear = async (part: readonly EndedHold[]) => {
+    const look = { shard, ids: part.map(({ item }) => item), briefly: part.length < some.length };
+    lagging.push(
+      ...(await blameOnceLocked((noteLocked) =>
+        unfoldingInTime(queue.timing, part.length, () =>
+          sql.begin((tx) => clearInShard(tx, look, noteLocked)),
+        ),
+      )),
+    );
+  };
+  try {
+    await tryInHalves({ sql, log, consumer: "ended-hold" }, some, clear, timeIsUp);
+  } catch (error) {
+    if (!(error instanceof OfNoRow)) throw error;
+    note(error.cause);
+    return null;
+  }
+  return lagging;
+}
+
+/**
+ * Other holds may stay on the schedules. Where the ticks have not come up to the end of a hold, it stands until they have made what it
+ * lets go: the ids of these schedules.
+ */
+async function clearInShard(
+  tx: Tx,
+  { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
+  noteLocked: () => void,
+): Promise<string[]> {
+  const [, , , , schedules, state] = await Promise.all([
+    briefly ? waitBriefly(tx) : null,
+    lockPlanShared(tx, shard),
+    closeGate(tx, shard).then(noteLocked),
+    waitForRows(tx, ids.length),
+    lockSchedules(tx, ids),
+    readShard(tx, shard),
+  ]);
+  refuseOtherMoment(schedules);
+  const ended = schedules.filter((schedule) => hasEndedHold(schedule, state));
+  const lagging = ended.filter((schedule) => staysBeyondEnd(schedule, state)).map(({ id }) => id);
+  await clearEndedHolds(
+    tx,
+    ended.filter(({ id }) => !lagging.includes(id)),
+    state,
+  );
+  const heldOn = schedules.filter((schedule) => !hasEndedHold(schedule, state));
+  await removeEndedHolds(
+    tx,
+    heldOn.map(({ id }) => id),
+    state.now,
+  );
+  return lagging;
+}

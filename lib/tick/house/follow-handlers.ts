@@ -1,0 +1,115 @@
+import type { Sql, Tx } from "../../db/connect.ts";
+import { lockForEdit } from "../../edit/apply-edit.ts";
+import { attemptsMax, type EditDeps, mayPass } from "../../edit/edit-transaction.ts";
+import type { Log } from "../../log/log.ts";
+import { handOver } from "../../parcel/hand-over.ts";
+import { laneRules, rearrangeLanes } from "../../parcel/lanes.ts";
+import type { OutgoingParcel } from "../../parcel/parcel-queue.ts";
+import { blameOnceLocked, OfNoRow } from "../../quarantine/in-halves.ts";
+import { isAside, waitsAside } from "../../quarantine/quarantine.ts";
+import { type ShardBounds, type TriedInShard, tryEachInShards } from "../../quarantine/try-rows.ts";
+import { targetName } from "../../schedule/shape/target-name.ts";
+
+const pageMax = 500;
+/** A schedule that was being made by the trait of before is seen by then. */
+const settledAfter = "2 minutes";
+
+interface Regrouped {
+  id: number;
+  name: string;
+  regroupedAt: Date;
+  isSettled: boolean;
+}
+
+interface Following {
+  timeIsUp: () => boolean;
+  note: (error: unknown) => void;
+}
+
+type FollowDeps = EditDeps & { log: Log };
+
+/**
+ * Where a handler that took jobs of a group one by one takes them together now, or the other way round, its schedules' lanes follow, one
+ * schedule after the other; one that fails is set aside, and a shard whose locks are not to be had is left until the next tick. Nearly always
+ * there is no such handler. It may be killed anywhere: who has followed is found no more.
+ */
+export async function followHandlers(deps: FollowDeps, run: Following): Promise<void> {
+  const regrouped = await deps.sql<Regrouped[]>`
+    select id, name, regrouped_at as "regroupedAt", regrouped_at + ${settledAfter}::interval < carillon.clock() as "isSettled"
+    from carillon.targets where regrouped_at is not null order by id`;
+  const bounds = { timeIsUp: run.timeIsUp, note: run.note, left: new Set<number>() };
+  for (const handler of regrouped) {
+    if (run.timeIsUp()) return;
+    await followOne(deps, handler, bounds).catch(run.note);
+  }
+}
+
+async function followOne(deps: FollowDeps, handler: Regrouped, bounds: ShardBounds): Promise<void> {
+  const { sql, log } = deps;
+  for (let after = "0"; ; ) {
+    const page = await followersBehind(sql, handler, after);
+    const quarantine = { sql, log, consumer: "follower" as const };
+    await tryEachInShards(quarantine, page, (follower) => follow(deps, follower), bounds);
+    if (bounds.timeIsUp()) return;
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = last.item;
+  }
+  if (!handler.isSettled) return;
+  // Also a schedule that waits aside is to follow.
+  await sql`
+    update carillon.targets set regrouped_at = null
+    where id = ${handler.id} and regrouped_at = ${handler.regroupedAt} and not exists (select ${behind(sql, handler)})`;
+}
+
+/** Those whose lane is not what the handler's trait makes of it. */
+const behind = (tx: Tx, { id, name }: Regrouped) => tx`
+  from carillon.schedules s
+  join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
+  where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null
+    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce(v.body -> 'serial' = 'true', false))`;
+
+function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<TriedInShard[]> {
+  const id = sql`s.id`;
+  return sql<TriedInShard[]>`
+    select s.id as item, s.id as "scheduleId", s.shard, ${isAside(sql, "follower", id)} as aside
+    ${behind(sql, handler)} and s.id > ${after} and not ${waitsAside(sql, "follower", id)}
+    order by s.id limit ${pageMax}`;
+}
+
+async function follow({ sql, queue }: EditDeps, { item, shard }: TriedInShard): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const parcels = await blameOnceLocked((noteLocked) =>
+        sql.begin((tx) => followOnce(tx, { id: item, shard }, noteLocked)),
+      );
+      await handOver(sql, queue, parcels);
+      return;
+    } catch (error) {
+      const cause = error instanceof OfNoRow ? error.cause : error;
+      if (!mayPass(cause) || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+/** Under the locks of an edit, though its version stays: nobody asked for anything else. */
+async function followOnce(
+  tx: Tx,
+  follower: { id: string; shard: number },
+  noteLocked: () => void,
+): Promise<OutgoingParcel[]> {
+  const context = await lockForEdit(tx, follower, { noteLocked });
+  if (context === null) return [];
+  const { current, state } = context;
+  const { body, heldSince, heldUntil } = current;
+  const [row] = await tx<{ lane: string | null }[]>`
+    update carillon.schedules set lane = carillon.lane_for(${targetName(body.target)}, ${body.group}, ${body.serial})
+    where id = ${current.id} returning lane`;
+  if (row === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
+  return rearrangeLanes(tx, current, {
+    before: laneRules(current),
+    after: laneRules({ body, lane: row.lane }),
+    cut: state.now,
+    isHeld: heldSince !== null && (heldUntil === null || heldUntil > state.now),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Sql } from "../../db/connect.ts";
+import { errorText } from "../../log/error-text.ts";
+import type { Log } from "../../log/log.ts";
+import { type Metrics, noMetrics } from "../../log/metrics.ts";
+import { archiveLagMs } from "../../retention/archive-lag.ts";
+import { readStanding } from "../../stats/standing.ts";
+import type { RolledUp } from "../rolled-up.ts";
+import { oldestTransactionMs } from "./oldest-transaction.ts";
+
+/** Where days of jobs go into an archive before they are dropped. */
+export interface ArchiveWatch {
+  retentionDays: number;
+}
+
+/** One line of metrics a tick. What cannot be measured now fails no tick that has done its work. */
+export async function measureTick(
+  { sql, log, metrics }: { sql: Sql; log: Log; metrics: Metrics },
+  {
+    rolledUp,
+    ms,
+    archive = null,
+  }: { rolledUp: RolledUp | undefined; ms: number; archive?: ArchiveWatch | null },
+): Promise<void> {
+  if (metrics === noMetrics) return;
+  const counts =
+    rolledUp === undefined
+      ? {}
+      : {
+          Fired: rolledUp.fired,
+          Missed: rolledUp.missed,
+          Skipped: rolledUp.skipped,
+          Cancelled: rolledUp.cancelled,
+          PulsesLost: rolledUp.pulsesLost,
+          PulseSecondsPassed: rolledUp.pulseSecondsPassed,
+        };
+  try {
+    const { now, due, oldestDueAt, parcels, backlog, dead, quarantined, plannedTo } = await readStanding(sql);
+    const openMs = await oldestTransactionMs(sql);
+    if (openMs === null) log.warn("tick.transactions-hidden");
+    const lag = archive === null ? {} : { ArchiveLagMs: await archiveLagMs(sql, archive.retentionDays) };
+    metrics.write({
+      ...counts,
+      TickMs: ms,
+      DueJobs: due,
+      OldestDueMs: oldestDueAt === null ? 0 : now.getTime() - oldestDueAt.getTime(),
+      OpenParcels: parcels.count,
+      Backlog: backlog.count,
+      DeadStanding: dead.count,
+      Quarantined: quarantined.count,
+      ...(openMs === null ? {} : { OldestTransactionMs: openMs }),
+      PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
+      ...lag,
+    });
+  } catch (error) {
+    log.warn("tick.unmeasured", { error: errorText(error) });
+    metrics.write({ ...counts, TickMs: ms });
+  }
+}

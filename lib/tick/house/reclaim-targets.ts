@@ -1,0 +1,53 @@
+import type { Sql } from "../../db/connect.ts";
+import type { Log } from "../../log/log.ts";
+import { asideAmong } from "../../quarantine/quarantine.ts";
+import { tryInHalves } from "../../quarantine/try-rows.ts";
+
+/** The most targets that one step looks at, in one transaction, and the most steps of a tick. */
+const lookedMax = 1_000;
+const stepsMax = 5;
+
+interface Deps {
+  sql: Sql;
+  log: Log;
+}
+
+/**
+ * Marks targets to which nothing goes, and deletes those to which nothing has gone for a day. A tick looks at some thousands, however many there are; the next goes on from there,
+ * and an hour after the last of them a new round begins. One that fails is set aside.
+ */
+export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
+  let gone = 0;
+  for (let step = 0; step < stepsMax && !timeIsUp(); step++) {
+    const [done] = await sql<{ looked: number; ids: number[] }[]>`
+      select looked, ids from carillon.targets_to_reclaim(${lookedMax})`;
+    gone += await reclaim({ sql, log }, done?.ids ?? [], timeIsUp);
+    if ((done?.looked ?? 0) < lookedMax) break;
+  }
+  if (gone > 0) log.info("tick.targets-reclaimed", { targets: gone });
+}
+
+/** The next tick goes on where this one stops. */
+async function reclaim(
+  { sql, log }: Deps,
+  found: readonly number[],
+  timeIsUp: () => boolean,
+): Promise<number> {
+  if (found.length === 0) return 0;
+  const aside = await asideAmong(sql, "unused-target", found.map(String));
+  const rows = found
+    .map((id) => ({ id, item: String(id), aside: aside.has(String(id)) }))
+    .filter(({ item }) => aside.get(item)?.waits !== true);
+  let gone = 0;
+  await tryInHalves(
+    { sql, log, consumer: "unused-target" },
+    rows,
+    async (part) => {
+      const [done] = await sql<{ gone: number }[]>`
+        select carillon.reclaim_targets(${part.map(({ id }) => id)}::int[]) as gone`;
+      gone += done?.gone ?? 0;
+    },
+    timeIsUp,
+  );
+  return gone;
+}
