@@ -47,15 +47,20 @@ describe.runIf(hasCurl)("the documents (needs curl)", () => {
   };
 
   test("every command of the README's first minute answers, and the first schedule's event arrives", async () => {
-    const [create, look, weekly, more] = shellBlocks("README.md", "A first schedule in a minute");
-    expect(run(create ?? "")).toContain('"key":"hello"');
-    await until("the job has succeeded", async () => run(look ?? "").includes('"state":"succeeded"'));
-    expect(run(look ?? "")).toContain('"subject":"hello"');
-    expect(run(weekly ?? "")).toContain('"occurrences":["');
-    run(more ?? "");
+    const [create = "", look = "", ...more] = shellBlocks("README.md", "A first schedule in a minute");
+    expect(run(create)).toContain('"key":"hello"');
+    await until("the job has succeeded", async () => run(look).includes('"state":"succeeded"'));
+    expect(run(look)).toContain('"subject":"hello"');
+    for (const block of more) run(block);
+  });
+
+  test("the recurring schedule of the first steps tells when it runs", () => {
+    const [weekly = ""] = shellBlocks("docs/first-steps.md", "A schedule that recurs");
+    expect(run(weekly)).toContain('"occurrences":["');
   });
 
   test.each([
+    "docs/first-steps.md",
     "docs/api.md",
     "docs/time.md",
     "docs/jobs.md",
@@ -94,8 +99,16 @@ function withoutPlaceholders(block: string): string {
     .join("\n");
 }
 
-test("every npm script that the README names exists", () => {
-  const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  const named = readFileSync(path.join(root, "README.md"), "utf8").matchAll(/npm run ([a-z:]+)/g);
-  for (const [, name = ""] of named) expect(Object.keys(scripts)).toContain(name);
+test.each(["README.md", "docs/develop.md", "docs/local.md", "docs/benchmarks.md", "docs/testing-policy.md"])(
+  "every npm script that %s names exists",
+  (file) => {
+    const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+    const named = readFileSync(path.join(root, file), "utf8").matchAll(/npm run ([a-z:]+)/g);
+    for (const [, name = ""] of named) expect(Object.keys(scripts)).toContain(name);
+  },
+);
+
+test("the README starts the stack with two commands, and has at most 150 lines", () => {
+  expect(shellBlocks("README.md", "Start: two commands")).toEqual(["npm ci\nnpm start\n"]);
+  expect(readFileSync(path.join(root, "README.md"), "utf8").split("\n").length).toBeLessThanOrEqual(151);
 });

@@ -2,7 +2,7 @@ import { type Line, line } from "./line.ts";
 import type { Prices } from "./price-table.ts";
 import type { Usage } from "./usage.ts";
 
-/** Measured by `npm run bench` on two cores, as the README tells; the others are assumed and say so. */
+/** Measured by `npm run bench` on two cores, as docs/benchmarks.md tells; the others are assumed and say so. */
 export const measured = {
   firedPerSecond: 76_900,
   settledPerSecond: 61_000,
