@@ -45,7 +45,7 @@ begin
     order by c.id;
 end $$;
 
--- Builds the detail of a `skipped` event for one occurrence, in the form that passedTold in
+-- Builds the detail of a `skipped` event for one occurrence, in the form that passedEvents in
 -- lib/plan/passed-events.ts has for ranges.
 -- Locks: none.
 -- Returns: the detail as JSON.
@@ -60,7 +60,7 @@ create or replace function carillon.passed_alone(p_occurrence timestamptz, p_rea
 -- Says whether lifecycle events of this name are on.
 -- Locks: none.
 -- Returns: true if the setting in carillon.lifecycle has the event.
--- Called by: carillon.pass_lanes, before it writes `skipped` events; passedTold in lib/plan/passed-events.ts.
+-- Called by: carillon.pass_lanes, before it writes `skipped` events; passedEvents in lib/plan/passed-events.ts.
 create or replace function carillon.tells(p_event text) returns boolean
   language sql stable
   set search_path = pg_catalog, pg_temp

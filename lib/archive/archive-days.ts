@@ -15,7 +15,7 @@ export interface ArchiveDeps {
   log: Log;
 }
 
-export interface ArchiveWish {
+export interface ArchiveParams {
   retentionDays: number;
   part: PartBounds;
 }
@@ -27,14 +27,14 @@ export interface ArchiveWish {
  */
 export async function archiveDays(
   deps: ArchiveDeps,
-  wish: ArchiveWish,
+  params: ArchiveParams,
   timeIsUp: () => boolean,
 ): Promise<string[]> {
   const { sql, log } = deps;
   const archived: string[] = [];
-  await lookAtDays(deps, wish.retentionDays, timeIsUp);
+  await lookAtDays(deps, params.retentionDays, timeIsUp);
   const archiveOne = async ({ item }: Tried) => {
-    const whole = await takeAndArchive(deps, item, wish.part, timeIsUp);
+    const whole = await takeAndArchive(deps, item, params.part, timeIsUp);
     if (whole === null) return notDone;
     const { day, parts, jobs, attempts } = whole;
     archived.push(day);
@@ -42,7 +42,7 @@ export async function archiveDays(
     return day;
   };
   try {
-    const days = await daysToArchive(sql, wish.retentionDays);
+    const days = await daysToArchive(sql, params.retentionDays);
     await tryEach({ sql, log, consumer: "archive" }, days, archiveOne, timeIsUp);
   } catch (error) {
     throw error instanceof OfNoRow ? error.cause : error;

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { checkingOutside } from "../edit/app-check.ts";
 import { type EditDeps, mayPass } from "../edit/edit-transaction.ts";
-import { BeginAnew } from "../edit/restart-transaction.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { searchingOutside } from "../edit/search-outside.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
@@ -57,10 +57,10 @@ async function applyBy(
       return applied;
     } catch (error) {
       if (error instanceof NothingDone) return error.applied;
-      if (error instanceof BeginAnew) labels.push(...error.labels);
+      if (error instanceof RestartTransaction) labels.push(...error.labels);
       else if (!mayPass(error)) throw error;
       // What it has learnt about labels brings it further each time.
-      if (!(error instanceof BeginAnew) || error.labels.length === 0) beginning += 1;
+      if (!(error instanceof RestartTransaction) || error.labels.length === 0) beginning += 1;
       if (beginning > beginningsMax)
         throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }

@@ -2,12 +2,12 @@ import type { Tx } from "../db/connect.ts";
 import { type Asked, Unchecked } from "../edit/app-check.ts";
 import { afterEndedHold, applyEdit } from "../edit/apply-edit.ts";
 import type { EditSteps } from "../edit/edit-transaction.ts";
-import { askedTogether, askedWhenNeeded, type Known } from "../edit/lookups.ts";
+import { type Lookups, lookUpOneByOne, lookUpTogether } from "../edit/lookups.ts";
 import { isMadeAlone, makeSchedules } from "../edit/make-schedules.ts";
-import { BeginAnew } from "../edit/restart-transaction.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { deleteSteps, patchSteps, putSteps } from "../edit/schedule-edits.ts";
 import { pauseSteps, resumeSteps } from "../edit/schedule-holds.ts";
-import { inTurns } from "../edit/yield-often.ts";
+import { yieldOften } from "../edit/yield-often.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { cutOf, type ShardState, stateOf } from "../plan/shard.ts";
@@ -75,12 +75,12 @@ export async function applyWave(
 ): Promise<WaveDone> {
   const { standing, states, labels } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (standing.get(next.key)?.id ?? [])));
-  const known = await askedTogether(tx, { ids, labels }, cutOf(states));
+  const known = await lookUpTogether(tx, { ids, labels }, cutOf(states));
   const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
     known,
     maker,
     budget,
-    turn: inTurns(),
+    turn: yieldOften(),
   });
   let { oneByOne } = first;
   const results = new Map(decided.map((each) => [each.operation, appliedOf(each)]));
@@ -134,7 +134,7 @@ async function decideAll(
     if (next.length < own.length) left.push(own.slice(next.length));
   }
   if (unchecked.length > 0) throw new Unchecked(unchecked);
-  if (unlocked.length > 0) throw new BeginAnew(unlocked);
+  if (unlocked.length > 0) throw new RestartTransaction(unlocked);
   return { decided, left, oneByOne };
 }
 
@@ -177,7 +177,7 @@ function folded(decided: readonly Decided[]): Decided[] {
 interface DecideMeans {
   /** Called before each decision. */
   turn: () => Promise<void>;
-  known: Known;
+  known: Lookups;
   maker: Maker;
 }
 
@@ -196,7 +196,7 @@ async function decide(
     const current = await afterEndedHold(tx, found, state, maker);
     standing.set(key, current);
     // Its holds are others by now than those that were asked for together.
-    const knownNow = current === found ? known : askedWhenNeeded(tx, state.now);
+    const knownNow = current === found ? known : lookUpOneByOne(tx, state.now);
     return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {
     if (error instanceof Unchecked) return { operation, unchecked: error.asked };
@@ -207,7 +207,7 @@ async function decide(
 async function decideEdit(
   tx: Tx,
   operation: Operation,
-  context: { current: StoredSchedule; state: ShardState; labels: readonly Label[]; known: Known },
+  context: { current: StoredSchedule; state: ShardState; labels: readonly Label[]; known: Lookups },
 ): Promise<Decided> {
   const { key, ifMatch, caller } = operation;
   const { current, state } = context;

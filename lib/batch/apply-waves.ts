@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { BeginAnew } from "../edit/restart-transaction.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import type { Label } from "../schedule/shared-holds.ts";
@@ -8,7 +8,7 @@ import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";
 import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 
-export interface WavesWish {
+export interface WavesParams {
   /** Labels of which it turned out that they are needed too. */
   labels: readonly Label[];
   /** So many of the operations may have to be done by themselves, while claims and ticks wait. */
@@ -21,12 +21,12 @@ export interface WavesWish {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, budget, also, maker = makeAtOnce }: WavesWish,
+  { labels, budget, also, maker = makeAtOnce }: WavesParams,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [], oneByOne: 0 };
   if (operations.length === 0) return all;
   const locked = await lockMany(tx, operations, { labels, also });
-  if (locked === null) throw new BeginAnew();
+  if (locked === null) throw new RestartTransaction();
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {
     if (all.oneByOne > budget) throw new TooMuchAtOnce();

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { closeGate, lockPlanShared } from "../db/locks.ts";
-import { actApart, beginPart, type Part, timeOfCall } from "../edit/act-in-halves.ts";
+import { actInHalves, beginPart, type Part, timeOfCall } from "../edit/act-in-halves.ts";
 import { afterEndedHold, applyEdit } from "../edit/apply-edit.ts";
 import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
 import type { Log } from "../log/log.ts";
@@ -13,7 +13,7 @@ import { type Caller, originText } from "../schedule/shape/caller.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
 
-export interface CancelLabelWish {
+export interface CancelLabelParams {
   label: Label;
   caller: Caller;
   reason?: string | undefined;
@@ -52,15 +52,15 @@ const batchMax = 25;
  */
 export async function cancelLabel(
   deps: EditDeps & { log: Log },
-  wish: CancelLabelWish,
+  params: CancelLabelParams,
   bounds: CancelBounds = boundsOfCall(),
 ): Promise<LabelCancelled> {
-  if (wish.after === undefined) await deps.sql.begin((tx) => noteCancel(tx, wish));
+  if (params.after === undefined) await deps.sql.begin((tx) => noteCancel(tx, params));
   const counts = { done: 0, running: 0, failed: 0 };
-  let after = wish.after ?? "";
+  let after = params.after ?? "";
   for (;;) {
-    const page = await membersBehind(deps.sql, wish, after, Math.min(pageMax, bounds.most - counts.done));
-    const { tried, ...done } = await deletePage(deps, wish, page, bounds.timeIsUp);
+    const page = await membersBehind(deps.sql, params, after, Math.min(pageMax, bounds.most - counts.done));
+    const { tried, ...done } = await deletePage(deps, params, page, bounds.timeIsUp);
     counts.done += done.deleted;
     counts.running += done.running;
     counts.failed += done.failed;
@@ -76,20 +76,20 @@ export async function cancelLabel(
 
 async function deletePage(
   deps: EditDeps & { log: Log },
-  wish: CancelLabelWish,
+  params: CancelLabelParams,
   page: readonly Member[],
   timeIsUp: () => boolean,
 ): Promise<{ deleted: number; running: number; failed: number; tried: ReadonlySet<string> }> {
   const counts = { deleted: 0, running: 0, failed: 0 };
   const tried = new Set<string>();
   const act = async (some: readonly Member[], part: Part) => {
-    const { deleted, running } = await deleteBatch(deps, wish, some, part);
+    const { deleted, running } = await deleteBatch(deps, params, some, part);
     counts.deleted += deleted;
     counts.running += running;
   };
   for (const batch of batches(page)) {
     if (tried.size > 0 && timeIsUp()) break;
-    const acted = await actApart(batch, {
+    const acted = await actInHalves(batch, {
       log: deps.log,
       event: "schedule.not-deleted",
       named: ({ key }) => ({ key }),
@@ -114,7 +114,7 @@ interface Member {
 
 function membersBehind(
   tx: Tx,
-  { label: { scope, name }, prefix = "" }: CancelLabelWish,
+  { label: { scope, name }, prefix = "" }: CancelLabelParams,
   after: string,
   limit: number,
 ): PromiseLike<Member[]> {
@@ -139,14 +139,14 @@ function batches(page: readonly Member[]): Member[][] {
 
 async function deleteBatch(
   { sql, queue }: EditDeps,
-  wish: CancelLabelWish,
+  params: CancelLabelParams,
   members: readonly Member[],
   part: Part,
 ): Promise<{ deleted: number; running: number }> {
   for (let attempt = 1; ; attempt++) {
     try {
       const { parcels, ...done } = await unfoldingInTime(queue.timing, members.length, () =>
-        beginPart(sql, part, (tx) => deleteTogether(tx, wish, members)),
+        beginPart(sql, part, (tx) => deleteTogether(tx, params, members)),
       );
       await handOver(sql, queue, parcels);
       return done;
@@ -159,7 +159,7 @@ async function deleteBatch(
 /** An edit of each, under locks that they share; a schedule that has left the label meanwhile is left alone. */
 async function deleteTogether(
   tx: Tx,
-  { label, caller, reason }: CancelLabelWish,
+  { label, caller, reason }: CancelLabelParams,
   members: readonly Member[],
 ): Promise<{ deleted: number; running: number; parcels: OutgoingParcel[] }> {
   const shard = members[0]?.shard ?? 0;
@@ -209,7 +209,7 @@ async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> 
   return asked.length;
 }
 
-async function noteCancel(tx: Tx, { label, caller, reason, prefix = "" }: CancelLabelWish): Promise<void> {
+async function noteCancel(tx: Tx, { label, caller, reason, prefix = "" }: CancelLabelParams): Promise<void> {
   await tx`
     insert into carillon.audit (at, actor, action, subject, detail, origin, prefix)
     values (carillon.clock(), ${caller.name}, ${`${label.scope}.cancelled`}, ${label.name},

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { writeHoldsOfEach } from "../schedule/holds.ts";
-import { type DecidedEdit, plainAmong } from "./divide-edits.ts";
+import { type DecidedEdit, divideEdits } from "./divide-edits.ts";
 import { applyPlainEdits } from "./plain-edits.ts";
 import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
 
@@ -28,7 +28,7 @@ interface ChangedTogether {
 }
 
 async function changeWhatMay(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
-  const { plain, others } = await plainAmong(tx, edits);
+  const { plain, others } = await divideEdits(tx, edits);
   const holds = others.flatMap((decided) => plainHoldOf(decided) ?? []);
   const together = new Set(holds.map(({ decided }) => decided));
   const parcels = [...(await applyPlainEdits(tx, plain)), ...(await applyPlainHolds(tx, holds))];

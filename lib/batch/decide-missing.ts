@@ -1,7 +1,7 @@
 import type { Cadence } from "../cadence/cadence-kinds.ts";
-import type { Known } from "../edit/lookups.ts";
+import type { Lookups } from "../edit/lookups.ts";
 import { type Prepared, prepareSchedule } from "../edit/make-schedules.ts";
-import { BeginAnew } from "../edit/restart-transaction.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { jobId } from "../job/job-id.ts";
 import { shardOf, stateOf } from "../plan/shard.ts";
@@ -17,7 +17,7 @@ export type MissingDecided =
 export async function decideMissing(
   operation: Operation,
   { newIds, states }: Pick<ManyLocked, "newIds" | "states">,
-  known: Known,
+  known: Lookups,
 ): Promise<MissingDecided> {
   const { key, ifMatch } = operation;
   try {
@@ -26,7 +26,7 @@ export async function decideMissing(
       throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
     const id = newIds.get(operation);
     // It was there when the ids were given out, and an operation before this one failed to delete it, or succeeded.
-    if (id === undefined) throw new BeginAnew();
+    if (id === undefined) throw new RestartTransaction();
     return {
       operation,
       make: await prepareSchedule(known, stateOf(states, shardOf(id)), { ...operation, id }),
@@ -45,8 +45,8 @@ export function refusedBy(error: unknown, key: string): Applied {
 
 export function appliedToMissing(decided: MissingDecided): Applied {
   if ("applied" in decided) return decided.applied;
-  const { wish, spec } = decided.make;
-  const { id, key } = wish;
+  const { params, spec } = decided.make;
+  const { id, key } = params;
   return { change: "created", id, key, version: 1, ...jobAsked(decided.operation, id, spec.cadence) };
 }
 

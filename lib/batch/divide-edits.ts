@@ -22,7 +22,7 @@ interface Circumstances {
 }
 
 /** Divides edits into those that come to no more than `applyPlainEdits` does, and the others. */
-export async function plainAmong(
+export async function divideEdits(
   tx: Tx,
   edits: readonly DecidedEdit[],
 ): Promise<{ plain: DecidedEdit[]; others: DecidedEdit[] }> {

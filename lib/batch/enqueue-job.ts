@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 import { cancelJobsInside } from "../edit/cancel-jobs.ts";
 import { type EditDeps, type EditSteps, edit } from "../edit/edit-transaction.ts";
-import { BeginAnew } from "../edit/restart-transaction.ts";
-import { type PutWish, putSteps } from "../edit/schedule-edits.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
+import { type PutParams, putSteps } from "../edit/schedule-edits.ts";
 import { isJob, onceOf, readAnyJob } from "../history/planned-job.ts";
 import { jobId } from "../job/job-id.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
@@ -16,7 +16,7 @@ import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 /** What becomes of a job whose key has one that is not done yet. */
 export type IfExists = "replace" | "keep" | "refuse";
 
-export interface EnqueueWish {
+export interface EnqueueParams {
   key: string;
   body: ScheduleBody;
   caller: Caller;
@@ -30,8 +30,8 @@ export interface Enqueued {
 }
 
 /** A job without a lasting schedule: a schedule that runs once and goes by itself. */
-export async function enqueueJob(deps: EditDeps, wish: EnqueueWish): Promise<Enqueued> {
-  const { change, schedule } = await edit(deps, wish, enqueueSteps(wish));
+export async function enqueueJob(deps: EditDeps, params: EnqueueParams): Promise<Enqueued> {
+  const { change, schedule } = await edit(deps, params, enqueueSteps(params));
   // Of a schedule that runs once the normal form of the cadence is `at` and the instant.
   const occurrence = new Date(schedule.cadence.slice("at ".length));
   const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
@@ -41,8 +41,8 @@ export async function enqueueJob(deps: EditDeps, wish: EnqueueWish): Promise<Enq
 }
 
 /** A put that knows that it puts a job: what has not started is replaced, not joined by another one. */
-export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps {
-  const { missing, decide } = putSteps(wish);
+export function enqueueSteps(params: PutParams & { ifExists: IfExists }): EditSteps {
+  const { missing, decide } = putSteps(params);
   return {
     ...(missing === undefined ? {} : { missing }),
     decide: async (tx, context) => {
@@ -50,14 +50,14 @@ export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps 
       if (!isJob(current))
         throw new Refusal(
           "conflict",
-          `The key ${JSON.stringify(wish.key)} is that of a schedule that is no job.`,
+          `The key ${JSON.stringify(params.key)} is that of a schedule that is no job.`,
           [{ path: "key", message: "is taken by a schedule" }],
         );
       const job = await onlyJob(tx, current, state);
       const open = job === null || job === "planned" || isOpen(job) ? job : null;
-      if (open !== null && wish.ifExists === "keep") return null;
-      if (open !== null && wish.ifExists === "refuse")
-        throw new Refusal("conflict", `The job ${JSON.stringify(wish.key)} is not done yet.`, [
+      if (open !== null && params.ifExists === "keep") return null;
+      if (open !== null && params.ifExists === "refuse")
+        throw new Refusal("conflict", `The job ${JSON.stringify(params.key)} is not done yet.`, [
           { path: "key", message: "has a job that is not done yet" },
         ]);
       const decision = await decide(tx, context);
@@ -71,7 +71,7 @@ export function enqueueSteps(wish: PutWish & { ifExists: IfExists }): EditSteps 
       }
       // What is not due yet goes with its version; what runs goes on.
       if (open === null || job.dueAt > state.now || job.state === "running") return decision;
-      return { ...decision, freed: await cancelReplaced(tx, job, wish.caller) };
+      return { ...decision, freed: await cancelReplaced(tx, job, params.caller) };
     },
   };
 }
@@ -80,7 +80,7 @@ async function cancelReplaced(tx: Tx, job: JobRead, caller: Caller): Promise<Out
   const by = { caller, detail: { job: job.id, replaced: true } };
   const { done, parcels } = await cancelJobsInside(tx, [job], by);
   // A claim has put it to its target's queue at this moment: it would run beside the one that replaces it.
-  if (done.some(({ became }) => became === "moved")) throw new BeginAnew();
+  if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();
   return parcels;
 }
 

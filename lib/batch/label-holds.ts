@@ -7,7 +7,7 @@ import {
   findSharedHold,
   type Label,
   lockLabelAlone,
-  noteWish,
+  noteRequest,
   releaseSharedHold,
   removeSharedHold,
   type SharedHold,
@@ -18,7 +18,7 @@ import {
 } from "../schedule/shared-holds.ts";
 import { type WalkBounds, walkMembers } from "./walk-members.ts";
 
-export interface SharedHoldWish {
+export interface SharedHoldParams {
   label: Label;
   caller: Caller;
   owner?: string | undefined;
@@ -28,7 +28,7 @@ export interface SharedHoldWish {
   revision?: string | undefined;
 }
 
-export interface SharedPauseWish extends SharedHoldWish {
+export interface SharedPauseParams extends SharedHoldParams {
   reason?: string | undefined;
   until?: Date | undefined;
 }
@@ -51,26 +51,26 @@ function boundsOfCall(): WalkBounds {
 }
 
 /**
- * Holds the members of a group or a tag together. The wish is written in a short transaction that locks the label alone: who comes
+ * Holds the members of a group or a tag together. The request is written in a short transaction that locks the label alone: who comes
  * under the label from then on starts held. Those who are under it already follow one after the other; nothing of a member starts once
  * its own change is committed.
  */
 export async function pauseLabel(
   deps: EditDeps,
-  wish: SharedPauseWish,
+  params: SharedPauseParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForPause(tx, wish));
+  const hold = await deps.sql.begin((tx) => askForPause(tx, params));
   return carryOut(deps, hold, bounds);
 }
 
 /** Lets go of one owner's hold of a group or a tag; every other hold stays, those of its members included. */
 export async function resumeLabel(
   deps: EditDeps,
-  wish: SharedHoldWish,
+  params: SharedHoldParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForResume(tx, wish));
+  const hold = await deps.sql.begin((tx) => askForResume(tx, params));
   return hold === null ? { done: 0, hold: null } : carryOut(deps, hold, bounds);
 }
 
@@ -83,9 +83,9 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
   return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
 }
 
-async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
-  const { label, caller, prefix = "", reason = null, until = null } = wish;
-  const hold = { ...label, owner: wish.owner ?? caller.name, prefix, reason, until };
+async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
+  const { label, caller, prefix = "", reason = null, until = null } = params;
+  const hold = { ...label, owner: params.owner ?? caller.name, prefix, reason, until };
   await lockLabelAlone(tx, label);
   const now = await databaseClock(tx);
   if (until !== null && until <= now) {
@@ -96,8 +96,8 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const nested = (await sharedHoldsOf(tx, label)).filter((each) => isNested(each, hold));
   const others = nested.filter((each) => each.owner !== hold.owner);
   const standing = await findSharedHold(tx, hold);
-  if (standing !== null && isAsWished(standing, hold)) return sameRevision(standing, wish);
-  refuseRevision(wish);
+  if (standing !== null && isAsRequested(standing, hold)) return sameRevision(standing, params);
+  refuseRevision(params);
   refuseNarrower(nested, hold, now);
   if (others.length >= sharedHoldsMax) {
     throw new Refusal(
@@ -109,29 +109,29 @@ async function askForPause(tx: Tx, wish: SharedPauseWish): Promise<SharedHold> {
   const author = { ...caller, at: now };
   const since = goesOn ? standing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
-  await noteWish(tx, hold, "paused", author, goesOn ? standing : null);
+  await noteRequest(tx, hold, "paused", author, goesOn ? standing : null);
   for (const narrower of nested.filter((each) => isOfOwner(each, hold) && isWider(hold, each))) {
     await removeSharedHold(tx, narrower);
-    await noteWish(tx, { ...hold, prefix: narrower.prefix }, "paused", author, narrower);
+    await noteRequest(tx, { ...hold, prefix: narrower.prefix }, "paused", author, narrower);
   }
   return written(tx, hold);
 }
 
-async function askForResume(tx: Tx, wish: SharedHoldWish): Promise<SharedHold | null> {
-  await lockLabelAlone(tx, wish.label);
-  const standing = await reachedHold(tx, wish);
+async function askForResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
+  await lockLabelAlone(tx, params.label);
+  const standing = await reachedHold(tx, params);
   if (standing === null) return null;
-  const author = { ...wish.caller, at: await databaseClock(tx) };
-  if (standing.releasedAt !== null) return sameRevision(standing, wish);
-  refuseRevision(wish);
+  const author = { ...params.caller, at: await databaseClock(tx) };
+  if (standing.releasedAt !== null) return sameRevision(standing, params);
+  refuseRevision(params);
   if (hasEnded(standing, author.at)) return null;
   await releaseSharedHold(tx, standing, author);
-  await noteWish(tx, standing, "resumed", author, standing);
+  await noteRequest(tx, standing, "resumed", author, standing);
   return written(tx, standing);
 }
 
 /** The owner's hold of the same keys; where there is none, the one of fewer of them. */
-async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldWish) {
+async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldParams) {
   const of = owner ?? caller.name;
   const holds = (await sharedHoldsOf(tx, label)).filter(
     (each) => each.owner === of && each.prefix.startsWith(prefix),
@@ -179,7 +179,10 @@ async function written(tx: Tx, hold: SharedHoldName): Promise<SharedHold> {
   return found;
 }
 
-function isAsWished(standing: SharedHold, { reason, until }: Pick<SharedHold, "reason" | "until">): boolean {
+function isAsRequested(
+  standing: SharedHold,
+  { reason, until }: Pick<SharedHold, "reason" | "until">,
+): boolean {
   const sameEnd = standing.until?.getTime() === until?.getTime();
   return standing.releasedAt === null && standing.reason === reason && sameEnd;
 }
@@ -188,17 +191,17 @@ function hasEnded({ until }: SharedHold, now: Date): boolean {
   return until !== null && until <= now;
 }
 
-function sameRevision(standing: SharedHold, { revision }: SharedHoldWish): SharedHold {
+function sameRevision(standing: SharedHold, { revision }: SharedHoldParams): SharedHold {
   if (revision !== undefined && revision !== standing.revision) throw overtaken();
   return standing;
 }
 
-function refuseRevision({ revision }: SharedHoldWish): void {
+function refuseRevision({ revision }: SharedHoldParams): void {
   if (revision !== undefined) throw overtaken();
 }
 
 function overtaken(): Refusal {
   return new Refusal("conflict", "The hold has been asked for otherwise since this cursor was given out.", [
-    { path: "cursor", message: "belongs to an earlier wish, or to another body" },
+    { path: "cursor", message: "belongs to an earlier request, or to another body" },
   ]);
 }

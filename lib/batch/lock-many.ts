@@ -11,7 +11,7 @@ import { distinctLabels, type Label, labelsOf, lockLabels } from "../schedule/sh
 import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
 import type { Operation } from "./operation.ts";
-import { areJobless, joblessPulse } from "./pulses-without-jobs.ts";
+import { haveNoJobs, pulseWithoutJobs } from "./pulses-without-jobs.ts";
 
 /** Everything that the operations will touch, under lock; and one moment, their cut, for all of them. */
 export interface ManyLocked {
@@ -46,7 +46,7 @@ export async function lockMany(
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`
     select s.id, s.key, s.shard, j.jobless is not null as jobless
-    from carillon.schedules s left join ${joblessPulse(tx)} on true where s.key = any(${keys}::text[]) and s.deleted_at is null`;
+    from carillon.schedules s left join ${pulseWithoutJobs(tx)} on true where s.key = any(${keys}::text[]) and s.deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
   const labels = distinctLabels([...[...bodies.values()].flatMap(labelsOf), ...more]);
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
@@ -70,7 +70,7 @@ export async function lockMany(
     closeGates(tx, [...gates, ...passed]),
     lockSchedules(tx, foundIds),
     readShards(tx),
-    areJobless(
+    haveNoJobs(
       tx,
       jobless.map(({ id }) => id),
     ),

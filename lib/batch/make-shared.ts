@@ -1,7 +1,7 @@
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Known } from "../edit/lookups.ts";
-import { inTurns } from "../edit/yield-often.ts";
+import type { Lookups } from "../edit/lookups.ts";
+import { yieldOften } from "../edit/yield-often.ts";
 import { cutOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import { resolveCadence } from "../schedule/resolve-spec.ts";
@@ -33,10 +33,10 @@ export async function makeShared(tx: Tx, specs: readonly Shared[]): Promise<void
 export async function sharedToCome(
   operations: readonly Operation[],
   { bodies, states }: Pick<ManyLocked, "bodies" | "states">,
-  known: Known,
+  known: Lookups,
 ): Promise<Shared[]> {
   const shared: Shared[] = [];
-  const turn = inTurns();
+  const turn = yieldOften();
   for (const operation of operations) {
     await turn();
     const body = bodies.get(operation);

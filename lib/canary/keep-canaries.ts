@@ -6,7 +6,7 @@ import { type CanarySettings, canariesWanted, canaryAuthor, canaryKeys } from ".
 
 /**
  * Sees to it that the canaries are there, and as they are to be: whoever deletes or edits one, or restores a database that has none, finds
- * it back with the next tick. Without settings they go. Where all is as it should be this is one look by key. A pause is somebody's wish
+ * it back with the next tick. Without settings they go. Where all is as it should be this is one look by key. A pause is somebody's request
  * and stays, and the alarm says so. One that fails does not keep the other from its edit.
  */
 export async function keepCanaries(deps: EditDeps, settings: CanarySettings | null): Promise<void> {

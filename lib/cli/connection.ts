@@ -6,7 +6,7 @@ import { printable } from "./output/style.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ConnectionWish {
+export interface ConnectionParams {
   url: string | undefined;
   tokenFile: string | undefined;
   env: Environment;
@@ -21,20 +21,20 @@ export function apiUrl(url: string | undefined, env: Environment): string {
   return `http://127.0.0.1:${filled(env["CARILLON_PORT"]) ?? "8787"}`;
 }
 
-export function connect(wish: ConnectionWish): Carillon {
-  const url = apiUrl(wish.url, wish.env);
+export function connect(params: ConnectionParams): Carillon {
+  const url = apiUrl(params.url, params.env);
   const isLocal = isLoopback(url);
   if (/^http:/i.test(url) && !isLocal)
-    wish.note(`${url} is not encrypted: the token can be read on the way. Use https.`);
-  const token = tokenFor(wish, isLocal);
+    params.note(`${url} is not encrypted: the token can be read on the way. Use https.`);
+  const token = tokenFor(params, isLocal);
   try {
     // Somebody waits: what does not answer is told of sooner than a program would be.
     return new Carillon({
       url,
       token,
       retries: 2,
-      onRetry: (retrying) => tellWait(retrying, wish.note),
-      headers: { "user-agent": `carillon-cli/${wish.version}` },
+      onRetry: (retrying) => tellWait(retrying, params.note),
+      headers: { "user-agent": `carillon-cli/${params.version}` },
     });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageFault(`CARILLON_URL or --url: ${error.message}.`);
@@ -53,7 +53,7 @@ function tellWait({ waitMs, error }: Retrying, note: (text: string) => void): vo
 }
 
 /** Never from the command line itself: others on the machine can read that, and shells remember it. */
-function tokenFor({ tokenFile, env }: ConnectionWish, isLocal: boolean): string {
+function tokenFor({ tokenFile, env }: ConnectionParams, isLocal: boolean): string {
   if (tokenFile !== undefined) return presentable(readToken(tokenFile), tokenFile);
   const said = filled(env["CARILLON_TOKEN"]);
   if (said !== undefined) return presentable(said.trim(), "CARILLON_TOKEN");

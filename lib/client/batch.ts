@@ -1,6 +1,6 @@
 import type { EnqueueBody } from "./job.ts";
 import type { ProblemDocument } from "./problem.ts";
-import type { PauseWish, ResumeWish, ScheduleBody, SchedulePatch } from "./schedule.ts";
+import type { PauseParams, ResumeParams, ScheduleBody, SchedulePatch } from "./schedule.ts";
 import type { Request, Send, WriteOptions } from "./transport.ts";
 
 /** One edit of one schedule; beside it, the version that it must have. */
@@ -8,8 +8,8 @@ export type Operation = { ifMatch?: number | undefined } & (
   | { put: ScheduleBody & { key: string }; ifNoneMatch?: boolean | undefined }
   | { patch: SchedulePatch & { key: string } }
   | { delete: string | { key: string } }
-  | { pause: string | (PauseWish & { key: string }) }
-  | { resume: string | (ResumeWish & { key: string }) }
+  | { pause: string | (PauseParams & { key: string }) }
+  | { resume: string | (ResumeParams & { key: string }) }
   | { job: Omit<EnqueueBody, "ifExists"> }
 );
 

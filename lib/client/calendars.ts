@@ -60,8 +60,8 @@ export class Calendars {
   }
 
   /** In the order of names. */
-  list(wish?: ListOptions): Pages<CalendarSummary> {
-    return listOf(this.#send, ["v1", "calendars"], wish);
+  list(params?: ListOptions): Pages<CalendarSummary> {
+    return listOf(this.#send, ["v1", "calendars"], params);
   }
 }
 

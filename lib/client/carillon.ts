@@ -103,8 +103,8 @@ export class Carillon {
   }
 
   /** Who did what; newest first. */
-  audit(wish?: AuditFilter & ListOptions): Pages<AuditEntry> {
-    return listOf(this.#send, ["v1", "audit"], wish);
+  audit(params?: AuditFilter & ListOptions): Pages<AuditEntry> {
+    return listOf(this.#send, ["v1", "audit"], params);
   }
 
   stats(options?: CallOptions): Promise<Stats> {
@@ -112,8 +112,8 @@ export class Carillon {
   }
 
   /** How many fires each of the coming minutes has. */
-  forecast(wish: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
-    return this.#get(["v1", "forecast"], wish, options);
+  forecast(params: { minutes?: number | undefined } = {}, options?: CallOptions): Promise<Forecast> {
+    return this.#get(["v1", "forecast"], params, options);
   }
 
   /** The OpenAPI document of this deployment. */

@@ -33,8 +33,8 @@ export class Commands {
   }
 
   /** Newest first. */
-  dead(wish?: ListOptions & { prefix?: string | undefined }): Pages<DeadCommand> {
-    return listOf(this.#send, at(), wish);
+  dead(params?: ListOptions & { prefix?: string | undefined }): Pages<DeadCommand> {
+    return listOf(this.#send, at(), params);
   }
 
   async get(id: string, options?: CallOptions): Promise<DeadCommand> {
@@ -91,8 +91,8 @@ export class Inbox {
   }
 
   /** Newest first. */
-  errors(wish?: ListOptions & { prefix?: string | undefined }): Pages<InboxError> {
-    return listOf(this.#send, ["v1", "inbox", "errors"], wish);
+  errors(params?: ListOptions & { prefix?: string | undefined }): Pages<InboxError> {
+    return listOf(this.#send, ["v1", "inbox", "errors"], params);
   }
 
   async error(id: string, options?: CallOptions): Promise<InboxError> {

@@ -1,6 +1,6 @@
 import type { OpenJob } from "./job.ts";
 import type { InstantText } from "./json.ts";
-import type { PauseWish, ResumeWish, ScheduleSummary } from "./schedule.ts";
+import type { PauseParams, ResumeParams, ScheduleSummary } from "./schedule.ts";
 import type { CallOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 /** A hold on a group or a tag, and how far it has come with its members. */
@@ -66,17 +66,17 @@ export class LabelledSchedules<Shown> {
   }
 
   /** Binds members that come later too. */
-  pause(name: string, wish: PauseWish = {}, options: GoOn = {}): Promise<HoldDone> {
-    return this.#change<HoldDone>(name, "pause", wish, options);
+  pause(name: string, params: PauseParams = {}, options: GoOn = {}): Promise<HoldDone> {
+    return this.#change<HoldDone>(name, "pause", params, options);
   }
 
-  resume(name: string, wish: ResumeWish = {}, options: GoOn = {}): Promise<HoldDone> {
-    return this.#change<HoldDone>(name, "resume", wish, options);
+  resume(name: string, params: ResumeParams = {}, options: GoOn = {}): Promise<HoldDone> {
+    return this.#change<HoldDone>(name, "resume", params, options);
   }
 
   /** Deletes the schedules and cancels their jobs. */
-  cancel(name: string, wish: { reason?: string | null } = {}, options: GoOn = {}): Promise<CancelDone> {
-    return this.#change<CancelDone>(name, "cancel", wish, options);
+  cancel(name: string, params: { reason?: string | null } = {}, options: GoOn = {}): Promise<CancelDone> {
+    return this.#change<CancelDone>(name, "cancel", params, options);
   }
 
   async #change<Done>(name: string, verb: string, body: object, { cursor, ...options }: GoOn): Promise<Done> {

@@ -116,7 +116,7 @@ export interface EnqueueBody
   ifExists?: "replace" | "keep" | "refuse" | undefined;
 }
 
-export interface BackfillWish {
+export interface BackfillParams {
   from: Instant;
   to: Instant;
   /** At most so many occurrences, the oldest first: 1 to 10,000, 1,000 if left out. */

@@ -31,8 +31,8 @@ export class Jobs {
   }
 
   /** Newest first. */
-  list(wish?: JobFilter & ListOptions): Pages<JobSummary> {
-    return listOf(this.#send, ["v1", "jobs"], wish);
+  list(params?: JobFilter & ListOptions): Pages<JobSummary> {
+    return listOf(this.#send, ["v1", "jobs"], params);
   }
 
   /** A job without a lasting schedule. */
@@ -41,12 +41,12 @@ export class Jobs {
   }
 
   /** One that runs is asked to stop. */
-  cancel(id: string, wish: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
-    return this.#job({ method: "POST", path: ["v1", "jobs", id, "cancel"], body: wish, options });
+  cancel(id: string, params: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
+    return this.#job({ method: "POST", path: ["v1", "jobs", id, "cancel"], body: params, options });
   }
 
-  retry(id: string, wish: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
-    return this.#job({ method: "POST", path: ["v1", "jobs", id, "retry"], body: wish, options });
+  retry(id: string, params: { reason?: string | undefined } = {}, options?: WriteOptions): Promise<Job> {
+    return this.#job({ method: "POST", path: ["v1", "jobs", id, "retry"], body: params, options });
   }
 
   /** So many of those that match; with the cursor of the answer the next call goes on. */
@@ -62,8 +62,8 @@ export class Jobs {
     return (await this.#send<Job>(request)).body;
   }
 
-  async #many<Done>(verb: string, filter: object, wish: ManyOptions): Promise<Done> {
-    const { limit, reason, cursor, ...options } = wish;
+  async #many<Done>(verb: string, filter: object, params: ManyOptions): Promise<Done> {
+    const { limit, reason, cursor, ...options } = params;
     const body = { filter, limit, reason };
     const request: Request = { method: "POST", path: ["v1", verb], query: { cursor }, body, options };
     return (await this.#send<Done>(request)).body;

@@ -49,8 +49,8 @@ export class TargetLimits {
   }
 
   /** In the order of the targets' names. */
-  list(wish?: ListOptions): Pages<Limits> {
-    return listOf(this.#send, ["v1", "limits"], wish);
+  list(params?: ListOptions): Pages<Limits> {
+    return listOf(this.#send, ["v1", "limits"], params);
   }
 }
 

@@ -42,8 +42,8 @@ export class Quarantine {
   }
 
   /** By consumer and item. */
-  list(wish?: QuarantineFilter & ListOptions): Pages<QuarantineEntry> {
-    return listOf(this.#send, ["v1", "quarantine"], wish);
+  list(params?: QuarantineFilter & ListOptions): Pages<QuarantineEntry> {
+    return listOf(this.#send, ["v1", "quarantine"], params);
   }
 
   /** Up to 1,000 entries that match; with the cursor of the answer the next call goes on. */

@@ -138,12 +138,12 @@ export interface ScheduleFilter {
 }
 
 /** A pause: for how long, why, and in whose name. */
-export interface PauseWish {
+export interface PauseParams {
   reason?: string | null | undefined;
   until?: Instant | null | undefined;
   owner?: string | null | undefined;
 }
 
-export interface ResumeWish {
+export interface ResumeParams {
   owner?: string | null | undefined;
 }

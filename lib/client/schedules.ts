@@ -1,19 +1,19 @@
-import type { BackfillDone, BackfillWish, Job, JobSummary } from "./job.ts";
+import type { BackfillDone, BackfillParams, Job, JobSummary } from "./job.ts";
 import type { Instant, Json } from "./json.ts";
 import { listOf } from "./list.ts";
 import type { ListOptions, Pages } from "./pages.ts";
 import type {
   Edited,
   KeyedScheduleBody,
-  PauseWish,
-  ResumeWish,
+  PauseParams,
+  ResumeParams,
   Schedule,
   ScheduleBody,
   ScheduleFilter,
   SchedulePatch,
   ScheduleSummary,
 } from "./schedule.ts";
-import type { Explanation, NextOccurrences, NextWish, Preview, PreviewBody, Version } from "./time.ts";
+import type { Explanation, NextOccurrences, NextParams, Preview, PreviewBody, Version } from "./time.ts";
 import type { CallOptions, EditOptions, PutOptions, Request, Send, WriteOptions } from "./transport.ts";
 
 export class Schedules {
@@ -45,26 +45,26 @@ export class Schedules {
     await this.#send({ method: "DELETE", path: at(key), options });
   }
 
-  pause(key: string, wish: PauseWish = {}, options?: EditOptions): Promise<Edited> {
-    return this.#edit({ method: "POST", path: at(key, "pause"), body: wish, options });
+  pause(key: string, params: PauseParams = {}, options?: EditOptions): Promise<Edited> {
+    return this.#edit({ method: "POST", path: at(key, "pause"), body: params, options });
   }
 
-  resume(key: string, wish: ResumeWish = {}, options?: EditOptions): Promise<Edited> {
-    return this.#edit({ method: "POST", path: at(key, "resume"), body: wish, options });
+  resume(key: string, params: ResumeParams = {}, options?: EditOptions): Promise<Edited> {
+    return this.#edit({ method: "POST", path: at(key, "resume"), body: params, options });
   }
 
   /** A job now, beside the cadence. With no payload it has the schedule's own; null is a payload. */
-  async fire(key: string, wish: { payload?: Json } = {}, options?: WriteOptions): Promise<Job> {
-    return (await this.#send<Job>({ method: "POST", path: at(key, "fire"), body: wish, options })).body;
+  async fire(key: string, params: { payload?: Json } = {}, options?: WriteOptions): Promise<Job> {
+    return (await this.#send<Job>({ method: "POST", path: at(key, "fire"), body: params, options })).body;
   }
 
-  async backfill(key: string, wish: BackfillWish, options?: WriteOptions): Promise<BackfillDone> {
-    const request: Request = { method: "POST", path: at(key, "backfill"), body: wish, options };
+  async backfill(key: string, params: BackfillParams, options?: WriteOptions): Promise<BackfillDone> {
+    const request: Request = { method: "POST", path: at(key, "backfill"), body: params, options };
     return (await this.#send<BackfillDone>(request)).body;
   }
 
-  async next(key: string, wish: NextWish = {}, options?: CallOptions): Promise<NextOccurrences> {
-    const query = { n: wish.n, from: wish.from ?? undefined };
+  async next(key: string, params: NextParams = {}, options?: CallOptions): Promise<NextOccurrences> {
+    const query = { n: params.n, from: params.from ?? undefined };
     return (await this.#send<NextOccurrences>({ method: "GET", path: at(key, "next"), query, options })).body;
   }
 
@@ -81,8 +81,8 @@ export class Schedules {
   }
 
   /** In the order of keys, unless the filter says otherwise. */
-  list(wish?: ScheduleFilter & ListOptions): Pages<ScheduleSummary> {
-    return listOf(this.#send, ["v1", "schedules"], wish);
+  list(params?: ScheduleFilter & ListOptions): Pages<ScheduleSummary> {
+    return listOf(this.#send, ["v1", "schedules"], params);
   }
 
   /** How many a list would have; `more` where counting stopped. */
@@ -99,13 +99,13 @@ export class Schedules {
   }
 
   /** Newest first. */
-  jobs(key: string, wish?: ListOptions): Pages<JobSummary> {
-    return listOf(this.#send, at(key, "jobs"), wish);
+  jobs(key: string, params?: ListOptions): Pages<JobSummary> {
+    return listOf(this.#send, at(key, "jobs"), params);
   }
 
   /** Newest first. */
-  versions(key: string, wish?: ListOptions): Pages<Version> {
-    return listOf(this.#send, at(key, "versions"), wish);
+  versions(key: string, params?: ListOptions): Pages<Version> {
+    return listOf(this.#send, at(key, "versions"), params);
   }
 
   /** Makes an old version the newest. */

@@ -22,7 +22,7 @@ export interface NextOccurrences {
   heldUntil?: InstantText | null;
 }
 
-export interface NextWish {
+export interface NextParams {
   /** 1 to 1,000; 10 if left out. */
   n?: number | undefined;
   /** Strictly after this; now if left out. */
@@ -30,7 +30,7 @@ export interface NextWish {
 }
 
 /** A schedule that is not saved. No target is needed to tell times. */
-export interface PreviewBody extends Omit<ScheduleBody, "target">, NextWish {
+export interface PreviewBody extends Omit<ScheduleBody, "target">, NextParams {
   target?: ScheduleBody["target"] | undefined;
   key?: string | undefined;
 }

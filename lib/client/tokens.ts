@@ -53,17 +53,17 @@ export class Tokens {
   }
 
   /** In the order of names. */
-  list(wish?: ListOptions): Pages<TokenSummary> {
-    return listOf(this.#send, ["v1", "tokens"], wish);
+  list(params?: ListOptions): Pages<TokenSummary> {
+    return listOf(this.#send, ["v1", "tokens"], params);
   }
 
   /** Makes a new secret; the old one stays valid for the overlap. */
   async rotate(
     id: string,
-    wish: { overlap?: DurationText | undefined } = {},
+    params: { overlap?: DurationText | undefined } = {},
     options?: WriteOptions,
   ): Promise<NewToken> {
-    const request: Request = { method: "POST", path: at(id, "rotate"), body: wish, options };
+    const request: Request = { method: "POST", path: at(id, "rotate"), body: params, options };
     return (await this.#send<NewToken>(request)).body;
   }
 

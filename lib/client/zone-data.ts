@@ -42,7 +42,7 @@ export class ZoneData {
   }
 
   /** Newest first. */
-  moves(version: string, wish?: ListOptions): Pages<ZoneMove> {
-    return listOf(this.#send, ["v1", "zone-data", version, "moves"], wish);
+  moves(version: string, params?: ListOptions): Pages<ZoneMove> {
+    return listOf(this.#send, ["v1", "zone-data", version, "moves"], params);
   }
 }

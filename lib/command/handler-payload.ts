@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
-import type { OwnCheck } from "../edit/app-check.ts";
+import type { AppCheck } from "../edit/app-check.ts";
 import { type PayloadTaker, refuseUnfitPayload } from "../job/read-payload.ts";
-import type { FireWish } from "../job-control/fire-now.ts";
+import type { FireNowParams } from "../job-control/fire-now.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 
@@ -14,7 +14,7 @@ export function checkPatched(
   handlers: readonly PayloadTaker[],
   body: ScheduleBody,
   before: ScheduleBody,
-): OwnCheck | null {
+): AppCheck | null {
   const touched =
     !isDeepStrictEqual(body.payload, before.payload) || !isDeepStrictEqual(body.target, before.target);
   return touched && "handler" in body.target ? () => refuseUnfitPayload(handlers, body) : null;
@@ -24,7 +24,7 @@ export function checkPatched(
 export async function refuseUnfitFire(
   tx: Tx,
   handlers: readonly PayloadTaker[],
-  { key, payload }: FireWish,
+  { key, payload }: FireNowParams,
 ): Promise<void> {
   if (payload === undefined) return;
   const schedule = await findSchedule(tx, key);

@@ -19,7 +19,7 @@ export type Part = "batch" | "half";
 /** A batch of some hundreds takes a tenth of this. With the halves behind it a call still ends within the API's own time. */
 const batchMsMax = 5_000;
 
-export interface ActedApart {
+export interface ActedInHalves {
   failed: number;
   /** How many items were tried, from the first one on. For the others there was no time. */
   tried: number;
@@ -38,10 +38,10 @@ export interface Acting<Item> {
  * Acts on a batch of jobs or schedules, and where that fails on its halves. One that fails alone is logged and counted, and those behind it go on. At least
  * one is passed before time counts as up: the next call would meet the same failure at the same place.
  */
-export async function actApart<Item>(
+export async function actInHalves<Item>(
   items: readonly Item[],
   { log, event, named, act, timeIsUp }: Acting<Item>,
-): Promise<ActedApart> {
+): Promise<ActedInHalves> {
   let isAnyPassed = false;
   const { failed, left } = await inHalves(
     items,

@@ -3,14 +3,14 @@ import { sameJson } from "../schedule/shape/same-json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 
 /** Code of the app's, such as the schema of a handler, that refuses what a schedule would ask for. It may take any time. */
-export type OwnCheck = () => void;
+export type AppCheck = () => void;
 
 /** The body that an edit would store, and the app's code that still has to check it. `edit` stays the same object each time that the edit begins. */
 export interface Asked {
   edit: object;
   body: ScheduleBody;
   before: ScheduleBody;
-  check: OwnCheck;
+  check: AppCheck;
 }
 
 /** Thrown in place of code of the app's that would be run while locks are held. */
@@ -72,7 +72,7 @@ export async function checkingOutside<Done>(
   }
 }
 
-function refusalOf(check: OwnCheck): Refusal | null {
+function refusalOf(check: AppCheck): Refusal | null {
   try {
     check();
     return null;

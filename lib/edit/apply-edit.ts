@@ -30,7 +30,7 @@ import {
 } from "./end-version.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
-import { askedWhenNeeded, type Known } from "./lookups.ts";
+import { type Lookups, lookUpOneByOne } from "./lookups.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
 export interface Edit {
@@ -52,7 +52,7 @@ export interface EditContext {
   state: ShardState;
   /** Those under which it may be brought: locked, so that their holds can be told. */
   labels: readonly Label[];
-  known: Known;
+  known: Lookups;
 }
 
 export interface EditLocks {
@@ -83,7 +83,7 @@ export async function lockForEdit(
     current: await afterEndedHold(tx, current, state, maker),
     state,
     labels,
-    known: askedWhenNeeded(tx, state.now),
+    known: lookUpOneByOne(tx, state.now),
   };
 }
 

@@ -13,7 +13,7 @@ import { noteJobs } from "./note-jobs.ts";
 /** What a cancel came to: `asked`, where the job is under way and whoever works it is told to stop. */
 export type CancelOutcome = "cancelled" | "asked" | "settled" | "missing" | "moved";
 
-export interface JobWish {
+export interface JobParams {
   id: string;
   reason?: string | undefined;
   caller: Caller;
@@ -23,13 +23,16 @@ export interface JobWish {
  * Cancels one job: at once where it waits; where it runs, its handler's signal aborts within seconds, and what it came to by then is
  * written down.
  */
-export async function cancelJob(deps: EditDeps, wish: JobWish): Promise<{ job: JobRead; asked: boolean }> {
-  const key = parseJobId(wish.id);
-  const detail = { job: wish.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+export async function cancelJob(
+  deps: EditDeps,
+  params: JobParams,
+): Promise<{ job: JobRead; asked: boolean }> {
+  const key = parseJobId(params.id);
+  const detail = { job: params.id, ...(params.reason === undefined ? {} : { reason: params.reason }) };
   const outcome =
-    key === null ? "missing" : (await cancelJobs(deps, [key], { ...wish, detail })).get(jobId(key));
-  const job = await readJob(deps.sql, wish.id);
-  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(wish.id);
+    key === null ? "missing" : (await cancelJobs(deps, [key], { ...params, detail })).get(jobId(key));
+  const job = await readJob(deps.sql, params.id);
+  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
   if (outcome === "settled") throw new Refusal("conflict", `The job ${job.id} is ${job.state} already.`);
   if (outcome === "moved")
     throw new PassingConflict(`The job ${job.id} is being worked at this moment: try again.`);

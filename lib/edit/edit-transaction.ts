@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../db/connect.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { factsOf, readStored, type ScheduleRead } from "../history/read-schedule.ts";
-import { comingOf } from "../history/upcoming.ts";
+import { upcomingOf } from "../history/upcoming.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
@@ -19,7 +19,7 @@ import {
 } from "../schedule/stored/stored-schedule.ts";
 import { checkEach, checkingOutside } from "./app-check.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./apply-edit.ts";
-import { BeginAnew } from "./restart-transaction.ts";
+import { RestartTransaction } from "./restart-transaction.ts";
 import { searchingOutside } from "./search-outside.ts";
 
 export interface EditDeps {
@@ -30,7 +30,7 @@ export interface EditDeps {
 /** The versions of which the schedule must have one; "*" for any, as long as it exists. */
 export type IfMatch = readonly number[] | "*";
 
-export interface EditWish {
+export interface EditParams {
   key: string;
   caller: Caller;
   ifMatch?: IfMatch | undefined;
@@ -68,15 +68,15 @@ export interface EditSteps {
 }
 
 /** One edit in one transaction, tried again when somebody took or freed the key meanwhile; its parcels are sent after the commit. */
-export function edit(deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
-  return owingWhatFails((maker) => editBy(maker, deps, wish, steps));
+export function edit(deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
+  return owingWhatFails((maker) => editBy(maker, deps, params, steps));
 }
 
-async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditSteps): Promise<EditDone> {
+async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
   let labels: readonly Label[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      const once = () => deps.sql.beginByReading((tx) => editOnce(tx, wish, steps, { labels, maker }));
+      const once = () => deps.sql.beginByReading((tx) => editOnce(tx, params, steps, { labels, maker }));
       const done = await checkingOutside(() => searchingOutside(once), checkEach);
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
@@ -84,12 +84,12 @@ async function editBy(maker: Maker, deps: EditDeps, wish: EditWish, steps: EditS
         labels = done.unlockedLabels;
       }
     } catch (error) {
-      const isLast = attempt === attemptsMax && !(error instanceof BeginAnew);
+      const isLast = attempt === attemptsMax && !(error instanceof RestartTransaction);
       if (!mayPass(error) || isLast) throw error;
     }
     if (attempt === attemptsMax)
       throw new PassingConflict(
-        `The schedule ${wish.key} is being created and deleted by others at this moment.`,
+        `The schedule ${params.key} is being created and deleted by others at this moment.`,
       );
   }
 }
@@ -98,7 +98,7 @@ export const attemptsMax = 5;
 
 /** What another try may be spared. */
 export function mayPass(error: unknown): boolean {
-  if (error instanceof BeginAnew) return true;
+  if (error instanceof RestartTransaction) return true;
   const state = sqlState(error);
   if (state === "deadlock" || state === "serialization_failure") return true;
   return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
@@ -116,17 +116,17 @@ interface EditMeans {
 
 export async function editOnce(
   tx: Tx,
-  wish: EditWish,
+  params: EditParams,
   steps: EditSteps,
   means: EditMeans,
 ): Promise<EditedOnce> {
   if (steps.missing === undefined) {
-    const place = await findPlace(tx, wish.key);
-    if (place === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);
-    return editPlaced(tx, place, wish, steps, means);
+    const place = await findPlace(tx, params.key);
+    if (place === null) throw new Refusal("missing", `There is no schedule ${params.key}.`);
+    return editPlaced(tx, place, params, steps, means);
   }
-  const place = await findPlaceOrNewId(tx, wish.key);
-  if (!("newId" in place)) return editPlaced(tx, place, wish, steps, means);
+  const place = await findPlaceOrNewId(tx, params.key);
+  if (!("newId" in place)) return editPlaced(tx, place, params, steps, means);
   const made = await steps.missing(tx, place.newId);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, made.parcels),
@@ -138,24 +138,24 @@ export async function editOnce(
 async function editPlaced(
   tx: Tx,
   place: Place,
-  wish: EditWish,
+  params: EditParams,
   steps: EditSteps,
   { labels, maker }: EditMeans,
 ): Promise<EditedOnce> {
   const context = await lockForEdit(tx, place, { labels, maker, noteLocked: steps.noteLocked });
   if (context === null) return "again";
   const { current, state } = context;
-  if (wish.ifMatch !== undefined && wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)) {
-    throw new Refusal("precondition", `The schedule ${wish.key} is at version ${current.version}.`);
+  if (params.ifMatch !== undefined && params.ifMatch !== "*" && !params.ifMatch.includes(current.version)) {
+    throw new Refusal("precondition", `The schedule ${params.key} is at version ${current.version}.`);
   }
-  const before = await comingOf(tx, current, state.now, changesShown);
+  const before = await upcomingOf(tx, current, state.now, changesShown);
   const decision = await steps.decide(tx, context);
   if (decision === null) {
     const { schedule } = await readAfter(tx, current, state.now);
     return { change: "unchanged", schedule, parcels: [], changes: { before, after: before } };
   }
   if ("unlockedLabels" in decision) return { ...decision, parcels: [] };
-  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, wish.caller, maker);
+  const ofEdit = await applyEdit(tx, context, decision.edit, decision.holdsAfter, params.caller, maker);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, [...(decision.freed ?? []), ...ofEdit]),
     readAfter(tx, current, state.now),
@@ -180,5 +180,5 @@ async function readAfter(
   const [stored, facts] = await Promise.all([findScheduleById(tx, id), factsOf(tx, [{ id, shard }])]);
   const [schedule] = stored === null ? [] : await readStored(tx, [stored], { facts });
   if (stored === null || schedule === undefined) throw new Error(`Schedule ${id} is gone from the table.`);
-  return { schedule, coming: await comingOf(tx, stored, now, changesShown) };
+  return { schedule, coming: await upcomingOf(tx, stored, now, changesShown) };
 }

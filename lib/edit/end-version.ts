@@ -8,7 +8,7 @@ import { asideOf, asideOfRow, farNamesOf, owedOf, readOccurrence } from "../plan
 import { momentOf } from "../plan/instants.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { noteRanges } from "../plan/note-passed.ts";
-import { tellPassed } from "../plan/passed-events.ts";
+import { writePassedEvents } from "../plan/passed-events.ts";
 import { pendingRows, plannedOf } from "../plan/plan-schedule.ts";
 import { isRelease, unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { missedAfterMs, plannedUpTo, type ShardState } from "../plan/shard.ts";
@@ -137,7 +137,7 @@ export async function notePassedUnderOldCadence(tx: Tx, current: StoredSchedule,
   if (count === 0 || first === null || last === null) return;
   const range = { from: first, to: last, count, more, reason: "paused" as const };
   await noteRanges(tx, [{ schedule: current, ranges: [range], notedAt: cut }]);
-  await tellPassed(tx, [{ scheduleId: current.id, ...range }]);
+  await writePassedEvents(tx, [{ scheduleId: current.id, ...range }]);
 }
 
 /**
@@ -159,7 +159,7 @@ export async function noteOwedUnread(
   if (from > to || timetable.firesLeft === 0) return;
   const range = { from, to, count: null, more: true, reason: "unreadable" as const };
   await noteRanges(tx, [{ schedule: ended, ranges: [range], notedAt: cut }]);
-  await tellPassed(tx, [{ scheduleId: ended.id, ...range }]);
+  await writePassedEvents(tx, [{ scheduleId: ended.id, ...range }]);
 }
 
 /**

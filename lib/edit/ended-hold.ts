@@ -4,7 +4,7 @@ import type { Unfolded } from "../plan/instants.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import { noteRanges, type PassedOver, rangesOf } from "../plan/note-passed.ts";
-import { tellPassed } from "../plan/passed-events.ts";
+import { writePassedEvents } from "../plan/passed-events.ts";
 import { unfoldHeld, withoutLimit } from "../plan/release.ts";
 import { plannedUpTo, type ShardState } from "../plan/shard.ts";
 import { removeEndedHolds } from "../schedule/holds.ts";
@@ -80,7 +80,7 @@ export async function notePassedUnderHolds(
   }
   await maker.noteSkipped(tx, state, passedOver);
   await noteRanges(tx, passedOver);
-  await tellPassed(
+  await writePassedEvents(
     tx,
     passedOver.flatMap(({ schedule: { id }, passed, ranges }) =>
       [...rangesOf(passed), ...ranges].map((range) => ({ scheduleId: id, ...range })),

@@ -5,14 +5,14 @@ import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
 /** What a decision about a schedule looks up. Asked one by one, or for many schedules together before the first is decided. */
-export interface Known {
+export interface Lookups {
   holdsOf(scheduleId: string): Promise<Hold[]>;
   /** What this key is held by where it comes under these labels. */
   holdsBinding(labels: readonly Label[], key: string): Promise<Hold[]>;
   calendar(name: string): Promise<CalendarRef | null>;
 }
 
-export function askedWhenNeeded(tx: Tx, now: Date): Known {
+export function lookUpOneByOne(tx: Tx, now: Date): Lookups {
   return {
     holdsOf: (id) => holdsOfOne(tx, id),
     holdsBinding: async (labels, key) =>
@@ -24,11 +24,11 @@ export function askedWhenNeeded(tx: Tx, now: Date): Known {
 const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${name}`;
 
 /** Of these schedules and labels, under lock. What an operation among them changes is not known here: it is asked anew after it. */
-export async function askedTogether(
+export async function lookUpTogether(
   tx: Tx,
   { ids, labels }: { ids: readonly string[]; labels: readonly Label[] },
   now: Date,
-): Promise<Known> {
+): Promise<Lookups> {
   const holds = ids.length === 0 ? new Map<string, Hold[]>() : await holdsOf(tx, ids);
   const binding = Map.groupBy(await holdsBinding(tx, labels, now), nameOf);
   const calendars = new Map<string, Promise<CalendarRef | null>>();

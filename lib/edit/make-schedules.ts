@@ -15,9 +15,9 @@ import { firstOf, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Held, Spec } from "../schedule/stored/version-rows.ts";
 import { insertSchedules } from "../schedule/write-schedule.ts";
 import { heldSinceOf } from "./held-from.ts";
-import type { Known } from "./lookups.ts";
+import type { Lookups } from "./lookups.ts";
 
-export interface NewWish {
+export interface NewScheduleParams {
   id: string;
   key: string;
   body: ScheduleBody;
@@ -28,7 +28,7 @@ export interface NewWish {
 
 /** A schedule that can be made: nothing of it is refused any more. */
 export interface Prepared {
-  wish: NewWish;
+  params: NewScheduleParams;
   state: ShardState;
   spec: Spec;
   first: number | null;
@@ -37,21 +37,25 @@ export interface Prepared {
 }
 
 /** Under the locks of its labels and its shard's plan. Throws a Refusal for what cannot be planned. */
-export async function prepareSchedule(known: Known, state: ShardState, wish: NewWish): Promise<Prepared> {
-  const { key, caller, countFrom } = wish;
-  const body = { ...wish.body, target: withCredentials(wish.body.target, null) };
+export async function prepareSchedule(
+  known: Lookups,
+  state: ShardState,
+  params: NewScheduleParams,
+): Promise<Prepared> {
+  const { key, caller, countFrom } = params;
+  const body = { ...params.body, target: withCredentials(params.body.target, null) };
   const { now } = state;
   const spec = await resolveSpec(known.calendar, key, body, now, countFrom);
   const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now };
   const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
   const first = firstOf(spec.cadence, now.getTime());
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
-  return { wish, state, spec, first, holds, held };
+  return { params, state, spec, first, holds, held };
 }
 
 /** True where making it takes statements of its own: its hold ends before what the ticks have made already. */
-export function isMadeAlone({ wish, state, spec, held }: Prepared): boolean {
-  return endsByItself(held) && letsGoAtOnce(state, plannedFirst(wish, spec, null), held);
+export function isMadeAlone({ params, state, spec, held }: Prepared): boolean {
+  return endsByItself(held) && letsGoAtOnce(state, plannedFirst(params, spec, null), held);
 }
 
 /** Makes schedules, of any shards, with their first version, and plans them. */
@@ -62,20 +66,20 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
   );
   const made = prepared.map((each, index) => {
     const cadenceId = ids[index] ?? null;
-    return { ...each, cadenceId, planned: plannedFirst(each.wish, each.spec, cadenceId) };
+    return { ...each, cadenceId, planned: plannedFirst(each.params, each.spec, cadenceId) };
   });
   // Sent ahead of the others, and not waited for alone.
   const [, ofFree] = await Promise.all([
     insertSchedules(
       tx,
-      made.map(({ wish, state, spec, cadenceId, held }) => ({
-        id: wish.id,
-        key: wish.key,
+      made.map(({ params, state, spec, cadenceId, held }) => ({
+        id: params.id,
+        key: params.key,
         shard: state.shard,
         spec,
         cadenceId,
         held,
-        author: { ...wish.caller, at: state.now },
+        author: { ...params.caller, at: state.now },
       })),
     ),
     planFromEach(
@@ -85,7 +89,7 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
   ]);
   await writeHoldsOfEach(
     tx,
-    made.map(({ wish, holds }) => ({ scheduleId: wish.id, holds: { set: holds } })),
+    made.map(({ params, holds }) => ({ scheduleId: params.id, holds: { set: holds } })),
   );
   const ending = made.flatMap(({ state, planned, held }) =>
     endsByItself(held) ? [{ state, planned, held }] : [],
@@ -101,7 +105,11 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
   return parcels;
 }
 
-function plannedFirst({ id, key }: NewWish, { cadence, body }: Spec, cadenceId: number | null): Planned {
+function plannedFirst(
+  { id, key }: NewScheduleParams,
+  { cadence, body }: Spec,
+  cadenceId: number | null,
+): Planned {
   const timetable = timetableOf({ key, cadence, body, fires: 0 });
   return { id, version: 1, timetable, cadenceId, ...rulesOf(body) };
 }

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { comingOf } from "../history/upcoming.ts";
+import { upcomingOf } from "../history/upcoming.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import { holdsAfter, holdsOfOne } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
@@ -15,7 +15,7 @@ export interface Replanned {
   after: Date[];
 }
 
-/** What is to be planned anew: another spec of the same wishes, or the same spec with what the world makes of it now. */
+/** What is to be planned anew: another spec of the same requests, or the same spec with what the world makes of it now. */
 export type ReplanDecision = {
   spec?: Spec;
   /** From this occurrence on, though it lies behind the cut. */
@@ -47,11 +47,11 @@ export async function replan(
     const { current, state } = context;
     const decision = await decide(tx, context);
     if (decision === null) return { replanned: null, parcels: [] };
-    const { before = await comingOf(tx, current, state.now, replannedShown), note, ...edit } = decision;
+    const { before = await upcomingOf(tx, current, state.now, replannedShown), note, ...edit } = decision;
     const holds = holdsAfter(await holdsOfOne(tx, current.id), {}, state.now);
     const parcels = await applyEdit(tx, context, { change: "replanned", ...edit }, holds, author);
     const stored = await findScheduleById(tx, current.id);
-    const after = stored === null ? [] : await comingOf(tx, stored, state.now, replannedShown);
+    const after = stored === null ? [] : await upcomingOf(tx, stored, state.now, replannedShown);
     const replanned = { key: current.key, before, after };
     await note?.(replanned);
     return { replanned, parcels };

@@ -11,10 +11,10 @@ import { type SpecColumns, type StoredSpec, specOf } from "../schedule/stored/st
 import type { Spec } from "../schedule/stored/version-rows.ts";
 import { requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
-import { type EditDeps, type EditDone, type EditWish, edit } from "./edit-transaction.ts";
+import { type EditDeps, type EditDone, type EditParams, edit } from "./edit-transaction.ts";
 import { respec } from "./schedule-edits.ts";
 
-export interface RestoreWish extends EditWish {
+export interface RestoreParams extends EditParams {
   version: number;
 }
 
@@ -24,20 +24,20 @@ export interface RestoreWish extends EditWish {
  */
 export function restoreVersion(
   deps: EditDeps,
-  wish: RestoreWish,
+  params: RestoreParams,
   accept: (body: ScheduleBody) => void,
 ): Promise<EditDone> {
-  const { version, caller } = wish;
-  return edit(deps, wish, {
+  const { version, caller } = params;
+  return edit(deps, params, {
     decide: async (tx, context) => {
       const { current } = context;
       const old = await findVersion(tx, current.id, version);
-      if (old === null) throw new Refusal("missing", `The schedule ${wish.key} has no version ${version}.`);
+      if (old === null) throw new Refusal("missing", `The schedule ${params.key} has no version ${version}.`);
       if (old.unread !== null) throw impossible(version, [{ path: "", message: old.unread }]);
       const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
       if (current.unread === null && sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
       const check = () => accept(old.body);
-      requireChecked({ edit: wish, body: old.body, before: current.body, check });
+      requireChecked({ edit: params, body: old.body, before: current.body, check });
       const spec = await restoredSpec(tx, context, old).catch((error: unknown) => {
         throw error instanceof Refusal ? impossible(version, error.faults) : error;
       });
@@ -60,7 +60,7 @@ async function findVersion(tx: Tx, scheduleId: string, version: number): Promise
 
 /**
  * An interval counts on from where it began then, and a time counted from the moment it was asked for (`in 3h`) is the instant
- * it was: restoring it anew would be another wish. Everything else is resolved by its text, with the calendar of today.
+ * it was: restoring it anew would be another request. Everything else is resolved by its text, with the calendar of today.
  */
 async function restoredSpec(
   tx: Tx,

@@ -15,33 +15,33 @@ import { shownTarget, withCredentials } from "../schedule/shape/target-credentia
 import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
 import type { ScheduleChange, Spec } from "../schedule/stored/version-rows.ts";
 import { unreadConflict } from "../schedule/stored/versions-fault.ts";
-import { type OwnCheck, requireChecked } from "./app-check.ts";
+import { type AppCheck, requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
 import {
   type Created,
   type Decision,
   type EditDeps,
   type EditDone,
+  type EditParams,
   type EditSteps,
-  type EditWish,
   edit,
 } from "./edit-transaction.ts";
-import { askedWhenNeeded } from "./lookups.ts";
-import { makeSchedules, type NewWish, prepareSchedule } from "./make-schedules.ts";
+import { lookUpOneByOne } from "./lookups.ts";
+import { makeSchedules, type NewScheduleParams, prepareSchedule } from "./make-schedules.ts";
 
-export interface PutWish extends EditWish {
+export interface PutParams extends EditParams {
   body: ScheduleBody;
   ifNoneMatch?: boolean | undefined;
   /** From when relative times count; from now where it is left out. */
   countFrom?: Date | undefined;
 }
 
-export function putSchedule(deps: EditDeps, wish: PutWish): Promise<EditDone> {
-  return edit(deps, wish, putSteps(wish));
+export function putSchedule(deps: EditDeps, params: PutParams): Promise<EditDone> {
+  return edit(deps, params, putSteps(params));
 }
 
-export function putSteps(wish: PutWish): EditSteps {
-  const { key, body, caller, ifMatch, ifNoneMatch, countFrom } = wish;
+export function putSteps(params: PutParams): EditSteps {
+  const { key, body, caller, ifMatch, ifNoneMatch, countFrom } = params;
   return {
     missing: async (tx, id) => {
       if (ifMatch !== undefined)
@@ -57,14 +57,14 @@ export function putSteps(wish: PutWish): EditSteps {
 
 export function createSchedule(
   deps: EditDeps,
-  wish: { key?: string | undefined; body: ScheduleBody; caller: Caller },
+  params: { key?: string | undefined; body: ScheduleBody; caller: Caller },
 ): Promise<EditDone> {
-  const key = wish.key ?? uuidv7();
+  const key = params.key ?? uuidv7();
   return edit(
     deps,
-    { key, caller: wish.caller },
+    { key, caller: params.caller },
     {
-      missing: (tx, id) => create(tx, { id, key, body: wish.body, caller: wish.caller }),
+      missing: (tx, id) => create(tx, { id, key, body: params.body, caller: params.caller }),
       decide: () => {
         throw new Refusal("conflict", `The schedule ${key} exists already.`, [
           { path: "key", message: "is taken" },
@@ -76,27 +76,27 @@ export function createSchedule(
 
 export function patchSchedule(
   deps: EditDeps,
-  wish: EditWish & { patch: unknown },
+  params: EditParams & { patch: unknown },
   accept?: PatchAcceptance,
 ): Promise<EditDone> {
-  return edit(deps, wish, patchSteps(wish, accept));
+  return edit(deps, params, patchSteps(params, accept));
 }
 
 /** Refuses what the patched body may not ask for here, but for what code of the app's says of it: that is returned, to be run outside. */
-export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => OwnCheck | null;
+export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => AppCheck | null;
 
 export function patchSteps(
-  wish: Pick<PutWish, "caller" | "countFrom"> & { patch: unknown },
+  params: Pick<PutParams, "caller" | "countFrom"> & { patch: unknown },
   accept: PatchAcceptance = () => null,
 ): EditSteps {
-  const { patch, caller, countFrom } = wish;
+  const { patch, caller, countFrom } = params;
   return {
     decide: (_tx, context) => {
       const { body: stands, unread } = context.current;
       if (unread !== null) throw unreadConflict(unread);
       const body = patchedBody(stands, patch);
       const check = accept(body, stands);
-      if (check !== null) requireChecked({ edit: wish, body, before: stands, check });
+      if (check !== null) requireChecked({ edit: params, body, before: stands, check });
       const names = typeof patch === "object" && patch !== null ? Object.keys(patch) : [];
       const whenNamed = names.includes("when");
       return respec(context, { change: "patched", body, author: caller, whenNamed, countFrom });
@@ -117,23 +117,23 @@ function namesPayloadAlone(patch: unknown): boolean {
   return Object.keys(patch).every((name) => name === "payload");
 }
 
-export async function deleteSchedule(deps: EditDeps, wish: EditWish): Promise<void> {
-  await edit(deps, wish, deleteSteps);
+export async function deleteSchedule(deps: EditDeps, params: EditParams): Promise<void> {
+  await edit(deps, params, deleteSteps);
 }
 
 export const deleteSteps: EditSteps = {
   decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
 };
 
-async function create(tx: Tx, wish: NewWish): Promise<Created> {
-  const shard = shardOf(wish.id);
+async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
+  const shard = shardOf(params.id);
   const [, , state] = await Promise.all([
-    lockLabels(tx, labelsOf(wish.body)),
+    lockLabels(tx, labelsOf(params.body)),
     lockPlanShared(tx, shard),
     readShard(tx, shard),
   ]);
-  const prepared = await prepareSchedule(askedWhenNeeded(tx, state.now), state, wish);
-  return { id: wish.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
+  const prepared = await prepareSchedule(lookUpOneByOne(tx, state.now), state, params);
+  return { id: params.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }
 
 /** Replaces what a schedule asks for. An identical body changes nothing, unless its `when` counts from now. */

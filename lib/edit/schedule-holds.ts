@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../refusal.ts";
 import { carillonsOwn, type Hold, holdsAfter, isSameHold, ownHold } from "../schedule/holds.ts";
-import { type EditDeps, type EditDone, type EditSteps, type EditWish, edit } from "./edit-transaction.ts";
+import { type EditDeps, type EditDone, type EditParams, type EditSteps, edit } from "./edit-transaction.ts";
 
-export interface PauseWish extends EditWish {
+export interface PauseParams extends EditParams {
   reason?: string | undefined;
   until?: Date | undefined;
   owner?: string | undefined;
@@ -12,20 +12,20 @@ export interface PauseWish extends EditWish {
 /** Every read shows them all. */
 const holdsMax = 100;
 
-export function pauseSchedule(deps: EditDeps, wish: PauseWish): Promise<EditDone> {
-  return edit(deps, wish, pauseSteps(wish));
+export function pauseSchedule(deps: EditDeps, params: PauseParams): Promise<EditDone> {
+  return edit(deps, params, pauseSteps(params));
 }
 
-export function pauseSteps(wish: Pick<PauseWish, "caller" | "reason" | "until" | "owner">): EditSteps {
+export function pauseSteps(params: Pick<PauseParams, "caller" | "reason" | "until" | "owner">): EditSteps {
   return {
     decide: async (_tx, { current, state, known }) => {
-      const owner = wish.owner ?? wish.caller.name;
-      if (wish.until !== undefined && wish.until <= state.now) {
+      const owner = params.owner ?? params.caller.name;
+      if (params.until !== undefined && params.until <= state.now) {
         throw new Refusal("invalid", "The pause would be over already.", [
           { path: "until", message: "lies in the past" },
         ]);
       }
-      const { reason = null, until = null } = wish;
+      const { reason = null, until = null } = params;
       const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
       const holds = await known.holdsOf(current.id);
       const standing = holds.find((each) => isSameHold(each, hold));
@@ -44,21 +44,21 @@ export function pauseSteps(wish: Pick<PauseWish, "caller" | "reason" | "until" |
   };
 }
 
-export interface ResumeWish extends EditWish {
+export interface ResumeParams extends EditParams {
   owner?: string | undefined;
 }
 
-export function resumeSchedule(deps: EditDeps, wish: ResumeWish): Promise<EditDone> {
-  return edit(deps, wish, resumeSteps(wish));
+export function resumeSchedule(deps: EditDeps, params: ResumeParams): Promise<EditDone> {
+  return edit(deps, params, resumeSteps(params));
 }
 
 /** Without an owner, what Carillon has held by itself is resumed too: whoever resumes has seen to what was wrong. */
-export function resumeSteps(wish: Pick<ResumeWish, "caller" | "owner">): EditSteps {
+export function resumeSteps(params: Pick<ResumeParams, "caller" | "owner">): EditSteps {
   return {
     decide: async (_tx, { current, state, known }) => {
-      const owner = wish.owner ?? wish.caller.name;
+      const owner = params.owner ?? params.caller.name;
       const holds = await known.holdsOf(current.id);
-      const meant = [ownHold(owner), ...(wish.owner === undefined ? [carillonsOwn] : [])];
+      const meant = [ownHold(owner), ...(params.owner === undefined ? [carillonsOwn] : [])];
       const remove = meant.filter((hold) => holds.some((each) => isSameHold(each, hold)));
       const [first, also] = remove;
       if (first === undefined) return null;

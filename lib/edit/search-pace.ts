@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { TooLong } from "../plan/unfolding-time.ts";
 import { PassingConflict } from "../refusal.ts";
-import { inTurns } from "./yield-often.ts";
+import { yieldOften } from "./yield-often.ts";
 
 /** Makes a search that may take long. What else waits for the program has its turn between two of them. */
 export type Searching = (search: () => void) => Promise<void>;
 
 export function unboundedSearches(): Searching {
-  const turn = inTurns();
+  const turn = yieldOften();
   return async (search) => {
     await turn();
     search();

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 const stepsInATurn = 25;
 
 /** To be awaited before each of many steps that compute: after some of them what else waits for the program has its turn. */
-export function inTurns(): () => Promise<void> {
+export function yieldOften(): () => Promise<void> {
   let steps = 0;
   return async () => {
     steps += 1;

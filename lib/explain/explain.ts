@@ -37,7 +37,7 @@ import {
 } from "./place.ts";
 import { pulseFactOf } from "./pulse.ts";
 import { explainRecheck, followedText, recheckBesideText } from "./recheck.ts";
-import { noWishes, wishesFor } from "./requests.ts";
+import { jobRequestsOf, noJobRequests } from "./requests.ts";
 import type { Facts, Verdict, VersionFact } from "./verdict.ts";
 import { explainJob } from "./with-job.ts";
 
@@ -107,7 +107,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     beside,
     travel: subjectJob === null ? null : await travelOf(tx, subjectJob),
     chain: root === null ? [] : await rechecksOfRun(tx, root),
-    wishes: subjectJob === null ? noWishes : await wishesFor(tx, subjectJob),
+    requests: subjectJob === null ? noJobRequests : await jobRequestsOf(tx, subjectJob),
     pulse:
       version === undefined || !isPulse(version)
         ? null

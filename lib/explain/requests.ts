@@ -3,27 +3,27 @@ import type { Tx } from "../db/connect.ts";
 import type { JobRead } from "../job/read-job.ts";
 
 /** Somebody asked for a job to be cancelled, or tried again. */
-export interface WishFact {
+export interface JobRequest {
   by: string;
   at: Date;
   reason: string | null;
 }
 
-export interface Wishes {
-  cancelled: WishFact | null;
-  retried: WishFact | null;
+export interface JobRequests {
+  cancelled: JobRequest | null;
+  retried: JobRequest | null;
 }
 
-export const noWishes: Wishes = { cancelled: null, retried: null };
+export const noJobRequests: JobRequests = { cancelled: null, retried: null };
 
 /** A cancel is written down just after the job, and long before it where that runs. */
 const noteMs = 5_000;
 
-/** Who had a job cancelled and who had it tried again, the last time. A wish for many is one entry per schedule. */
-export async function wishesFor(tx: Tx, job: JobRead): Promise<Wishes> {
+/** Who had a job cancelled and who had it tried again, the last time. A request for many is one entry per schedule. */
+export async function jobRequestsOf(tx: Tx, job: JobRead): Promise<JobRequests> {
   const { id, scheduleId, occurrence, kind, n, finishedAt } = job;
   const isCancelled = job.cancelling || (job.state === "cancelled" && job.reason === "requested");
-  const rows = await tx<(WishFact & { action: string })[]>`
+  const rows = await tx<(JobRequest & { action: string })[]>`
     select a.action, a.actor as by, a.at, a.detail ->> 'reason' as reason
     from (values ('jobs.cancelled', ${isCancelled}::boolean), ('jobs.retried', exists (
       select from carillon.jobs
@@ -34,14 +34,14 @@ export async function wishesFor(tx: Tx, job: JobRead): Promise<Wishes> {
         and a.at <= coalesce(${finishedAt}::timestamptz, carillon.clock()) + ${noteMs} * interval '1 millisecond'
         and coalesce(a.detail ->> 'job', ${id}) = ${id}
       order by a.at desc, a.id desc limit 1) a`;
-  const wish = (action: string) => {
+  const lastOf = (action: string) => {
     const { by, at, reason } = rows.find((row) => row.action === action) ?? {};
     return by === undefined || at === undefined ? null : { by, at, reason: reason ?? null };
   };
-  return { cancelled: wish("jobs.cancelled"), retried: wish("jobs.retried") };
+  return { cancelled: lastOf("jobs.cancelled"), retried: lastOf("jobs.retried") };
 }
 
 /** `ann asked for that at … ("…")`. */
-export function wishText({ by, at, reason }: WishFact, what: string): string {
+export function requestText({ by, at, reason }: JobRequest, what: string): string {
   return `${by} ${what} at ${isoInstant(at.getTime())}${reason === null || reason === "" ? "" : ` ("${reason}")`}`;
 }

@@ -5,7 +5,7 @@ import type { Hold } from "../schedule/holds.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { StoredSpec } from "../schedule/stored/stored-spec.ts";
 import type { ScheduleChange } from "../schedule/stored/version-rows.ts";
-import type { Wishes } from "./requests.ts";
+import type { JobRequests } from "./requests.ts";
 
 /** A version, with the spec that it had. Instants are epoch milliseconds. */
 export interface VersionFact extends StoredSpec {
@@ -54,7 +54,7 @@ export interface Facts {
   travel: TravelFact | null;
   /** The rechecks of the same run, the first one first. */
   chain: readonly JobRead[];
-  wishes: Wishes;
+  requests: JobRequests;
   /** Of an occurrence of a version that is a pulse. */
   pulse: PulseFact | null;
   passed: PassedFact | null;

@@ -2,16 +2,16 @@ import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
-import { wishText } from "./requests.ts";
+import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
 import type { Facts, TravelFact, Verdict, VersionFact } from "./verdict.ts";
 
 /** What became of an occurrence that has a job. */
 export function explainJob(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   const verdict = verdictOn(facts, job, version);
-  const { retried } = facts.wishes;
+  const { retried } = facts.requests;
   if (retried === null) return verdict;
-  return { ...verdict, sentence: `${verdict.sentence} ${wishText(retried, "had it tried again")}.` };
+  return { ...verdict, sentence: `${verdict.sentence} ${requestText(retried, "had it tried again")}.` };
 }
 
 function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
@@ -178,11 +178,11 @@ const unsettled: ReadonlySet<string> = new Set(["waiting", "running", "retrying"
 
 const endsRechecks: ReadonlySet<string> = new Set(["replaced", "patched", "restored"]);
 
-function stopText({ wishes: { cancelled } }: Facts): string {
-  return cancelled === null ? "" : `; ${wishText(cancelled, "asked for it to be stopped")}`;
+function stopText({ requests: { cancelled } }: Facts): string {
+  return cancelled === null ? "" : `; ${requestText(cancelled, "asked for it to be stopped")}`;
 }
 
-function explainCancelled({ versions, now, wishes }: Facts, job: JobRead): Verdict {
+function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Verdict {
   const deleted = versions.findLast(({ change }) => change === "deleted");
   const reason = job.reason ?? "cancelled";
   if (job.reason === "deleted" && deleted !== undefined) {
@@ -203,7 +203,7 @@ function explainCancelled({ versions, now, wishes }: Facts, job: JobRead): Verdi
       sentence: `Was cancelled: ${by} asked for something else before it came.`,
     };
   }
-  const by = wishes.cancelled === null ? "" : `: ${wishText(wishes.cancelled, "asked for that")}`;
+  const by = requests.cancelled === null ? "" : `: ${requestText(requests.cancelled, "asked for that")}`;
   const started =
     job.attempt === 0 ? "" : ` It had been tried ${job.attempt === 1 ? "once" : `${job.attempt} times`}.`;
   return {

@@ -7,7 +7,7 @@ import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { firstOf, timetableOf } from "../schedule/stored/timetable.ts";
 import { type ComingOccurrence, comingAfter } from "./next-occurrences.ts";
 
-export interface PreviewWish {
+export interface PreviewParams {
   /** What is spread by key takes its place from it. */
   key?: string | undefined;
   body: ScheduleBody;
@@ -28,7 +28,7 @@ export interface Preview {
 /** What a body would come to if it were saved now: refused as saving it would be, and nothing is stored. */
 export async function previewSchedule(
   tx: Tx,
-  { key = "", body, n, from }: Omit<PreviewWish, "targeted">,
+  { key = "", body, n, from }: Omit<PreviewParams, "targeted">,
 ): Promise<Preview> {
   const now = await databaseClock(tx);
   const { cadence } = await resolveSpec((name) => findCalendar(tx, name), key, body, now);

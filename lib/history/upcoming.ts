@@ -5,8 +5,8 @@ import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
 /** The next occurrences that are due after an instant, as far as holds and limits let them; nominal, as the cadence tells them. */
-export async function comingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {
-  return comingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
+export async function upcomingOf(tx: Tx, schedule: StoredSchedule, now: Date, most: number): Promise<Date[]> {
+  return upcomingWith(schedule, now, Math.min(most, (await firesLeftFrom(tx, schedule, now)) ?? most));
 }
 
 /** How many of them a limit leaves. */
@@ -19,7 +19,7 @@ export function firesLeftFrom(tx: Tx, schedule: StoredSchedule, now: Date): Prom
 }
 
 /** The same where it is known how many there may be. */
-export function comingWith(schedule: StoredSchedule, now: Date, most: number): Date[] {
+export function upcomingWith(schedule: StoredSchedule, now: Date, most: number): Date[] {
   const { heldSince, heldUntil } = schedule;
   if (heldSince !== null && heldUntil === null) return [];
   const timetable = timetableOf(schedule);

@@ -20,7 +20,7 @@ export interface Standing {
 /** Of a schedule's versions so many are looked through for one by others: an older command than those is late anyway. */
 const versionsLookedAt = 50;
 
-/** One that has ended and went by itself is nobody's wish: a command may make it anew. */
+/** One that has ended and went by itself is nobody's request: a command may make it anew. */
 const nobody = "carillon";
 
 /** Of a change by the SQL inbox, when it was called: it was applied later. */

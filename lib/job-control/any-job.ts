@@ -1,4 +1,4 @@
-import { cancelJob, type JobWish, noSuchJob } from "../edit/cancel-jobs.ts";
+import { cancelJob, type JobParams, noSuchJob } from "../edit/cancel-jobs.ts";
 import { type EditDeps, edit } from "../edit/edit-transaction.ts";
 import { isJob, plannedJob, readAnyJob, scheduleOnceAt } from "../history/planned-job.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
@@ -6,9 +6,10 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import { retryJob } from "./retry-jobs.ts";
 
 /** As `retryJob`; what has no row is told why it is not tried again. */
-export async function retryAnyJob(deps: EditDeps, wish: JobWish): Promise<JobRead> {
-  const planned = (await readJob(deps.sql, wish.id)) === null ? await readAnyJob(deps.sql, wish.id) : null;
-  if (planned === null) return retryJob(deps, wish);
+export async function retryAnyJob(deps: EditDeps, params: JobParams): Promise<JobRead> {
+  const planned =
+    (await readJob(deps.sql, params.id)) === null ? await readAnyJob(deps.sql, params.id) : null;
+  if (planned === null) return retryJob(deps, params);
   throw new Refusal(
     "conflict",
     planned.state === "cancelled"
@@ -18,11 +19,14 @@ export async function retryAnyJob(deps: EditDeps, wish: JobWish): Promise<JobRea
 }
 
 /** As `cancelJob`, also before it has a row: a job without a lasting schedule then goes with its schedule. */
-export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job: JobRead; asked: boolean }> {
+export async function cancelAnyJob(
+  deps: EditDeps,
+  params: JobParams,
+): Promise<{ job: JobRead; asked: boolean }> {
   const schedule =
-    (await readJob(deps.sql, wish.id)) === null ? await scheduleOnceAt(deps.sql, wish.id) : null;
+    (await readJob(deps.sql, params.id)) === null ? await scheduleOnceAt(deps.sql, params.id) : null;
   const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
-  if (schedule === null || planned === null) return cancelJob(deps, wish);
+  if (schedule === null || planned === null) return cancelJob(deps, params);
   if (planned.state !== "waiting")
     throw new Refusal("conflict", `The job ${planned.id} is ${planned.state} already.`);
   if (!isJob(schedule))
@@ -31,10 +35,10 @@ export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job
       `The job ${planned.id} is not made yet: delete or change its schedule ${JSON.stringify(schedule.key)} instead.`,
     );
   const { id, key, version } = schedule;
-  const detail = { job: planned.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+  const detail = { job: planned.id, ...(params.reason === undefined ? {} : { reason: params.reason }) };
   await edit(
     deps,
-    { key, caller: wish.caller },
+    { key, caller: params.caller },
     {
       decide: async (_tx, { current }) => {
         if (current.id !== id || current.version !== version)
@@ -43,7 +47,7 @@ export async function cancelAnyJob(deps: EditDeps, wish: JobWish): Promise<{ job
       },
     },
   );
-  const job = await readAnyJob(deps.sql, wish.id);
-  if (job === null) throw noSuchJob(wish.id);
+  const job = await readAnyJob(deps.sql, params.id);
+  if (job === null) throw noSuchJob(params.id);
   return { job, asked: job.cancelling };
 }

@@ -11,7 +11,7 @@ import { type Caller, originText } from "../schedule/shape/caller.ts";
 import { findSchedule, lockSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 
-export interface BackfillWish {
+export interface BackfillParams {
   key: string;
   from: Date;
   to: Date;
@@ -40,44 +40,44 @@ export const backfillMax: number = rowMax;
  */
 export async function backfillSchedule(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
-  wish: BackfillWish,
+  params: BackfillParams,
 ): Promise<BackfillDone> {
-  const { done, parcels } = await sql.begin((tx) => backfillOnce(tx, wish));
+  const { done, parcels } = await sql.begin((tx) => backfillOnce(tx, params));
   await handOver(sql, queue, parcels);
   return done;
 }
 
 async function backfillOnce(
   tx: Tx,
-  wish: BackfillWish,
+  params: BackfillParams,
 ): Promise<{ done: BackfillDone; parcels: OutgoingParcel[] }> {
-  const found = await findSchedule(tx, wish.key);
+  const found = await findSchedule(tx, params.key);
   // Locked until the commit: another backfill of the same schedule looks for what is there when this one's stands in the backlog.
   const schedule = found === null ? null : await lockSchedule(tx, found.id);
-  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(wish.key)}.`);
+  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(params.key)}.`);
   const state = await readShard(tx, schedule.shard);
-  refuseImpossible(wish, schedule, state.now, await keptFrom(tx));
-  const upTo = Math.min(wish.to.getTime(), decidedUpTo(schedule, state), await lastFire(tx, schedule));
+  refuseImpossible(params, schedule, state.now, await keptFrom(tx));
+  const upTo = Math.min(params.to.getTime(), decidedUpTo(schedule, state), await lastFire(tx, schedule));
   const range = await occurrencesIn(tx, schedule.id, {
-    from: wish.from.getTime(),
+    from: params.from.getTime(),
     to: upTo,
-    limit: wish.limit,
+    limit: params.limit,
   });
   const missing = await withoutRun(tx, schedule.id, range.occurrences);
   const parcels = await owe(tx, schedule, missing, state.now);
   const done: BackfillDone = {
     accepted: missing.length,
     existing: range.occurrences.length - missing.length,
-    from: wish.from,
-    to: new Date(Math.max(range.upTo, wish.from.getTime())),
+    from: params.from,
+    to: new Date(Math.max(range.upTo, params.from.getTime())),
     next: range.next === null ? null : new Date(range.next),
   };
-  await audit(tx, schedule, wish, done, state.now);
+  await audit(tx, schedule, params, done, state.now);
   return { done, parcels };
 }
 
 function refuseImpossible(
-  { from, to }: BackfillWish,
+  { from, to }: BackfillParams,
   { createdAt, body }: StoredSchedule,
   now: Date,
   kept: Date,
@@ -200,7 +200,7 @@ async function owe(
 async function audit(
   tx: Tx,
   { id, key, version }: StoredSchedule,
-  { caller }: BackfillWish,
+  { caller }: BackfillParams,
   { accepted, existing, from, to }: BackfillDone,
   now: Date,
 ): Promise<void> {

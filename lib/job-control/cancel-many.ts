@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { actApart, type Part, timeOfCall } from "../edit/act-in-halves.ts";
+import { actInHalves, type Part, timeOfCall } from "../edit/act-in-halves.ts";
 import { cancelJobs } from "../edit/cancel-jobs.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { fewOwners, isOwner, type JobOwners } from "../history/find-schedules.ts";
@@ -8,14 +8,14 @@ import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { keyFault } from "../schedule/shape/schedule-key.ts";
-import { cancelUnmade, type UnmadeWish } from "./cancel-unmade.ts";
+import { cancelUnmade, type UnmadeParams } from "./cancel-unmade.ts";
 
 export interface CancelFilter extends JobOwners {
   /** All of them where it is not named. */
   state?: "waiting" | "retrying" | "running" | undefined;
 }
 
-export interface CancelManyWish {
+export interface CancelManyParams {
   filter: CancelFilter;
   limit: number;
   reason?: string | undefined;
@@ -58,26 +58,26 @@ export function isCancelPlace(text: string): boolean {
  */
 export async function cancelMany(
   deps: CancelDeps,
-  wish: CancelManyWish,
+  params: CancelManyParams,
   timeIsUp: () => boolean = timeOfCall(),
 ): Promise<CancelledMany> {
-  const { filter, limit, caller, reason, after = "ahead/" } = wish;
+  const { filter, limit, caller, reason, after = "ahead/" } = params;
   const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
   const [, key] = behindKey.exec(after) ?? [];
   const { state, ...owners } = filter;
   if (key === undefined || (state !== undefined && state !== "waiting"))
-    return cancelMade(deps, { ...wish, by, timeIsUp, after: key === undefined ? after : "0" });
+    return cancelMade(deps, { ...params, by, timeIsUp, after: key === undefined ? after : "0" });
   const unmade = { owners, after: key === "" ? undefined : key, most: limit, by, timeIsUp };
   const { next, ...counts } = await cancelUnmade(deps, unmade);
   if (next !== null) return { ...counts, running: 0, next: `ahead/${next}` };
   if (counts.done >= limit || timeIsUp()) return { ...counts, running: 0, next: "0" };
-  const made = await cancelMade(deps, { ...wish, by, timeIsUp, after: "0", limit: limit - counts.done });
+  const made = await cancelMade(deps, { ...params, by, timeIsUp, after: "0", limit: limit - counts.done });
   return { ...made, done: counts.done + made.done, failed: counts.failed + made.failed };
 }
 
-interface MadeWish extends CancelManyWish {
+interface MadeParams extends CancelManyParams {
   after: string;
-  by: UnmadeWish["by"];
+  by: UnmadeParams["by"];
   timeIsUp: () => boolean;
 }
 
@@ -85,8 +85,8 @@ interface MadeWish extends CancelManyWish {
  * Whatever has a row and is not settled is in a parcel, so the parcels are walked through, in the order of their ids: what is put into
  * another one meanwhile comes later in the walk.
  */
-async function cancelMade(deps: CancelDeps, wish: MadeWish): Promise<CancelledMany> {
-  const { filter, limit, by, timeIsUp } = wish;
+async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<CancelledMany> {
+  const { filter, limit, by, timeIsUp } = params;
   const counts = { done: 0, running: 0, failed: 0 };
   const owners = await fewOwners(deps.sql, filter, { deleted: false });
   if (owners?.length === 0) return counts;
@@ -103,12 +103,12 @@ async function cancelMade(deps: CancelDeps, wish: MadeWish): Promise<CancelledMa
     act: cancel,
     timeIsUp,
   } as const;
-  let after = wish.after;
+  let after = params.after;
   for (let looked = 0; looked < parcelsMax; looked += parcelsAtOnce) {
     const { jobs, last } = await openJobs(deps.sql, filter, owners, after);
     for (let from = 0; from < jobs.length; ) {
       const batch = jobs.slice(from, from + Math.min(batchMax, limit - counts.done));
-      const { failed, tried } = await actApart(batch, acting);
+      const { failed, tried } = await actInHalves(batch, acting);
       counts.failed += failed;
       from += tried;
       const isEnough = counts.done >= limit || tried < batch.length;

@@ -1,6 +1,6 @@
 import { applyOperations } from "../batch/apply-operations.ts";
 import type { Operation } from "../batch/operation.ts";
-import { actApart, boundPart, type Part } from "../edit/act-in-halves.ts";
+import { actInHalves, boundPart, type Part } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { noteJobs } from "../edit/note-jobs.ts";
 import type { JobOwners } from "../history/find-schedules.ts";
@@ -10,7 +10,7 @@ import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 
-export interface UnmadeWish {
+export interface UnmadeParams {
   owners: JobOwners;
   /** The key at which the call before ended. */
   after: string | undefined;
@@ -35,7 +35,7 @@ const looksMax = 3;
  */
 export async function cancelUnmade(
   deps: EditDeps & { log: Log },
-  { owners, most, by, timeIsUp, ...wish }: UnmadeWish,
+  { owners, most, by, timeIsUp, ...params }: UnmadeParams,
 ): Promise<{ done: number; failed: number; next: string | null }> {
   let done = 0;
   let failed = 0;
@@ -46,13 +46,13 @@ export async function cancelUnmade(
     };
     await cancelTogether(deps, ids, { by, part, count });
   };
-  let after = wish.after;
+  let after = params.after;
   for (let looked = 0; looked < lookedMax; looked += lookedAtOnce) {
     const { found, last } = await lookForUnmade(deps.sql, owners, { after, looked: lookedAtOnce });
     for (let from = 0; from < found.length; ) {
       if (done >= most || timeIsUp()) return { done, failed, next: after ?? "" };
       const batch = found.slice(from, from + Math.min(batchMax, most - done));
-      const acted = await actApart(batch, {
+      const acted = await actInHalves(batch, {
         log: deps.log,
         event: "job.not-cancelled",
         named: ({ id, occurrence }) => ({
@@ -72,7 +72,7 @@ export async function cancelUnmade(
 }
 
 interface Together {
-  by: UnmadeWish["by"];
+  by: UnmadeParams["by"];
   part: Part;
   count: (deleted: number) => void;
 }

@@ -19,7 +19,7 @@ import {
 } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { deleteEndedVersions } from "../schedule/write-many.ts";
-import { settledOnce } from "./finished-one-time.ts";
+import { finishedOneTimeSchedules } from "./finished-one-time.ts";
 
 /** So many of one shard are looked at in one transaction, during which claims of the shard wait. */
 const lookedMax = 250;
@@ -120,7 +120,7 @@ async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: ()
     closeGate(tx, shard).then(noteLocked),
     waitForRows(tx, ids.length),
     lockRows(tx, ids),
-    settledOnce(tx, ids),
+    finishedOneTimeSchedules(tx, ids),
     readShard(tx, shard),
   ]);
   await deleteEndedVersions(tx, once, { name: "carillon", at: state.now });

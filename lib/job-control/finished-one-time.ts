@@ -5,7 +5,7 @@ import type { Tx } from "../db/connect.ts";
  * that end by themselves, they are not read for it. Whoever is held, has been edited or has jobs beside its cadence is not among them. They are to be
  * locked before, by a statement of its own.
  */
-export function settledOnce(tx: Tx, ids: readonly string[]): PromiseLike<{ id: string }[]> {
+export function finishedOneTimeSchedules(tx: Tx, ids: readonly string[]): PromiseLike<{ id: string }[]> {
   return tx<{ id: string }[]>`
     with beside as materialized (
       select distinct b.schedule_id from carillon.jobs_beside b where b.schedule_id = any(${ids}::bigint[])

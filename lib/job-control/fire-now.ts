@@ -8,7 +8,7 @@ import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { unreadConflict, versionsFaultOf } from "../schedule/stored/versions-fault.ts";
 
-export interface FireWish {
+export interface FireNowParams {
   key: string;
   /** In place of the schedule's. */
   payload?: Json | undefined;
@@ -18,9 +18,9 @@ export interface FireWish {
 /** A job beside the cadence, at once, also while the schedule is held. */
 export async function fireNow(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
-  wish: FireWish,
+  params: FireNowParams,
 ): Promise<JobRead> {
-  const { job, parcel } = await sql.begin((tx) => fireOnce(tx, wish));
+  const { job, parcel } = await sql.begin((tx) => fireOnce(tx, params));
   await handOver(sql, queue, [parcel]);
   return job;
 }
@@ -29,17 +29,20 @@ export async function fireNow(
  * Only the schedule's row is locked: whoever deletes it at the same time either waits, and the claim will find the schedule
  * deleted, or was first, and there is nothing to fire. Fires at once of one schedule take turns, so each has its own number.
  */
-export async function fireOnce(tx: Tx, wish: FireWish): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
-  const schedule = await lockToFire(tx, wish.key);
+export async function fireOnce(
+  tx: Tx,
+  params: FireNowParams,
+): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
+  const schedule = await lockToFire(tx, params.key);
   const [clock] = await tx<{ now: Date }[]>`
     select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
   if (clock === undefined) throw new Error("The database did not tell the time.");
-  const { parcel, n } = await makeJob(tx, schedule, clock.now, wish.payload);
+  const { parcel, n } = await makeJob(tx, schedule, clock.now, params.payload);
   const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
   await tx`
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
-    values (${clock.now}, ${wish.caller.name}, 'schedule.fired', ${wish.key}, ${schedule.id}, ${schedule.version},
-      ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb, ${originText(wish.caller)}::text::jsonb)`;
+    values (${clock.now}, ${params.caller.name}, 'schedule.fired', ${params.key}, ${schedule.id}, ${schedule.version},
+      ${JSON.stringify({ jobs: 1, job: id })}::text::jsonb, ${originText(params.caller)}::text::jsonb)`;
   const job = await readJob(tx, id);
   if (job === null) throw new Error(`The job ${id} was made and is not there.`);
   return { job, parcel };

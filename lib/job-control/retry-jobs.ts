@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { beginPart, type Part } from "../edit/act-in-halves.ts";
-import { type JobWish, noSuchJob } from "../edit/cancel-jobs.ts";
+import { type JobParams, noSuchJob } from "../edit/cancel-jobs.ts";
 import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
 import { noteJobs } from "../edit/note-jobs.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
@@ -15,15 +15,15 @@ import type { Json } from "../schedule/shape/json.ts";
 export type RetryOutcome = "retried" | "unsettled" | "deleted" | "missing";
 
 /** Has one dead or cancelled job tried again at once, with all the attempts its schedule allows; its history goes on. */
-export async function retryJob(deps: EditDeps, wish: JobWish): Promise<JobRead> {
-  const key = parseJobId(wish.id);
-  const detail = { job: wish.id, ...(wish.reason === undefined ? {} : { reason: wish.reason }) };
+export async function retryJob(deps: EditDeps, params: JobParams): Promise<JobRead> {
+  const key = parseJobId(params.id);
+  const detail = { job: params.id, ...(params.reason === undefined ? {} : { reason: params.reason }) };
   const outcome =
     key === null
       ? "missing"
-      : (await retryJobs(deps, [{ key, afterMs: null }], { ...wish, detail })).get(jobId(key));
-  const job = await readJob(deps.sql, wish.id);
-  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(wish.id);
+      : (await retryJobs(deps, [{ key, afterMs: null }], { ...params, detail })).get(jobId(key));
+  const job = await readJob(deps.sql, params.id);
+  if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
   if (outcome === "deleted")
     throw new Refusal("conflict", `The schedule of the job ${job.id} is deleted: there is nothing to run.`);
   if (outcome === "unsettled")

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import { actApart, timeOfCall } from "../edit/act-in-halves.ts";
+import { actInHalves, timeOfCall } from "../edit/act-in-halves.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import {
   type DeadFilter,
@@ -22,7 +22,7 @@ export type RetryFilter =
   | ({ state: "dead" } & DeadFilter)
   | ({ state: "cancelled" } & Omit<HistoryFilter, "state">);
 
-export interface RetryManyWish {
+export interface RetryManyParams {
   filter: RetryFilter;
   limit: number;
   reason?: string | undefined;
@@ -55,19 +55,19 @@ const batchesMax = 40;
  */
 export async function retryMany(
   deps: EditDeps & { log: Log },
-  wish: RetryManyWish,
+  params: RetryManyParams,
   timeIsUp: () => boolean = timeOfCall(),
 ): Promise<RetriedMany> {
-  const { filter, limit, caller, reason } = wish;
+  const { filter, limit, caller, reason } = params;
   const by = { caller, detail: { filter: sayable(filter), ...(reason === undefined ? {} : { reason }) } };
   let ahead = await owedUnderWay(deps.sql);
   const counts = { done: 0, leftOut: 0, failed: 0 };
-  let after = wish.after ?? (await beginning(deps.sql, filter));
+  let after = params.after ?? (await beginning(deps.sql, filter));
   for (let batch = 0; counts.done < limit && batch < batchesMax && !(batch > 0 && timeIsUp()); batch++) {
     const most = Math.min(batchMax, limit - counts.done);
     const { items, next } = await nextBatch(deps.sql, filter, after, most);
     const jobs = items.map((item, index) => ({ ...item, afterMs: ((ahead + index) / perSecond) * 1_000 }));
-    const { failed, tried } = await actApart(jobs, {
+    const { failed, tried } = await actInHalves(jobs, {
       log: deps.log,
       event: "job.not-retried",
       named: ({ key }) => ({ job: jobId(key) }),

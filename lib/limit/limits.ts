@@ -41,7 +41,7 @@ interface LimitsRow {
   waiting: number;
 }
 
-export interface LimitsWish {
+export interface LimitsParams {
   target: string;
   caller: Caller;
   /** The revisions of which they must have one; "*" for any, as long as they are set. */
@@ -56,22 +56,22 @@ interface LimitDeps {
 /** Sets both limits of a target, which no schedule need name yet. They hold at once, for what waits already as well. */
 export async function setLimits(
   deps: LimitDeps,
-  wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean | undefined },
+  params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean | undefined },
 ): Promise<LimitsRead> {
-  const { concurrency, rate } = wish.limits;
-  await change(deps, wish, "limits.set", async (tx, id) => {
+  const { concurrency, rate } = params.limits;
+  await change(deps, params, "limits.set", async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = ${concurrency}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
-        revision = revision + 1, set_at = carillon.clock(), set_by = ${wish.caller.name} where id = ${id}`;
+        revision = revision + 1, set_at = carillon.clock(), set_by = ${params.caller.name} where id = ${id}`;
   });
-  return orMissing(await readLimits(deps.sql, wish.target), wish.target);
+  return orMissing(await readLimits(deps.sql, params.target), params.target);
 }
 
 /** What the handler's definition says is in force again; there is no limit where it says nothing. */
-export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<void> {
-  const found = await readLimits(deps.sql, wish.target);
-  if (found?.set == null) throw missing(wish.target);
-  await change(deps, wish, "limits.cleared", async (tx, id) => {
+export async function clearLimits(deps: LimitDeps, params: LimitsParams): Promise<void> {
+  const found = await readLimits(deps.sql, params.target);
+  if (found?.set == null) throw missing(params.target);
+  await change(deps, params, "limits.cleared", async (tx, id) => {
     await tx`
       update carillon.targets set concurrency = defined_concurrency, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
         revision = revision + 1, set_at = null, set_by = null where id = ${id}`;
@@ -80,7 +80,7 @@ export async function clearLimits(deps: LimitDeps, wish: LimitsWish): Promise<vo
 
 async function change(
   { sql, queue }: LimitDeps,
-  { target, caller, ifMatch, ifNoneMatch }: LimitsWish & { ifNoneMatch?: boolean | undefined },
+  { target, caller, ifMatch, ifNoneMatch }: LimitsParams & { ifNoneMatch?: boolean | undefined },
   action: "limits.set" | "limits.cleared",
   write: (tx: Tx, id: number) => Promise<void>,
 ): Promise<void> {
@@ -130,7 +130,7 @@ function refuseOther(
     target,
     ifMatch,
     ifNoneMatch,
-  }: Pick<LimitsWish, "target" | "ifMatch"> & { ifNoneMatch?: boolean | undefined },
+  }: Pick<LimitsParams, "target" | "ifMatch"> & { ifNoneMatch?: boolean | undefined },
 ): void {
   const name = JSON.stringify(target);
   if (ifNoneMatch === true && isSet)

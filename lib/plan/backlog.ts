@@ -3,7 +3,7 @@ import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import type { Destination } from "./backlog-room.ts";
-import { passedTold } from "./passed-events.ts";
+import { passedEvents } from "./passed-events.ts";
 
 /** The backlog: occurrences that are owed and let in slowly. A row is a list of one schedule's, served in turn with the others. */
 
@@ -45,7 +45,7 @@ export interface Pace {
 }
 
 /** Rows of the backlog that are due by `upTo`. */
-export interface RowsWish {
+export interface RowsParams {
   upTo: Date;
   limit: number;
   /** Rows of these targets are passed over. */
@@ -62,7 +62,7 @@ export interface RowsWish {
  */
 export function rowsInTurn(
   tx: Tx,
-  { upTo, limit, full, among, without }: RowsWish,
+  { upTo, limit, full, among, without }: RowsParams,
 ): PromiseLike<BacklogRow[]> {
   const targets =
     among === null
@@ -134,7 +134,7 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
       group by id, schedule_id, shard
       returning schedule_id, reason, from_at, to_at, count, more
     ),
-    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from passed_noted`)},
+    ${passedEvents(tx, tx`select schedule_id, reason, from_at, to_at, count, more from passed_noted`)},
     finished as (
       delete from carillon.backlog b using served s where b.id = s.id and s.finished
     ),
@@ -208,7 +208,7 @@ export async function dropRows(tx: Tx, ids: readonly string[]): Promise<void> {
       select schedule_id, next_occurrence, occurrences[cardinality(occurrences)], owing, 'deleted', carillon.clock(), shard from dropped
       returning schedule_id, reason, from_at, to_at, count, more
     ),
-    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
+    ${passedEvents(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
     select`;
 }
 

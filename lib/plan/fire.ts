@@ -5,7 +5,7 @@ import { type MadeParcel, targetLimits } from "../limit/target-limits.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { passedSinglyMax } from "./instants.ts";
 import { packedJobs } from "./packed-jobs.ts";
-import { passedTold } from "./passed-events.ts";
+import { passedEvents } from "./passed-events.ts";
 import { missedAfterMs } from "./shard.ts";
 import { type UnfoldedRow, unfoldedRows } from "./unfolded-rows.ts";
 
@@ -206,7 +206,7 @@ function passedNoted(tx: Tx, shard: number, now: Date, ofOwn: Fragment) {
         where l.own`)}
       returning schedule_id, from_at, to_at, count, more, reason
     ),
-    ${passedTold(
+    ${passedEvents(
       tx,
       tx`
         select schedule_id, reason, occurrence as from_at, occurrence as to_at, 1 as count, false as more from skipped_jobs

@@ -5,7 +5,7 @@ import { type PassedRow, setPassedAside } from "./aside.ts";
 import { rowMax } from "./backlog.ts";
 import { type Unfolded, unfold } from "./instants.ts";
 import { noteRanges, type noteSkipped, rangesOf } from "./note-passed.ts";
-import { tellPassed } from "./passed-events.ts";
+import { writePassedEvents } from "./passed-events.ts";
 import { type firePlanned, insertPlanRow, type Planned, planFrom } from "./plan-schedule.ts";
 import {
   type fireRelease,
@@ -109,7 +109,7 @@ async function owe(
       update carillon.schedules set fires = fires + ${owed.length} where id = ${id} and max_fires is not null`;
   const all = [...rangesOf(passed), ...ranges];
   await noteRanges(tx, [{ schedule: { id, shard: state.shard }, ranges: all, notedAt: state.now }]);
-  await tellPassed(
+  await writePassedEvents(
     tx,
     all.map((range) => ({ scheduleId: id, ...range })),
   );
@@ -119,7 +119,7 @@ async function owe(
 /** How an edit makes the jobs that its schedule owes and those that are due before the next tick: at once, or later. */
 export interface Maker {
   firePlanned: (
-    ...wish: Parameters<typeof firePlanned>
+    ...params: Parameters<typeof firePlanned>
   ) => Promise<{ jobs: number; parcels: OutgoingParcel[] }>;
   fireRelease: typeof fireRelease;
   planFrom: typeof planFrom;

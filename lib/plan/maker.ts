@@ -28,10 +28,10 @@ export async function owingWhatFails<T>(work: (maker: Maker) => Promise<T>): Pro
 
 function noting(failures: Set<unknown>): Maker {
   const noted =
-    <Wish extends unknown[], Done>(step: (...wish: Wish) => Promise<Done>) =>
-    async (...wish: Wish): Promise<Done> => {
+    <Args extends unknown[], Done>(step: (...args: Args) => Promise<Done>) =>
+    async (...args: Args): Promise<Done> => {
       try {
-        return await step(...wish);
+        return await step(...args);
       } catch (error) {
         failures.add(error);
         throw error;

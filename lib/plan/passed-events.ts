@@ -7,7 +7,7 @@ type Query = postgres.PendingQuery<postgres.Row[]>;
  * For a statement that passes occurrences over: what the bus is told of them, one event for each schedule and reason. `passed` is a query
  * of schedule_id, reason, from_at, to_at, count, more. Whether such events are on is looked up only where there is something to tell.
  */
-export function passedTold(tx: Tx, passed: Query): Query {
+export function passedEvents(tx: Tx, passed: Query): Query {
   return tx`
     passed_told as (
       insert into carillon.outbox (event, occurrence, schedule_id, kind, n, attempt, at, offer_at, detail)
@@ -29,7 +29,7 @@ export interface PassedRange {
 }
 
 /** The same for what one transaction has passed over of its schedules. */
-export async function tellPassed(
+export async function writePassedEvents(
   tx: Tx,
   passed: readonly (PassedRange & { scheduleId: string })[],
 ): Promise<void> {
@@ -40,5 +40,5 @@ export async function tellPassed(
       ${dates(({ to }) => to)}::timestamptz[], ${passed.map(({ count }) => count)}::bigint[],
       ${tx.array(passed.map(({ more }) => more))}::boolean[], ${passed.map(({ reason }) => reason)}::text[])
       r (schedule_id, from_at, to_at, count, more, reason)`;
-  await tx`with ${passedTold(tx, rows)} select`;
+  await tx`with ${passedEvents(tx, rows)} select`;
 }

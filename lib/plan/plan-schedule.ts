@@ -61,7 +61,7 @@ export function planFrom(
 /** The same for many schedules, of any shards. */
 export async function planFromEach(
   tx: Tx,
-  wishes: readonly {
+  requests: readonly {
     state: ShardState;
     planned: Planned;
     first: number | null;
@@ -71,7 +71,7 @@ export async function planFromEach(
   const rows: { state: ShardState; row: PlannedRow }[] = [];
   const beginnings: { state: ShardState; beginning: Beginning }[] = [];
   const pulses: string[] = [];
-  for (const { state, planned, first, owed } of wishes) {
+  for (const { state, planned, first, owed } of requests) {
     const { timetable } = planned;
     if (planned.pulse) {
       pulses.push(planned.id);

@@ -40,9 +40,9 @@ export async function planBeyondHold(
 /** The same for many schedules in a few statements, where none of the holds lets go at once. */
 export async function planBeyondHolds(
   tx: Tx,
-  wishes: readonly { state: ShardState; planned: Planned; held: EndingHeld }[],
+  requests: readonly { state: ShardState; planned: Planned; held: EndingHeld }[],
 ): Promise<OutgoingParcel[]> {
-  const rows = wishes.flatMap(({ state, planned, held }) => {
+  const rows = requests.flatMap(({ state, planned, held }) => {
     const first = planned.pulse ? null : firstUnderHold(planned.timetable, held);
     if (first === null) return [];
     return [{ state, row: { ...planned, governed: true, occurrence: first, due: held.until.getTime() } }];
@@ -50,7 +50,7 @@ export async function planBeyondHolds(
   await insertPlanRows(tx, rows);
   return planFromEach(
     tx,
-    wishes.map(({ state, planned, held }) => ({
+    requests.map(({ state, planned, held }) => ({
       state,
       planned,
       first: firstDueAfter(planned.timetable, held.until.getTime()),

@@ -8,7 +8,7 @@ import { isAside, waitsAside } from "../quarantine/quarantine.ts";
 import { type Tried, tryEach } from "../quarantine/try-rows.ts";
 import { lookAtDays } from "./past-days.ts";
 
-export interface DropWish {
+export interface DropParams {
   retentionDays: number;
   /** Whether a day of jobs goes only when the archive has it. */
   archived: boolean;
@@ -33,11 +33,11 @@ const pauseMs = 200;
  * Drops what is past: days of the plan that every watermark has left behind, and days of jobs, each in a transaction of its own. One that cannot
  * be dropped is set aside. Returns the names of what went.
  */
-export async function dropDays(deps: DropDeps, wish: DropWish, bounds: DropBounds): Promise<string[]> {
+export async function dropDays(deps: DropDeps, params: DropParams, bounds: DropBounds): Promise<string[]> {
   const { sql } = deps;
   const plan = await dropEach(deps, await planDays(sql), ({ day }) => dropPlanDay(sql, day), bounds);
-  const past = await lookedAtDays(deps, wish, bounds);
-  const jobs = await dropEach(deps, past, ({ day }) => dropJobDay(sql, day, wish), bounds);
+  const past = await lookedAtDays(deps, params, bounds);
+  const jobs = await dropEach(deps, past, ({ day }) => dropJobDay(sql, day, params), bounds);
   return [...plan, ...jobs];
 }
 
@@ -47,11 +47,15 @@ interface PastDay extends Tried {
 }
 
 /** The list costs a look at a parcel of each day that is kept: it is made again only where days have been looked at since. */
-async function lookedAtDays(deps: DropDeps, wish: DropWish, { timeIsUp }: DropBounds): Promise<PastDay[]> {
-  const days = await jobDays(deps.sql, wish);
+async function lookedAtDays(
+  deps: DropDeps,
+  params: DropParams,
+  { timeIsUp }: DropBounds,
+): Promise<PastDay[]> {
+  const days = await jobDays(deps.sql, params);
   if (!days.some(({ toLook }) => toLook)) return days;
-  await lookAtDays(deps, wish.retentionDays, timeIsUp);
-  return (await jobDays(deps.sql, wish)).filter(({ toLook }) => !toLook);
+  await lookAtDays(deps, params.retentionDays, timeIsUp);
+  return (await jobDays(deps.sql, params)).filter(({ toLook }) => !toLook);
 }
 
 /**
@@ -81,7 +85,7 @@ function planDays(sql: Sql): PromiseLike<PastDay[]> {
   return pastDays(sql, sql`select d as day, false as to_look from carillon.past_plan_days() d`, ["plan"]);
 }
 
-function jobDays(sql: Sql, { retentionDays, archived }: DropWish): PromiseLike<PastDay[]> {
+function jobDays(sql: Sql, { retentionDays, archived }: DropParams): PromiseLike<PastDay[]> {
   const days = sql`
     select p.day, p.to_look from carillon.past_days(${retentionDays} * interval '1 day') p
     where p.to_look or not ${archived} or carillon.is_archived(p.day)`;
@@ -113,7 +117,7 @@ async function dropPlanDay(sql: Sql, day: string): Promise<boolean> {
   return row?.gone ?? false;
 }
 
-async function dropJobDay(sql: Sql, day: string, { retentionDays, archived }: DropWish): Promise<boolean> {
+async function dropJobDay(sql: Sql, day: string, { retentionDays, archived }: DropParams): Promise<boolean> {
   const [row] = await sql<{ gone: boolean }[]>`
     select carillon.drop_day_of_jobs(${day}::text::date, ${retentionDays} * interval '1 day', ${archived}) as gone`;
   return row?.gone ?? false;

@@ -12,7 +12,7 @@ import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
 import { timetableOf } from "../schedule/stored/timetable.ts";
 import { forgetAudit } from "./forget-audit.ts";
 
-export interface PurgeWish {
+export interface PurgeParams {
   retentionDays: number;
   /** Null: the audit is kept for ever. */
   auditRetentionDays: number | null;
@@ -40,7 +40,7 @@ const partsOfAStep = 8;
  */
 export async function purge(
   deps: PurgeDeps,
-  wish: PurgeWish,
+  params: PurgeParams,
   { timeIsUp, note }: { timeIsUp: () => boolean; note: (error: unknown) => void },
 ): Promise<Purged> {
   const noted = (error: unknown) => {
@@ -48,11 +48,11 @@ export async function purge(
     return 0;
   };
   return {
-    schedules: await purgeSchedules(deps, wish.retentionDays, timeIsUp).catch(noted),
+    schedules: await purgeSchedules(deps, params.retentionDays, timeIsUp).catch(noted),
     auditEntries:
-      wish.auditRetentionDays === null
+      params.auditRetentionDays === null
         ? 0
-        : await forgetAudit(deps, wish.auditRetentionDays, timeIsUp).catch(noted),
+        : await forgetAudit(deps, params.auditRetentionDays, timeIsUp).catch(noted),
   };
 }
 

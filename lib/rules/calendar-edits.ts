@@ -22,7 +22,7 @@ import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { replanCalendar } from "./replan-calendar.ts";
 
-export interface CalendarWish {
+export interface CalendarParams {
   name: string;
   caller: Caller;
   ifMatch?: IfMatch | undefined;
@@ -51,10 +51,10 @@ const replanAtOnce: ReplanAtOnce = { most: 500, ms: 5_000 };
  */
 export async function putCalendar(
   deps: EditDeps,
-  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+  params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
   atOnce: ReplanAtOnce = replanAtOnce,
 ): Promise<CalendarDone> {
-  const { calendar, change } = await putOnce(deps, wish);
+  const { calendar, change } = await putOnce(deps, params);
   const until = performance.now() + atOnce.ms;
   const { replanned } = await replanCalendar(deps, calendar.id, {
     most: atOnce.most,
@@ -71,14 +71,14 @@ const attemptsMax = 5;
 
 async function putOnce(
   { sql }: EditDeps,
-  wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+  params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
 ): Promise<{ calendar: StoredCalendar; change: CalendarDone["change"] }> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await sql.begin(async (tx) => {
-        const change = await decide(tx, wish);
-        const calendar = await readCalendar(tx, wish.name);
-        if (calendar === null) throw missing(wish.name);
+        const change = await decide(tx, params);
+        const calendar = await readCalendar(tx, params.name);
+        if (calendar === null) throw missing(params.name);
         return { calendar, change };
       });
     } catch (error) {
@@ -98,7 +98,7 @@ async function decide(
     caller,
     ifMatch,
     ifNoneMatch,
-  }: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
+  }: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
 ): Promise<CalendarDone["change"]> {
   const current = await lockCalendar(tx, name);
   const author = { ...caller, at: await databaseClock(tx) };
@@ -134,14 +134,14 @@ function asJson(body: CalendarBody | null): Json {
 }
 
 /** Refused while a schedule refers to it: without its calendar it would run on other days than it was asked for. */
-export async function removeCalendar({ sql }: EditDeps, wish: CalendarWish): Promise<void> {
+export async function removeCalendar({ sql }: EditDeps, params: CalendarParams): Promise<void> {
   await sql.begin(async (tx) => {
-    const current = await lockCalendar(tx, wish.name);
-    if (current === null) throw missing(wish.name);
-    refuseOtherVersion(current, wish.ifMatch);
+    const current = await lockCalendar(tx, params.name);
+    if (current === null) throw missing(params.name);
+    refuseOtherVersion(current, params.ifMatch);
     if (await isReferredTo(tx, current))
-      throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(wish.name)}.`);
-    const author = { ...wish.caller, at: await databaseClock(tx) };
+      throw new Refusal("conflict", `Schedules refer to the calendar ${JSON.stringify(params.name)}.`);
+    const author = { ...params.caller, at: await databaseClock(tx) };
     await deleteCalendar(tx, current, { author, detail: { changes: changed(current, null) } });
   });
 }

@@ -4,7 +4,7 @@ import { sqlState } from "../db/sql-state.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { type ReplanDecision, replan } from "../edit/replan.ts";
-import { passedTold } from "../plan/passed-events.ts";
+import { passedEvents } from "../plan/passed-events.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
 import {
@@ -160,6 +160,6 @@ async function noteLost(
       having count(*) > 0
       returning schedule_id, reason, from_at, to_at, count, more
     ),
-    ${passedTold(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
+    ${passedEvents(tx, tx`select schedule_id, reason, from_at, to_at, count, more from noted`)}
     select`;
 }

@@ -5,7 +5,7 @@ import { sqlState } from "../db/sql-state.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { type ReplanDecision, replan, replannedShown } from "../edit/replan.ts";
-import { comingWith, firesLeftFrom, isHeldAt } from "../history/upcoming.ts";
+import { firesLeftFrom, isHeldAt, upcomingWith } from "../history/upcoming.ts";
 import { withdrawAt } from "../job/withdraw.ts";
 import { readShards, type ShardState } from "../plan/shard.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
@@ -191,7 +191,7 @@ async function byRulesInForce(
     return {
       ...plan,
       detail: { timezone, zoneData: { from: version, to: update.version } },
-      before: withZones(only(current, zone), () => comingWith(current, state.now, shown)),
+      before: withZones(only(current, zone), () => upcomingWith(current, state.now, shown)),
       note: (replanned) => noteZoneMove(tx, update, { ...replanned, scheduleId: current.id, timezone }),
     };
   }

@@ -102,7 +102,7 @@ export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date):
   return holds.map((hold) => ({ ...hold, since: now }));
 }
 
-/** A wish of its own: what an older one has left to be done is no longer wanted. */
+/** A request of its own: what an older one has left to be done is no longer wanted. */
 export async function writeSharedHold(
   tx: Tx,
   hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until">,
@@ -130,7 +130,7 @@ export async function removeSharedHold(tx: Tx, hold: SharedHoldName): Promise<vo
   await tx`delete from carillon.shared_holds where ${named(tx, hold)}`;
 }
 
-export async function noteWish(
+export async function noteRequest(
   tx: Tx,
   hold: SharedHoldName & Pick<SharedHold, "reason" | "until">,
   action: "paused" | "resumed",
@@ -221,7 +221,7 @@ export async function endWalk(tx: Tx, hold: SharedHold): Promise<void> {
 }
 
 /**
- * Those of which members are left, the wish of longest ago first, but for these revisions. One that another transaction has locked is left for
+ * Those of which members are left, the request of longest ago first, but for these revisions. One that another transaction has locked is left for
  * another time: each step of a walk writes its row.
  */
 export function unfinishedSharedHolds(

@@ -130,7 +130,7 @@ export async function noteResumed(
 }
 
 /**
- * Whether rechecks that the version before asked for are over: another time, another target or another payload is another wish. A cadence
+ * Whether rechecks that the version before asked for are over: another time, another target or another payload is another request. A cadence
  * that is planned anew, because its calendar or zone has newer rules, is the same one.
  */
 export function asksForElse(

@@ -25,7 +25,7 @@ export interface NewToken {
   rate?: Rate | null | undefined;
 }
 
-export interface TokenWish {
+export interface TokenParams {
   /** The token with which this is asked: nothing comes of it that it has not itself. */
   by: Token;
   caller: Caller;
@@ -37,8 +37,8 @@ export interface Issued {
   secret: string;
 }
 
-export async function createToken(sql: Sql, wish: TokenWish & { asked: NewToken }): Promise<Issued> {
-  const { asked, by, caller } = wish;
+export async function createToken(sql: Sql, params: TokenParams & { asked: NewToken }): Promise<Issued> {
+  const { asked, by, caller } = params;
   refusePrincipal(by);
   const secret = newSecret();
   const id = randomUUID();
@@ -85,7 +85,7 @@ export const secretsMax = 4;
  */
 export function rotateToken(
   sql: Sql,
-  { id, overlapMs, by, caller }: TokenWish & { id: string; overlapMs: number },
+  { id, overlapMs, by, caller }: TokenParams & { id: string; overlapMs: number },
 ): Promise<Issued> {
   refusePrincipal(by);
   const secret = newSecret();
@@ -128,7 +128,7 @@ export function rotateToken(
 }
 
 /** It holds from the commit on, for whatever comes in after that. */
-export async function deleteToken(sql: Sql, { id, by, caller }: TokenWish & { id: string }): Promise<void> {
+export async function deleteToken(sql: Sql, { id, by, caller }: TokenParams & { id: string }): Promise<void> {
   await sql.begin(async (tx) => {
     // Two that are deleted at once take turns here, so that one of them is the last.
     const lasting = await lockTokensAndLasting(tx, [id, by.id]);

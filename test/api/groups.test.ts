@@ -123,7 +123,7 @@ describe.each([
     expect((await api.send("GET", `${path}/mine`, { as: "read" })).status).toBe(200);
   });
 
-  test("refuses what is not understood, and a cursor that is of another wish", async () => {
+  test("refuses what is not understood, and a cursor that is of another request", async () => {
     const refused = async (name: string, verb: string, parts: object) => {
       const { status, json } = await api.send("POST", `${path}/${name}/${verb}`, parts);
       const { errors } = json as { errors: { path: string }[] };

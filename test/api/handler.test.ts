@@ -18,10 +18,10 @@ const tokens: Readonly<Record<string, PresentedToken>> = {
 
 /** The API over operations that only note what reached them, or that fail as told. */
 function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToken } = {}) {
-  const reached: { operation: string; wish: unknown }[] = [];
+  const reached: { operation: string; params: unknown }[] = [];
   const lines: string[] = [];
-  const operation = (name: string) => async (wish: unknown) => {
-    reached.push({ operation: name, wish });
+  const operation = (name: string) => async (params: unknown) => {
+    reached.push({ operation: name, params });
     throw failure ?? new Refusal("missing", "Nothing is stored here.");
   };
   const operations: Operations = {
@@ -173,7 +173,7 @@ describe("a path", () => {
   test("is decoded where the gateway has not done it, and refused where that fails", async () => {
     const { send, reached } = setup();
     await send("GET", "/v1/schedules/%C3%BC%20b");
-    expect(reached).toEqual([{ operation: "readSchedule", wish: "ü b" }]);
+    expect(reached).toEqual([{ operation: "readSchedule", params: "ü b" }]);
     expect((await send("GET", "/v1/schedules/%C3")).statusCode).toBe(400);
     expect((await send("GET", "/v1/schedules/a%2Fb")).json.errors).toMatchObject([{ path: "key" }]);
   });
@@ -218,7 +218,7 @@ describe("a scope", () => {
     expect(reached).toEqual([]);
     await send("POST", "/v1/schedules/a/pause", { as: "writer", body: { owner: "writer" } });
     await send("POST", "/v1/schedules/a/resume", { as: "admin", body: { owner: "ops" } });
-    expect(reached).toMatchObject([{ wish: { owner: "writer" } }, { wish: { owner: "ops" } }]);
+    expect(reached).toMatchObject([{ params: { owner: "writer" } }, { params: { owner: "ops" } }]);
   });
 });
 
@@ -232,7 +232,7 @@ describe("what a request says reaches the operation", () => {
     expect(reached).toMatchObject([
       {
         operation: "putSchedule",
-        wish: {
+        params: {
           key: "a",
           ifMatch: [2, 3],
           ifNoneMatch: true,
@@ -260,19 +260,19 @@ describe("what a request says reaches the operation", () => {
     await send("GET", "/v1/schedules/a/jobs");
     await send("GET", "/v1/jobs/j1");
     expect(reached).toMatchObject([
-      { operation: "createSchedule", wish: { key: "b" } },
-      { operation: "createSchedule", wish: { body: { when: "every 5m" } } },
-      { operation: "patchSchedule", wish: { key: "a", patch: { description: null }, ifMatch: "*" } },
-      { operation: "deleteSchedule", wish: { key: "a" } },
-      { operation: "pauseSchedule", wish: { reason: "quiet", until: new Date("2030-01-01T00:00:00Z") } },
-      { operation: "pauseSchedule", wish: { key: "a", caller: { name: "admin" } } },
+      { operation: "createSchedule", params: { key: "b" } },
+      { operation: "createSchedule", params: { body: { when: "every 5m" } } },
+      { operation: "patchSchedule", params: { key: "a", patch: { description: null }, ifMatch: "*" } },
+      { operation: "deleteSchedule", params: { key: "a" } },
+      { operation: "pauseSchedule", params: { reason: "quiet", until: new Date("2030-01-01T00:00:00Z") } },
+      { operation: "pauseSchedule", params: { key: "a", caller: { name: "admin" } } },
       {
         operation: "listSchedules",
-        wish: { prefix: "order:", state: "paused", target: "queue", limit: 7, tag: "x y" },
+        params: { prefix: "order:", state: "paused", target: "queue", limit: 7, tag: "x y" },
       },
-      { operation: "nextOccurrences", wish: { n: 3, from: Date.parse("2030-01-01T00:00:00Z") } },
-      { operation: "jobsOfSchedule", wish: { key: "a", limit: 50 } },
-      { operation: "readJob", wish: "j1" },
+      { operation: "nextOccurrences", params: { n: 3, from: Date.parse("2030-01-01T00:00:00Z") } },
+      { operation: "jobsOfSchedule", params: { key: "a", limit: 50 } },
+      { operation: "readJob", params: "j1" },
     ]);
   });
 });

@@ -41,13 +41,13 @@ async function send(method: string, path: string, parts: EventParts = {}) {
 }
 
 const path = "/v1/schedules/order:1:unshipped";
-const wish = {
+const params = {
   when: "in 4h",
   group: "order:1",
   target: { handler: "order-unshipped" },
   payload: { orderId: 1 },
 };
-const created = () => send("PUT", path, { body: wish });
+const created = () => send("PUT", path, { body: params });
 const read = async () => (await send("GET", path)).json;
 const jobs = async () => (await send("GET", `${path}/jobs`)).json;
 const explained = async (instant: number) =>

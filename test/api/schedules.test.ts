@@ -198,7 +198,7 @@ describe("a hold", () => {
     expect((await api.send("POST", "/v1/schedules/nobody/pause")).status).toBe(404);
   });
 
-  // Known to fail: the standing hold is compared together with its schedule's id, so it never equals the wish.
+  // Known to fail: the standing hold is compared together with its schedule's id, so it never equals the request.
   test("that stands already as wished keeps the version", async () => {
     await put("standing");
     const paused = await api.send("POST", "/v1/schedules/standing/pause");

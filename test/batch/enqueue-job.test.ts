@@ -110,13 +110,13 @@ describe("for the instant of a job that stands", () => {
   const instant = at(10 * second).toISOString();
   const beside: Operation = { kind: "put", caller, ...job({ key: "beside" }) };
   const batched = async (payload: number) => {
-    const wish: Operation = { kind: "put", caller, ...job({ at: instant, payload }) };
-    const [applied] = await applyOperations(deps(), [wish, beside]);
+    const params: Operation = { kind: "put", caller, ...job({ at: instant, payload }) };
+    const [applied] = await applyOperations(deps(), [params, beside]);
     return applied?.change === "refused" ? applied.refusal.message : applied?.change;
   };
   const alone = async (payload: number) => {
-    const wish = { ...job({ at: instant, payload }), caller };
-    return enqueueJob(deps(), wish).then(
+    const params = { ...job({ at: instant, payload }), caller };
+    return enqueueJob(deps(), params).then(
       ({ change }) => change,
       (error) => (error instanceof Refusal ? error.message : Promise.reject(error)),
     );

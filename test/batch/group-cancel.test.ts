@@ -22,11 +22,11 @@ afterEach(() => world.stop());
 const group = "order:1";
 const label = { scope: "group", name: group } as const;
 const due = { when: `at ${at(minute).toISOString()}`, group };
-const wish = { label, caller: { name: "ann" } };
+const params = { label, caller: { name: "ann" } };
 const unbounded = { most: 10_000, timeIsUp: () => false };
 
 const cancel = (more: object = {}, bounds = unbounded) =>
-  cancelLabel({ sql: world.sql, queue: world.queue, log: world.log }, { ...wish, ...more }, bounds);
+  cancelLabel({ sql: world.sql, queue: world.queue, log: world.log }, { ...params, ...more }, bounds);
 
 async function dueJobs(bodies: Readonly<Record<string, object>>): Promise<void> {
   for (const [key, body] of Object.entries(bodies)) await world.put(key, { ...due, ...body });
@@ -168,7 +168,7 @@ test("with the rights of the API, and no more, a group is cancelled and read", a
   await claim("b");
   const { api } = await functionRoles(world.sql, world.databaseUrl);
   expect((await readLabel(api, label, { limit: 10 }))?.jobs.items).toHaveLength(2);
-  const done = await cancelLabel({ sql: api, queue: world.queue, log: world.log }, wish, unbounded);
+  const done = await cancelLabel({ sql: api, queue: world.queue, log: world.log }, params, unbounded);
   expect(done).toEqual({ done: 2, running: 1, failed: 0 });
   await handOver(api, world.queue, []);
   await api.end();
@@ -197,7 +197,7 @@ test("a group's lanes are locked in one order, whatever that of its schedules", 
     });
   const both = await world.sql.begin(async (tx) => {
     await tx`select from carillon.failure_runs for update`;
-    const cancelled = cancelLabel({ sql: own, queue: world.queue, log: world.log }, wish, unbounded);
+    const cancelled = cancelLabel({ sql: own, queue: world.queue, log: world.log }, params, unbounded);
     await waiting(1);
     // As the sweep does.
     const locked = own`select carillon.lock_lanes(${ids}::bigint[])`.execute();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { pauseLabel, resumeLabel, type SharedPauseWish } from "../../lib/batch/label-holds.ts";
+import { pauseLabel, resumeLabel, type SharedPauseParams } from "../../lib/batch/label-holds.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { readLabel } from "../../lib/history/read-label.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
@@ -23,10 +23,10 @@ const applicationName = "to-be-killed";
 const unbounded = { most: 1_000_000, timeIsUp: () => false };
 
 const deps = () => ({ sql: world.sql, queue: world.queue });
-const pause = (label: Label, wish: Partial<SharedPauseWish> = {}, bounds = unbounded) =>
-  pauseLabel(deps(), { label, caller: { name: "ann" }, ...wish }, bounds);
-const resume = (label: Label, wish: Partial<SharedPauseWish> = {}, bounds = unbounded) =>
-  resumeLabel(deps(), { label, caller: { name: "ann" }, ...wish }, bounds);
+const pause = (label: Label, params: Partial<SharedPauseParams> = {}, bounds = unbounded) =>
+  pauseLabel(deps(), { label, caller: { name: "ann" }, ...params }, bounds);
+const resume = (label: Label, params: Partial<SharedPauseParams> = {}, bounds = unbounded) =>
+  resumeLabel(deps(), { label, caller: { name: "ann" }, ...params }, bounds);
 const holdsOf = async (key: string) =>
   ((await readSchedule(world.sql, key))?.holds ?? []).map(({ scope, name, owner }) => [scope, name, owner]);
 const stateOf = async (key: string) => (await readSchedule(world.sql, key))?.state;
@@ -255,7 +255,7 @@ describe("many members", () => {
     expect(await audited()).toContainEqual(["group.resume-completed", "shop", { owner: "ann", members: 60 }]);
   });
 
-  test("a cursor of an earlier wish is refused, and nothing is changed by it", async () => {
+  test("a cursor of an earlier request is refused, and nothing is changed by it", async () => {
     await members(20);
     const paused = await pause(shop, {}, { most: 5, timeIsUp: () => false });
     await expect(pause(shop, { revision: paused.unfinished, reason: "other" })).rejects.toMatchObject({
@@ -297,7 +297,7 @@ describe("many members", () => {
   });
 });
 
-/** Ends the server's process of the connection that is about to send this commit, and lets the commit go when the process is gone. The first commit is that of the wish. */
+/** Ends the server's process of the connection that is about to send this commit, and lets the commit go when the process is gone. The first commit is that of the request. */
 function killedAtCommit(commit: number, killed: number[]): WrapLine {
   let commits = 0;
   return (line) => ({

@@ -30,8 +30,8 @@ const unbounded = { most: 1_000_000, timeIsUp: () => false };
 const shop: Label = { scope: "group", name: "shop" };
 const nightly: Label = { scope: "tag", name: "nightly" };
 
-const pause = (label: Label, wish: { until?: Date; owner?: string } = {}) =>
-  pauseLabel({ sql: world.sql, queue: world.queue }, { label, caller, ...wish }, unbounded);
+const pause = (label: Label, params: { until?: Date; owner?: string } = {}) =>
+  pauseLabel({ sql: world.sql, queue: world.queue }, { label, caller, ...params }, unbounded);
 const makeEach = (prefix: string, count: number, body: object) =>
   applyOperations(
     { sql: counting.sql, queue: world.queue },
@@ -56,9 +56,9 @@ describe.each([
   ["group", shop, { group: "shop" }, {}],
   ["tag", nightly, { tags: ["nightly"] }, {}],
   ["group whose hold ends", shop, { group: "shop" }, { until: at(2 * hour) }],
-])("a batch of n new schedules under a held %s", (_what, label, belonging, wish) => {
+])("a batch of n new schedules under a held %s", (_what, label, belonging, params) => {
   test("writes n holds, by as many statements for 400 schedules as for 50", async () => {
-    await pause(label, wish);
+    await pause(label, params);
     const statements: number[] = [];
     for (const count of [50, 100, 200, 400]) {
       // The first of a connection prepares what the others find.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { pauseLabel, resumeLabel, type SharedPauseWish } from "../../lib/batch/label-holds.ts";
+import { pauseLabel, resumeLabel, type SharedPauseParams } from "../../lib/batch/label-holds.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
 
@@ -14,7 +14,7 @@ afterEach(() => world.stop());
 
 const shop = { label: { scope: "group", name: "shop" }, caller: { name: "ann" } } as const;
 const deps = () => ({ sql: world.sql, queue: world.queue });
-const pause = (wish: Partial<SharedPauseWish> = {}) => pauseLabel(deps(), { ...shop, ...wish });
+const pause = (params: Partial<SharedPauseParams> = {}) => pauseLabel(deps(), { ...shop, ...params });
 const resume = () => resumeLabel(deps(), shop);
 
 describe("a member is left by its group's hold as it would be by its own:", () => {
@@ -62,15 +62,15 @@ describe("a member is left by its group's hold as it would be by its own:", () =
     ["for ever", {}],
     ["for an hour", { until: at(hour) }],
     ["for less than the horizon", { until: at(2 * minute) }],
-  ])("%s", (_, wish) => {
+  ])("%s", (_, params) => {
     test.each(kinds)("%s", async (__, body) => {
       await world.put("alone", body, "bob");
       await world.put("member", { ...body, group: "shop" }, "bob");
       await world.tick();
       await world.clock.advance(20 * second);
       const same = async () => expect(await traces("member")).toEqual(await traces("alone"));
-      await world.pause("alone", { reason: "why", ...wish });
-      await pause({ reason: "why", ...wish });
+      await world.pause("alone", { reason: "why", ...params });
+      await pause({ reason: "why", ...params });
       await same();
       await world.clock.advance(70 * second);
       await world.tick();

@@ -11,11 +11,11 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-const wish = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
+const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
 const few = { most: 1, timeIsUp: () => false };
 const deps = () => ({ sql: world.sql, queue: world.queue });
-const pause = (revision?: string) => pauseLabel(deps(), { ...wish, revision }, few);
-const resume = (revision?: string) => resumeLabel(deps(), { ...wish, revision }, few);
+const pause = (revision?: string) => pauseLabel(deps(), { ...params, revision }, few);
+const resume = (revision?: string) => resumeLabel(deps(), { ...params, revision }, few);
 
 test("a cursor of a pause that was taken back and asked for again is refused, and one of a resume too", async () => {
   // Else a caller that still works through an old call has a part in a pause that another caller has asked for since.

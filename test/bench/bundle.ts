@@ -54,7 +54,7 @@ export async function bench(options: Options, say: Say): Promise<BundlesFigures>
     const empty = path.join(outdir, "empty.mjs");
     writeFileSync(empty, "export {};\n");
     const bundles = byFolder(bundled(outdir, { Carillon: {} }).Carillon);
-    const imports = inTurns([empty, ...bundles.map(({ file }) => file)], runs);
+    const imports = yieldOften([empty, ...bundles.map(({ file }) => file)], runs);
 
     const emptyMs = spread((imports.get(empty) ?? []).map(({ ms }) => ms));
     const measured = bundles.map((bundle) => figuresOf(bundle, imports.get(bundle.file) ?? []));
@@ -107,7 +107,7 @@ function byFolder(bundles: Readonly<Record<string, string>>): Bundle[] {
   });
 }
 
-function inTurns(files: readonly string[], runs: number): Map<string, Import[]> {
+function yieldOften(files: readonly string[], runs: number): Map<string, Import[]> {
   const imports = new Map<string, Import[]>(files.map((file) => [file, []]));
   for (let run = 0; run < runs; run += 1)
     for (const [file, measured] of imports) measured.push(importOf(file));

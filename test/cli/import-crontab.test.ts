@@ -10,14 +10,14 @@ import { cases } from "../cadence/golden.ts";
 
 const target = { queue: "commands" };
 
-function read(text: string, wish: { timezone?: string; system?: boolean } = {}) {
-  const { timezone, system = false } = wish;
+function read(text: string, params: { timezone?: string; system?: boolean } = {}) {
+  const { timezone, system = false } = params;
   return readCrontabs([{ name: "crontab", text, isStdin: false }], { target, timezone, system }).found;
 }
 
 /** The first of a crontab. */
-function one(text: string, wish: { timezone?: string; system?: boolean } = {}) {
-  const [found] = read(text, wish);
+function one(text: string, params: { timezone?: string; system?: boolean } = {}) {
+  const [found] = read(text, params);
   if (found === undefined) throw new Error("The crontab is empty.");
   return found;
 }

@@ -45,9 +45,9 @@ export const operations: Readonly<Record<string, Reached>> = {
   pauseSchedule: {
     call: (c) => c.schedules.pause("k", { until: at }, edit),
     answer: "Edited",
-    body: "PauseWish",
+    body: "PauseParams",
   },
-  resumeSchedule: { call: (c) => c.schedules.resume("k", {}, edit), answer: "Edited", body: "ResumeWish" },
+  resumeSchedule: { call: (c) => c.schedules.resume("k", {}, edit), answer: "Edited", body: "ResumeParams" },
   listSchedules: {
     call: (c) => page(c.schedules.list({ ...searched, ...listed })),
     answer: "Page<ScheduleSummary>",
@@ -70,7 +70,7 @@ export const operations: Readonly<Record<string, Reached>> = {
   backfillSchedule: {
     call: (c) => c.schedules.backfill("k", { from: at, to: at }),
     answer: "BackfillDone",
-    body: "BackfillWish",
+    body: "BackfillParams",
   },
   listScheduleJobs: { call: (c) => page(c.schedules.jobs("k", listed)), answer: "Page<JobSummary>" },
 
@@ -100,12 +100,12 @@ export const operations: Readonly<Record<string, Reached>> = {
   pauseGroup: {
     call: (c) => c.groups.pause("g", {}, { cursor: "c" }),
     answer: "HoldDone",
-    body: "PauseWish",
+    body: "PauseParams",
   },
   resumeGroup: {
     call: (c) => c.groups.resume("g", {}, { cursor: "c" }),
     answer: "HoldDone",
-    body: "ResumeWish",
+    body: "ResumeParams",
   },
   cancelGroup: {
     call: (c) => c.groups.cancel("g", {}, { cursor: "c" }),
@@ -113,8 +113,12 @@ export const operations: Readonly<Record<string, Reached>> = {
     body: "{ reason?: string | null }",
   },
   getTag: { call: (c) => c.tags.get("t", { ...listed, cursor: "c" }), answer: "Members & { tag: string }" },
-  pauseTag: { call: (c) => c.tags.pause("t", {}, { cursor: "c" }), answer: "HoldDone", body: "PauseWish" },
-  resumeTag: { call: (c) => c.tags.resume("t", {}, { cursor: "c" }), answer: "HoldDone", body: "ResumeWish" },
+  pauseTag: { call: (c) => c.tags.pause("t", {}, { cursor: "c" }), answer: "HoldDone", body: "PauseParams" },
+  resumeTag: {
+    call: (c) => c.tags.resume("t", {}, { cursor: "c" }),
+    answer: "HoldDone",
+    body: "ResumeParams",
+  },
   cancelTag: {
     call: (c) => c.tags.cancel("t", {}, { cursor: "c" }),
     answer: "CancelDone",

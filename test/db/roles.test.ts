@@ -98,7 +98,7 @@ describe("with its own rights and no more", () => {
 describe("with a hold of a group", () => {
   test("the API begins it and the tick finishes it, there and back", async () => {
     const label = { scope: "group", name: "held-together" } as const;
-    const wish = { label, caller: { name: "ann" } };
+    const params = { label, caller: { name: "ann" } };
     const deps = { sql: roles.api, queue: world.queue };
     const states = async () =>
       (await listSchedules(roles.api, { group: label.name, limit: 10 })).items.map(({ state }) => state);
@@ -108,14 +108,14 @@ describe("with a hold of a group", () => {
       ["last", "allow"],
     ])
       await world.put(`together-${key}`, { when: "every 1m", group: label.name, overlap });
-    expect(await pauseLabel(deps, wish, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
+    expect(await pauseLabel(deps, params, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
     await world.tick();
     expect(await states()).toEqual(["paused", "paused", "paused"]);
     await world.clock.advance(10 * minute);
-    expect(await resumeLabel(deps, wish, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
+    expect(await resumeLabel(deps, params, { most: 1, timeIsUp: () => false })).toHaveProperty("unfinished");
     await world.tick();
     expect(await states()).toEqual(["active", "active", "active"]);
-    await pauseLabel(deps, { ...wish, until: new Date(world.clock.now().getTime() + hour) });
+    await pauseLabel(deps, { ...params, until: new Date(world.clock.now().getTime() + hour) });
     await world.clock.advance(2 * hour);
     await world.tick();
     expect(await world.sql`select from carillon.shared_holds`).toEqual([]);

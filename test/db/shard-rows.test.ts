@@ -93,8 +93,8 @@ test("is the schedule's in every row that is written, whoever writes it", { time
   await live(9 * hour + minute);
   // More than becomes jobs at once; while it is held the rest waits, and when it is deleted it is passed over.
   await world.pause("let-go");
-  const wish = { key: "let-go", from: at(hour), to: at(5 * hour), limit: 1_000, caller };
-  expect(await backfillSchedule(deps(), wish)).toMatchObject({ accepted: 241 });
+  const params = { key: "let-go", from: at(hour), to: at(5 * hour), limit: 1_000, caller };
+  expect(await backfillSchedule(deps(), params)).toMatchObject({ accepted: 241 });
   await look();
   await live(9 * hour + 2 * minute);
   await world.remove("let-go");

@@ -11,16 +11,16 @@ test("a cron schedule can be paused, resumed and deleted: only a version with a 
   const database = await testDatabase();
   const sql = connect({ DATABASE_URL: database.url });
   const deps = { sql, queue: memoryQueues(systemClock, 30_000).sender() };
-  const wish = { key: "cron", caller: { name: "ann" } };
+  const params = { key: "cron", caller: { name: "ann" } };
   await putSchedule(deps, {
-    ...wish,
+    ...params,
     body: parseScheduleBody({ when: "0 9 * * *", target: { queue: "demo" } }),
   });
-  const paused = await pauseSchedule(deps, wish);
+  const paused = await pauseSchedule(deps, params);
   expect(paused.schedule.state).toBe("paused");
-  const resumed = await resumeSchedule(deps, wish);
+  const resumed = await resumeSchedule(deps, params);
   expect(resumed.schedule).toMatchObject({ state: "active", cadence: "0 9 * * *", version: 3 });
-  await deleteSchedule(deps, wish);
+  await deleteSchedule(deps, params);
   await sql.end();
   await database.drop();
 });

@@ -80,7 +80,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     beside: [],
     travel: null,
     chain: [],
-    wishes: { cancelled: null, retried: null },
+    requests: { cancelled: null, retried: null },
     passed: null,
     passedBefore: null,
     owedBefore: null,

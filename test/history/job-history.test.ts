@@ -194,8 +194,8 @@ describe("a schedule's history with jobs beside its cadence", () => {
     await world.clock.advance(3 * hour);
     await world.tick();
     await world.resume("seconds");
-    const wish = { key: "seconds", from: at(hour), to: at(hour + 20 * second), limit: 100, caller };
-    expect(await backfillSchedule(deps(), wish)).toMatchObject({ accepted: 21 });
+    const params = { key: "seconds", from: at(hour), to: at(hour + 20 * second), limit: 100, caller };
+    expect(await backfillSchedule(deps(), params)).toMatchObject({ accepted: 21 });
     const kinds = (await history(await idOf("seconds"), 1_000)).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "backfill")).toHaveLength(21);
   });

@@ -152,12 +152,12 @@ describe.each(statistics)("with 100,000 schedules and jobs over several days, %s
   test("a claim that sets jobs aside, and the resume that lets them go, probe too", async () => {
     const { id, schedule } = await readyParcel();
     const edits = { sql, queue: world.queue };
-    const wish = { key: `k${schedule}`, caller: { name: "ann" } };
-    const pausing = await touched(sql, () => pauseSchedule(edits, wish));
+    const params = { key: `k${schedule}`, caller: { name: "ann" } };
+    const pausing = await touched(sql, () => pauseSchedule(edits, params));
     expectProbesOnly(pausing, 200);
     const claiming = await touched(sql, () => claimParcel(sql, id, minute));
     expectProbesOnly(claiming, 2_000);
-    const resuming = await touched(sql, () => resumeSchedule(edits, wish));
+    const resuming = await touched(sql, () => resumeSchedule(edits, params));
     expectProbesOnly(resuming, 200);
     expect((await sql`select from carillon.parcels where held_schedule is not null`).length).toBe(0);
   });

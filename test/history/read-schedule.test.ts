@@ -147,8 +147,8 @@ describe("a list", () => {
 
 test("the coming occurrences lie strictly after an instant, or after now", async () => {
   await world.put("often", { when: "*/20 * * * *" });
-  const told = async (wish: { key: string; n: number; from?: number }) =>
-    (await nextOccurrences(world.sql, wish)).occurrences.map((each) => each.at);
+  const told = async (params: { key: string; n: number; from?: number }) =>
+    (await nextOccurrences(world.sql, params)).occurrences.map((each) => each.at);
   expect(await told({ key: "often", n: 2 })).toEqual([at("10:20:00"), at("10:40:00")].map(Number));
   const from = at("10:40:00").getTime();
   expect(await told({ key: "often", n: 1, from })).toEqual([at("11:00:00").getTime()]);

@@ -183,8 +183,10 @@ describe("restoring a version", () => {
     const refuse = () => {
       throw new Refusal("impossible", "The target does not exist here.");
     };
-    const wish = { key: "k", version: 2, caller: { name: "rita" } };
-    await expect(restoreVersion({ sql: world.sql, queue: world.queue }, wish, refuse)).rejects.toMatchObject({
+    const params = { key: "k", version: 2, caller: { name: "rita" } };
+    await expect(
+      restoreVersion({ sql: world.sql, queue: world.queue }, params, refuse),
+    ).rejects.toMatchObject({
       kind: "impossible",
     });
     expect((await versions("k")).items[0]).toMatchObject({ version: 3, change: "replaced" });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { type BackfillWish, backfillSchedule } from "../../lib/job-control/backfill.ts";
+import { type BackfillParams, backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { handOver } from "../../lib/parcel/hand-over.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { admitBacklog, backlogDefaults } from "../../lib/tick/house/admit-backlog.ts";
@@ -15,10 +15,10 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-function backfill(key: string, wish: Partial<BackfillWish> = {}, sql = world.sql) {
+function backfill(key: string, params: Partial<BackfillParams> = {}, sql = world.sql) {
   return backfillSchedule(
     { sql, queue: world.queue },
-    { key, from: at(0), to: world.clock.now(), limit: 1_000, caller: { name: "ann" }, ...wish },
+    { key, from: at(0), to: world.clock.now(), limit: 1_000, caller: { name: "ann" }, ...params },
   );
 }
 
@@ -281,8 +281,8 @@ describe("backfills at once", () => {
 describe("what cannot be backfilled", () => {
   test("lies before the schedule, before what is kept, or in the future", async () => {
     await outage();
-    const refusal = (wish: Partial<BackfillWish>) =>
-      backfill("minutes", wish).catch((error: unknown) => error);
+    const refusal = (params: Partial<BackfillParams>) =>
+      backfill("minutes", params).catch((error: unknown) => error);
     expect(await refusal({ from: at(-1) })).toMatchObject({ kind: "impossible", faults: [{ path: "from" }] });
     expect(await refusal({ to: at(10 * hour + 1) })).toMatchObject({
       kind: "impossible",

@@ -19,8 +19,8 @@ test("the tick leaves a list that another tick serves to that one, and goes on w
   await world.clock.advance(10 * hour);
   await world.tick();
   for (const key of ["served", "free"]) {
-    const wish = { key, from: at(0), to: at(5 * hour), limit: 1_000, caller: { name: "ann" } };
-    await backfillSchedule({ sql: world.sql, queue: world.queue }, wish);
+    const params = { key, from: at(0), to: at(5 * hour), limit: 1_000, caller: { name: "ann" } };
+    await backfillSchedule({ sql: world.sql, queue: world.queue }, params);
   }
   await world.clock.advance(second);
   const made = () => world.sql<{ key: string; jobs: number }[]>`

@@ -19,8 +19,8 @@ test("the cancel of jobs ahead leaves alone a schedule that an edit has given a 
   await world.put("report", { when: "in 3d", deleteOnEnd: true });
   const held = heldBefore("begin");
   const sql = connectThrough(world.databaseUrl, held.wrap, { max: 2 });
-  const wish = { filter: { key: "report" }, limit: 10, caller: { name: "ann" } };
-  const cancelling = cancelMany({ sql, queue: world.queue, log: world.log }, wish);
+  const params = { filter: { key: "report" }, limit: 10, caller: { name: "ann" } };
+  const cancelling = cancelMany({ sql, queue: world.queue, log: world.log }, params);
   await held.reached;
   await world.put("report", { when: "every 1d", deleteOnEnd: true });
   held.go();

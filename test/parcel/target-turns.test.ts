@@ -311,8 +311,8 @@ describe("whoever asks why a job waits", () => {
     const { claim, claimed, settle } = workerOf(world, 5);
     const first = await claimed(one);
     await claim(two);
-    const wish = { key: "later-000", at: at(minute + second) };
-    expect(await explain(world.sql, wish)).toMatchObject({
+    const params = { key: "later-000", at: at(minute + second) };
+    expect(await explain(world.sql, params)).toMatchObject({
       outcome: "waiting",
       reason: "target",
       sentence: expect.stringContaining("handler/a"),

@@ -63,8 +63,8 @@ const large = { calendar: { name: "large", on: "next" } };
 const deps = () => ({ sql: world.sql, queue: world.queue });
 
 async function putLarge(rules = largeRules()): Promise<void> {
-  const wish = { name: "large", body: { description: null, rules }, caller };
-  await putCalendar(deps(), wish, { most: 0, ms: 0 });
+  const params = { name: "large", body: { description: null, rules }, caller };
+  await putCalendar(deps(), params, { most: 0, ms: 0 });
 }
 
 /** By the large calendar, and as many beside them by none, in one shard. */

@@ -23,7 +23,7 @@ const left = async () =>
 const idOf = async (key: string) =>
   (await world.sql<{ id: string }[]>`select id from carillon.schedules where key = ${key}`)[0]?.id ?? "";
 
-/** In one shard, all over and to be looked at. The database says so of the first two (`settledOnce`); the others were edited. */
+/** In one shard, all over and to be looked at. The database says so of the first two (`finishedOneTimeSchedules`); the others were edited. */
 async function endedSchedules(): Promise<void> {
   for (const key of keys) await world.put(key, { when: "in 30s", deleteOnEnd: true });
   for (const key of keys.slice(2)) await world.patch(key, { payload: 2 });

@@ -31,8 +31,8 @@ async function putAll(body: object): Promise<void> {
 async function putCalendarOf(dates: string[], most: number): Promise<void> {
   const read = readCalendarRules({ dates });
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
-  const wish = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
-  await putCalendar({ sql: world.sql, queue: world.queue }, wish, { most, ms: 5_000 });
+  const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
+  await putCalendar({ sql: world.sql, queue: world.queue }, params, { most, ms: 5_000 });
 }
 
 const keysOf = async (where: string) =>

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 const keys = ["a", "b", "c", "d"];
-const wish = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
+const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
 /** The caller is gone before it has seen to anybody. */
 const gone = { most: 0, timeIsUp: () => false };
 
@@ -34,7 +34,7 @@ const open = async () =>
   (await world.sql`select from carillon.shared_holds where reached is not null`).length;
 
 test("A member that a pause cannot be carried to keeps no other from it, is in quarantine, and is held once mended", async () => {
-  await pauseLabel(world, wish, gone);
+  await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
   expect(await held()).toEqual(["a", "c", "d"]);
@@ -57,8 +57,8 @@ test("A member that a pause cannot be carried to keeps no other from it, is in q
 });
 
 test("A member that a resume cannot be carried to is let go once mended, and the hold is gone by that", async () => {
-  await pauseLabel(world, wish);
-  await resumeLabel(world, wish, gone);
+  await pauseLabel(world, params);
+  await resumeLabel(world, params, gone);
   await poison(world.sql, "holds", `old.schedule_id = ${await idOf("a")}`);
   await world.tick();
   expect(await held()).toEqual(["a"]);
@@ -72,27 +72,27 @@ test("A member that a resume cannot be carried to is let go once mended, and the
 });
 
 test("A caller of a pause is not asked to go on for a member that waits aside", async () => {
-  await pauseLabel(world, wish, gone);
+  await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
-  const again = await pauseLabel(world, wish);
+  const again = await pauseLabel(world, params);
   expect(again.unfinished).toBeUndefined();
   expect(again.hold?.reached).not.toBeNull();
 });
 
 test("What waits aside for a pause is forgotten when the resume comes before it", async () => {
-  await pauseLabel(world, wish, gone);
+  await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'b'");
   await world.tick();
   await mend(world.sql, "schedules");
-  await resumeLabel(world, wish, gone);
+  await resumeLabel(world, params, gone);
   await world.tick();
   expect(await held()).toEqual([]);
   expect(await quarantined(world)).toEqual([]);
 });
 
 test("A member that another transaction has locked keeps no other of its shard from a pause", async () => {
-  await pauseLabel(world, wish, gone);
+  await pauseLabel(world, params, gone);
   await impatientTick(world);
   await world.sql.begin(async (tx) => {
     await tx`select from carillon.schedules where key = 'b' for update`;
@@ -104,7 +104,7 @@ test("A member that another transaction has locked keeps no other of its shard f
 
 test("A member that was set aside is not tried again in the same tick, however often time cuts the walk", async () => {
   await world.sql`update carillon.schedules set shard = case key when 'a' then 1 else 2 end`;
-  await pauseLabel(world, wish, gone);
+  await pauseLabel(world, params, gone);
   await poison(world.sql, "schedules", "old.key = 'a'");
   let looks = 0;
   const note = (error: unknown) => {

@@ -74,8 +74,8 @@ test.each([
     await world.put("good", { when: "*/5 * * * *", timezone: "Europe/Berlin", ...all });
     await zoneOf("Asia/Tokyo", unknownZone);
     await ticks(12);
-    const wish = ms === null ? {} : { until: new Date(world.clock.now().getTime() + ms) };
-    for (const key of ["bad", "good"]) await world.pause(key, wish);
+    const params = ms === null ? {} : { until: new Date(world.clock.now().getTime() + ms) };
+    for (const key of ["bad", "good"]) await world.pause(key, params);
     await ticks(3);
     await zoneOf(unknownZone, "Asia/Tokyo");
     for (const key of ["bad", "good"]) await world.patch(key, { payload: { now: true } });

@@ -18,13 +18,13 @@ const keys = ["bad", "good"];
 const { occurrencesOf, zoneOf, ticks } = planSteps(() => world);
 
 /** One of two cannot be read for so long, is paused then as the other, and can be read again after three minutes. */
-async function pauseUnread(minutesBefore: number, wish: { until?: Date }): Promise<void> {
+async function pauseUnread(minutesBefore: number, params: { until?: Date }): Promise<void> {
   const rules = { when: "*/5 * * * *", catchUp: { policy: "all" } };
   await world.put("bad", { ...rules, timezone: "Asia/Tokyo" });
   await world.put("good", { ...rules, timezone: "Europe/Berlin" });
   await zoneOf("Asia/Tokyo", unknownZone);
   await ticks(minutesBefore);
-  for (const key of keys) await world.pause(key, wish);
+  for (const key of keys) await world.pause(key, params);
   await ticks(3);
   expect(await quarantined(world)).toMatchObject([{ consumer: "plan" }]);
   await zoneOf(unknownZone, "Asia/Tokyo");

@@ -146,15 +146,15 @@ test("What was owed to a deleted schedule whose jobs cannot be written stands in
 
 test("A group is paused and resumed, its member whose jobs cannot be written included", async () => {
   for (const key of keys) await world.put(key, { ...every2, group: "shop" });
-  const wish = { label: { scope: "group", name: "shop" } as const, caller };
+  const params = { label: { scope: "group", name: "shop" } as const, caller };
   const heldNow = async () =>
     (await world.sql`select from carillon.schedules where held_since is not null`).length;
   await refuseJobsOf("bad");
   await ticks(7);
-  await pauseLabel(world, wish);
+  await pauseLabel(world, params);
   expect(await heldNow()).toBe(2);
   await ticks(4);
-  await resumeLabel(world, wish);
+  await resumeLabel(world, params);
   expect(await heldNow()).toBe(0);
   await writable();
   await ticks(30);

@@ -10,7 +10,7 @@ import { envelope } from "../../lib/target/envelope.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { at, minute, second } from "../support/instants.ts";
-import { beatsOf, caller, comingOf, emptied, pulse, pulseRow, pulseRows, unbounded } from "./pulse-rows.ts";
+import { beatsOf, caller, emptied, pulse, pulseRow, pulseRows, unbounded, upcomingOf } from "./pulse-rows.ts";
 
 let world: Carillon;
 
@@ -25,7 +25,7 @@ const now = () => world.clock.now();
 
 /** The row beats where the schedule says that it comes. */
 async function expectAgreement(key: string): Promise<void> {
-  expect(beatsOf(await pulseRow(world.sql, key), now(), 3)).toEqual(await comingOf(world.sql, key, 3));
+  expect(beatsOf(await pulseRow(world.sql, key), now(), 3)).toEqual(await upcomingOf(world.sql, key, 3));
 }
 
 async function counts(): Promise<{ plans: number; jobs: number }> {

@@ -61,7 +61,7 @@ export function beatsOf(row: PulseRow, after: Date, n: number): { due: number; i
 }
 
 /** The same as a schedule's own arithmetic tells it. */
-export async function comingOf(sql: Sql, key: string, n: number): Promise<{ due: number; id: string }[]> {
+export async function upcomingOf(sql: Sql, key: string, n: number): Promise<{ due: number; id: string }[]> {
   const { occurrences } = await sql.begin((tx) => nextOccurrences(tx, { key, n }));
   const [schedule] = await sql<{ id: string }[]>`
     select id from carillon.schedules where key = ${key} and deleted_at is null`;

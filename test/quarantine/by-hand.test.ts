@@ -55,8 +55,8 @@ test("An entry of inbox whose item is no number keeps no command from being list
 
 test("An entry of shared-hold whose item is no revision is dropped", async () => {
   await write("shared-hold", "abc/1");
-  const wish = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
-  await pauseLabel(world, wish, { most: 0, timeIsUp: () => false });
+  const params = { label: { scope: "group", name: "shop" } as const, caller: { name: "ann" } };
+  await pauseLabel(world, params, { most: 0, timeIsUp: () => false });
   await world.tick();
   expect(await quarantined(world)).toEqual([]);
 });

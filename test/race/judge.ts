@@ -24,7 +24,7 @@ export interface Verdict {
 }
 
 /**
- * The oracle. What is owed is computed from the wishes (lib's planning is not asked), what happened is read from the ledger and
+ * The oracle. What is owed is computed from the requests (lib's planning is not asked), what happened is read from the ledger and
  * from what workers and targets saw. Every rule that is broken is named with the occurrence that breaks it.
  */
 export function judge(ledger: Ledger, history: History, end: number, clockGrainMs: number): Verdict {

@@ -45,12 +45,12 @@ export function mindOf(
     });
 
   const operation = (): Operation => {
-    const wish = { key: dice.pick(keys), caller: { name } };
+    const params = { key: dice.pick(keys), caller: { name } };
     const lot = dice.between(1, 100);
-    if (lot <= 55) return { ...wish, kind: "put", body: body() };
-    if (lot <= 75) return { ...wish, kind: "patch", patch: { payload: { edit: ++edits } } };
-    if (lot <= 80) return { ...wish, kind: "pause" };
-    return { ...wish, kind: lot <= 92 ? "resume" : "delete" };
+    if (lot <= 55) return { ...params, kind: "put", body: body() };
+    if (lot <= 75) return { ...params, kind: "patch", patch: { payload: { edit: ++edits } } };
+    if (lot <= 80) return { ...params, kind: "pause" };
+    return { ...params, kind: lot <= 92 ? "resume" : "delete" };
   };
   const batch = async (): Promise<Acknowledged[]> => {
     const operations = Array.from({ length: dice.between(2, 8) }, operation);
@@ -60,22 +60,22 @@ export function mindOf(
   };
 
   const one = (key: string): Promise<EditDone | undefined> => {
-    const wish = { key, caller: { name } };
+    const params = { key, caller: { name } };
     const lot = dice.between(1, 100);
-    if (lot <= 40) return putSchedule(deps, { ...wish, body: body() });
-    if (lot <= 50) return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits } } });
+    if (lot <= 40) return putSchedule(deps, { ...params, body: body() });
+    if (lot <= 50) return patchSchedule(deps, { ...params, patch: { payload: { edit: ++edits } } });
     if (lot <= 55)
-      return patchSchedule(deps, { ...wish, patch: { payload: { edit: ++edits }, overlap: overlap() } });
+      return patchSchedule(deps, { ...params, patch: { payload: { edit: ++edits }, overlap: overlap() } });
     if (lot <= 65) {
       const patch = { payload: { edit: ++edits }, when: `every ${dice.between(1, 15)}s`, target: target() };
-      return patchSchedule(deps, { ...wish, patch });
+      return patchSchedule(deps, { ...params, patch });
     }
     if (lot <= 77) {
       const end = new Date(clock.now().getTime() + dice.between(500, 6_000));
-      return pauseSchedule(deps, { ...wish, until: dice.chance(0.5) ? end : undefined });
+      return pauseSchedule(deps, { ...params, until: dice.chance(0.5) ? end : undefined });
     }
-    if (lot <= 92) return resumeSchedule(deps, wish);
-    return deleteSchedule(deps, wish).then(() => undefined);
+    if (lot <= 92) return resumeSchedule(deps, params);
+    return deleteSchedule(deps, params).then(() => undefined);
   };
 
   return {

@@ -39,7 +39,7 @@ export interface Segment {
   from: number;
   to: number;
   edit: number;
-  /** Occurrences in (from, to] that must stand in the ledger, computed from the wish and not from what the product planned. */
+  /** Occurrences in (from, to] that must stand in the ledger, computed from the request and not from what the product planned. */
   owed: number[];
   /** `held`: what was due under a pause that was then ended or edited; it need not have run. */
   kind: "active" | "held" | "held for good" | "deleted";

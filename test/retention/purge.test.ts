@@ -155,10 +155,10 @@ describe("schedules that are over", () => {
     await world.clock.advance(5 * day);
     await world.sql`update carillon.shards set watermark_at = carillon.clock()`;
     await dropPastDays(world, retentionDays);
-    const wish = { retentionDays, auditRetentionDays: null };
-    expect(await purge(deps(), wish, bounds)).toMatchObject({ schedules: 12_000 });
+    const params = { retentionDays, auditRetentionDays: null };
+    expect(await purge(deps(), params, bounds)).toMatchObject({ schedules: 12_000 });
     expect(await world.sql`select place::int from carillon.purges`).toEqual([{ place: 30_000 }]);
-    await purge(deps(), wish, bounds);
+    await purge(deps(), params, bounds);
     expect(await world.sql`select place::int from carillon.purges`).toEqual([{ place: 0 }]);
     expect(await rowsOf("schedules")).toBe(30_000);
   });

@@ -81,7 +81,7 @@ test.each([
   ["a limit that says there is none", () => set({ concurrency: null, rate: null }), ""],
   [
     "a revision that a caller has",
-    () => set({ concurrency: 3, rate: null }).then(() => clearLimits(limits(), wish)),
+    () => set({ concurrency: 3, rate: null }).then(() => clearLimits(limits(), params)),
     "",
   ],
   ["a handler", () => Promise.resolve(), "handler/never"],
@@ -104,9 +104,9 @@ test.each([
 });
 
 const limits = () => ({ sql: world.as.api, queue: world.queue });
-const wish = { target: "webhook/x.example.com", caller: { name: "ann" } };
+const params = { target: "webhook/x.example.com", caller: { name: "ann" } };
 const set = (wanted: { concurrency: number | null; rate: null }) =>
-  setLimits(limits(), { ...wish, limits: wanted });
+  setLimits(limits(), { ...params, limits: wanted });
 const parcel = (columns: object) =>
   world.sql`
     insert into carillon.parcels ${world.sql({

@@ -35,8 +35,8 @@ function put(
 ): Promise<CalendarDone> {
   const read = readCalendarRules(rules);
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
-  const wish = { name: "c", body: { description, rules: read.rules }, caller: { name: "cal" } };
-  return putCalendar({ sql: world.sql, queue: world.queue }, wish, atOnce);
+  const params = { name: "c", body: { description, rules: read.rules }, caller: { name: "cal" } };
+  return putCalendar({ sql: world.sql, queue: world.queue }, params, atOnce);
 }
 
 const remove = () =>

@@ -165,7 +165,7 @@ describe("newer zone data", () => {
     });
   });
 
-  test("writes a version that says why, by nobody's wish", async () => {
+  test("writes a version that says why, by nobody's request", async () => {
     await putEarlier("cron", { when: "0 9 * * *", ...berlin });
     await world.tick({ zoneData: "2026b" });
     expect(

@@ -121,8 +121,8 @@ describe("the forecast", () => {
   test("leaves out what a calendar skips", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
-    const wish = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
-    await putCalendar({ sql: world.sql, queue: world.queue }, wish);
+    const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
+    await putCalendar({ sql: world.sql, queue: world.queue }, params);
     await world.put("skips", { when: "0 9,15 * * *", calendar: { name: "c" } });
     await world.put("does not", { when: "0 9,15 * * *" });
     expect(sorted(await forecast(1_440))).toEqual(sorted(await oneByOne(1_440)));

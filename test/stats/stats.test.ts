@@ -113,8 +113,8 @@ describe("the counts of jobs", () => {
   test("have what a calendar leaves out once, however often it is planned, singly and as ranges", async () => {
     const read = readCalendarRules({ dates: ["2026-03-02"] });
     if (!read.ok) throw new Error("The calendar is not understood.");
-    const wish = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
-    await putCalendar({ sql: world.sql, queue: world.queue }, wish);
+    const params = { name: "c", body: { description: null, rules: read.rules }, caller: { name: "ann" } };
+    await putCalendar({ sql: world.sql, queue: world.queue }, params);
     await world.put("singly", { when: "* * * * *", calendar: { name: "c" } });
     await world.put("ranges", { when: "*/5 * * * * *", calendar: { name: "c" } });
     for (let n = 0; n < 3; n++) {

@@ -55,7 +55,7 @@ export interface Carillon {
   log: RecordedLog;
   put(key: string, body: object, as?: string): Promise<EditDone>;
   patch(key: string, patch: object, as?: string): Promise<EditDone>;
-  pause(key: string, wish?: { owner?: string; until?: Date; reason?: string }): Promise<EditDone>;
+  pause(key: string, params?: { owner?: string; until?: Date; reason?: string }): Promise<EditDone>;
   resume(key: string, owner?: string): Promise<EditDone>;
   remove(key: string): Promise<void>;
   tick(settings?: Partial<TickSettings>): Promise<Ticked>;
@@ -107,7 +107,7 @@ export async function carillon({
         caller: { name },
       }),
     patch: (key, patch, name = author) => patchSchedule(edits, { key, patch, caller: { name } }),
-    pause: (key, wish = {}) => pauseSchedule(edits, { key, caller: { name: author }, ...wish }),
+    pause: (key, params = {}) => pauseSchedule(edits, { key, caller: { name: author }, ...params }),
     resume: (key, owner) => resumeSchedule(edits, { key, owner, caller: { name: author } }),
     remove: (key) => deleteSchedule(edits, { key, caller: { name: author } }),
     tick: (settings = {}) =>

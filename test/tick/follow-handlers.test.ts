@@ -61,7 +61,7 @@ test("schedules follow a handler that takes groups together from now on, with wh
   ]);
 });
 
-test("and one that takes them one by one again, and are looked at until no older wish can be on its way", async () => {
+test("and one that takes them one by one again, and are looked at until no older request can be on its way", async () => {
   await define(true);
   await world.put("a", due);
   await world.put("serial", { ...due, serial: true });

@@ -97,7 +97,7 @@ test("a rotation with a longer overlap does not prolong a secret that ends earli
   expect(still).toEqual(ends);
 });
 
-test("a token that was taken back between its look-up and its wish makes no other token", async () => {
+test("a token that was taken back between its look-up and its request makes no other token", async () => {
   const by = await made("taken-back");
   await sql`delete from carillon.tokens where id = ${by.id}`;
   const asked = { name: "child", scope: "admin" as const };

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { cancelManyShape, jobWishShape, retryManyShape } from "../request/job-filter.ts";
+import { cancelManyShape, jobRequestShape, retryManyShape } from "../request/job-filter.ts";
 import { cursorSchema, pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { jobListSchema, jobSchema } from "../views/job-view.ts";
@@ -15,7 +15,11 @@ const page = {
   example: { items: [examples.listedJob], cursor: examples.cursor },
 };
 
-const wishBody = { schema: jobWishShape, optional: true, example: { reason: "the queue is there now" } };
+const requestBody = {
+  schema: jobRequestShape,
+  optional: true,
+  example: { reason: "the queue is there now" },
+};
 
 const failed = z
   .int()
@@ -65,7 +69,7 @@ export const jobDocs = {
   cancel: {
     summary: "Cancel a job",
     tag,
-    body: wishBody,
+    body: requestBody,
     answers: {
       200: { what: "It is cancelled.", schema: jobSchema, example: { ...examples.job, state: "cancelled" } },
       202: {
@@ -80,7 +84,7 @@ export const jobDocs = {
     summary: "Retry a job",
     description: "One that is dead or cancelled; 409 from any other state.",
     tag,
-    body: wishBody,
+    body: requestBody,
     answers: { 202: { what: "It runs again.", schema: jobSchema, example: examples.waitingJob } },
     problems: [404, 409],
   },

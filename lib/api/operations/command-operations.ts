@@ -11,14 +11,18 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 /** What the API does with commands that came through the queue and were not applied. */
 export interface CommandOperations {
   /** Newest first; `before` is the id at which the page before ended. */
-  list(wish: {
+  list(params: {
     prefix?: string | undefined;
     limit: number;
     before?: string | undefined;
   }): Promise<{ items: DeadCommandRead[]; next?: string }>;
   read(id: string): Promise<DeadCommandRead | null>;
   /** Null where there is none. */
-  retry(wish: { id: string; caller: Caller; refuseKey: (key: string) => void }): Promise<DeadRetried | null>;
+  retry(params: {
+    id: string;
+    caller: Caller;
+    refuseKey: (key: string) => void;
+  }): Promise<DeadRetried | null>;
   /** False where there is none. */
   remove(id: string): Promise<boolean>;
 }
@@ -26,9 +30,9 @@ export interface CommandOperations {
 export function commandOperations(deps: Omit<IngestDeps, "prefix">): CommandOperations {
   const { sql } = deps;
   return {
-    list: (wish) => listDeadCommands(sql, wish),
+    list: (params) => listDeadCommands(sql, params),
     read: (id) => readDeadCommand(sql, id),
-    retry: (wish) => retryDead({ ...deps, prefix: null }, wish),
+    retry: (params) => retryDead({ ...deps, prefix: null }, params),
     // A transaction, as every write of a request that may come again.
     remove: (id) => sql.begin((tx) => deleteDeadCommand(tx, id)),
   };

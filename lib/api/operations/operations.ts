@@ -1,14 +1,14 @@
 import type { AuditPlace } from "../../audit/audit-place.ts";
 import type { EntrySearch } from "../../audit/find-entries.ts";
 import { type AuditEntry, readAudit } from "../../audit/read-audit.ts";
-import { type CancelLabelWish, cancelLabel, type LabelCancelled } from "../../batch/cancel-label.ts";
-import { type Enqueued, type EnqueueWish, enqueueJob } from "../../batch/enqueue-job.ts";
+import { type CancelLabelParams, cancelLabel, type LabelCancelled } from "../../batch/cancel-label.ts";
+import { type Enqueued, type EnqueueParams, enqueueJob } from "../../batch/enqueue-job.ts";
 import {
   pauseLabel,
   resumeLabel,
   type SharedHoldDone,
-  type SharedHoldWish,
-  type SharedPauseWish,
+  type SharedHoldParams,
+  type SharedPauseParams,
 } from "../../batch/label-holds.ts";
 import type { ApplyOptions } from "../../batch/operation.ts";
 import { type AcceptanceDeps, acceptanceOf } from "../../command/acceptance.ts";
@@ -16,17 +16,17 @@ import { applyBatch, type BatchResult } from "../../command/apply-batch.ts";
 import type { Command } from "../../command/command-shape.ts";
 import { refuseUnfitFire } from "../../command/handler-payload.ts";
 import type { Sql } from "../../db/connect.ts";
-import type { JobWish } from "../../edit/cancel-jobs.ts";
-import type { EditDone, EditWish } from "../../edit/edit-transaction.ts";
-import { type RestoreWish, restoreVersion } from "../../edit/restore.ts";
+import type { JobParams } from "../../edit/cancel-jobs.ts";
+import type { EditDone, EditParams } from "../../edit/edit-transaction.ts";
+import { type RestoreParams, restoreVersion } from "../../edit/restore.ts";
 import { createSchedule, deleteSchedule, patchSchedule, putSchedule } from "../../edit/schedule-edits.ts";
-import { type PauseWish, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
+import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/schedule-holds.ts";
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
-import { type Preview, type PreviewWish, previewSchedule } from "../../history/preview.ts";
+import { type Preview, type PreviewParams, previewSchedule } from "../../history/preview.ts";
 import { type LabelRead, readLabel } from "../../history/read-label.ts";
 import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
 import { searchKey } from "../../history/search-histories.ts";
@@ -51,15 +51,15 @@ import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
-import { type BackfillDone, type BackfillWish, backfillSchedule } from "../../job-control/backfill.ts";
-import { type CancelledMany, type CancelManyWish, cancelMany } from "../../job-control/cancel-many.ts";
-import { type FireWish, fireNow } from "../../job-control/fire-now.ts";
-import { type RetriedMany, type RetryManyWish, retryMany } from "../../job-control/retry-many.ts";
+import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
+import { type CancelledMany, type CancelManyParams, cancelMany } from "../../job-control/cancel-many.ts";
+import { type FireNowParams, fireNow } from "../../job-control/fire-now.ts";
+import { type RetriedMany, type RetryManyParams, retryMany } from "../../job-control/retry-many.ts";
 import {
   clearLimits,
   type Limits,
+  type LimitsParams,
   type LimitsRead,
-  type LimitsWish,
   listLimits,
   readLimits,
   setLimits,
@@ -76,8 +76,8 @@ import {
 import { Refusal } from "../../refusal.ts";
 import {
   type CalendarDone,
+  type CalendarParams,
   type CalendarRead,
-  type CalendarWish,
   listCalendars,
   putCalendar,
   readCalendarWithCounts,
@@ -110,40 +110,40 @@ export interface Page<Item, Place> {
  * done nothing of it.
  */
 export interface Operations {
-  putSchedule(wish: EditWish & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
-  createSchedule(wish: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
-  patchSchedule(wish: EditWish & { patch: unknown }): Promise<EditDone>;
-  deleteSchedule(wish: EditWish): Promise<void>;
+  putSchedule(params: EditParams & { body: ScheduleBody; ifNoneMatch?: boolean }): Promise<EditDone>;
+  createSchedule(params: { key?: string; body: ScheduleBody; caller: Caller }): Promise<EditDone>;
+  patchSchedule(params: EditParams & { patch: unknown }): Promise<EditDone>;
+  deleteSchedule(params: EditParams): Promise<void>;
   /** In one transaction, wherever that does not keep others waiting for long; what became of each, in their order. */
   applyBatch(
     commands: readonly Command[],
     options: Pick<ApplyOptions, "allOrNothing">,
   ): Promise<BatchResult[]>;
-  pauseSchedule(wish: PauseWish): Promise<EditDone>;
-  resumeSchedule(wish: EditWish & { owner?: string | undefined }): Promise<EditDone>;
+  pauseSchedule(params: PauseParams): Promise<EditDone>;
+  resumeSchedule(params: EditParams & { owner?: string | undefined }): Promise<EditDone>;
   readSchedule(key: string): Promise<ScheduleRead | null>;
   /** A page may be short of its limit and still have a `next`: each looks at so many schedules at most. */
   listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
   countSchedules(filter: ScheduleFilter): Promise<Count>;
-  nextOccurrences(wish: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
-  previewSchedule(wish: PreviewWish): Promise<Preview>;
-  explain(wish: { key: string; at: Date }): Promise<Explanation>;
+  nextOccurrences(params: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
+  previewSchedule(params: PreviewParams): Promise<Preview>;
+  explain(params: { key: string; at: Date }): Promise<Explanation>;
   /** Newest first; `before` is the version at which the page before ended. */
-  versionsOfSchedule(wish: {
+  versionsOfSchedule(params: {
     key: string;
     limit: number;
     before?: number | undefined;
   }): Promise<Page<VersionRead, number>>;
-  restoreVersion(wish: RestoreWish): Promise<EditDone>;
-  fireNow(wish: FireWish): Promise<JobRead>;
-  backfillSchedule(wish: BackfillWish): Promise<BackfillDone>;
+  restoreVersion(params: RestoreParams): Promise<EditDone>;
+  fireNow(params: FireNowParams): Promise<JobRead>;
+  backfillSchedule(params: BackfillParams): Promise<BackfillDone>;
   /** Newest first; `before` is where the page before ended. */
-  jobsOfSchedule(wish: {
+  jobsOfSchedule(params: {
     key: string;
     limit: number;
     before?: JobPlace | undefined;
   }): Promise<Page<JobRead, JobPlace>>;
-  enqueueJob(wish: EnqueueWish): Promise<Enqueued>;
+  enqueueJob(params: EnqueueParams): Promise<Enqueued>;
   /** Also one that is planned and has no row yet. */
   readJob(id: string): Promise<JobRead | null>;
   /** A page may be short of its limit and still have a `next`: each looks at so many jobs at most. */
@@ -151,30 +151,30 @@ export interface Operations {
   searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
   searchJobs(search: JobSearch): Promise<Page<JobRead, JobKey>>;
   /** `asked`: it runs, and whoever works it has been told to stop. */
-  cancelJob(wish: JobWish): Promise<{ job: JobRead; asked: boolean }>;
-  retryJob(wish: JobWish): Promise<JobRead>;
-  cancelMany(wish: CancelManyWish): Promise<CancelledMany>;
-  retryMany(wish: RetryManyWish): Promise<RetriedMany>;
-  putCalendar(wish: CalendarWish & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
+  cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
+  retryJob(params: JobParams): Promise<JobRead>;
+  cancelMany(params: CancelManyParams): Promise<CancelledMany>;
+  retryMany(params: RetryManyParams): Promise<RetriedMany>;
+  putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
   readCalendar(name: string): Promise<CalendarRead | null>;
   /** In the order of names; `after` is the name at which the page before ended. */
-  listCalendars(wish: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
-  removeCalendar(wish: CalendarWish): Promise<void>;
-  pauseLabel(wish: SharedPauseWish): Promise<SharedHoldDone>;
-  resumeLabel(wish: SharedHoldWish): Promise<SharedHoldDone>;
+  listCalendars(params: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
+  removeCalendar(params: CalendarParams): Promise<void>;
+  pauseLabel(params: SharedPauseParams): Promise<SharedHoldDone>;
+  resumeLabel(params: SharedHoldParams): Promise<SharedHoldDone>;
   readLabel(
     label: Label,
     page: { limit: number; after?: string | undefined; prefix?: string | undefined },
   ): Promise<LabelRead | null>;
-  cancelLabel(wish: CancelLabelWish): Promise<LabelCancelled>;
-  setLimits(wish: LimitsWish & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
-  clearLimits(wish: LimitsWish): Promise<void>;
+  cancelLabel(params: CancelLabelParams): Promise<LabelCancelled>;
+  setLimits(params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean }): Promise<LimitsRead>;
+  clearLimits(params: LimitsParams): Promise<void>;
   readLimits(target: string): Promise<LimitsRead | null>;
   /** In the order of targets' names; `after` is the name at which the page before ended. */
-  listLimits(wish: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
+  listLimits(params: { limit: number; after?: string | undefined }): Promise<Page<LimitsRead, string>>;
   readZoneData(): Promise<ZoneDataRead>;
   /** Newest first; `before` is the move at which the page before ended. Null for a release that was never in force. */
-  zoneMoves(wish: {
+  zoneMoves(params: {
     version: string;
     limit: number;
     before?: string | undefined;
@@ -207,67 +207,67 @@ export function makeOperations(deps: OperationDeps): Operations {
   const { sql, handlers } = deps;
   const accept = acceptanceOf(deps);
   return {
-    putSchedule: async (wish) => {
-      accept.body(wish.body);
-      return putSchedule(deps, wish);
+    putSchedule: async (params) => {
+      accept.body(params.body);
+      return putSchedule(deps, params);
     },
-    createSchedule: async (wish) => {
-      accept.body(wish.body);
-      return createSchedule(deps, wish);
+    createSchedule: async (params) => {
+      accept.body(params.body);
+      return createSchedule(deps, params);
     },
-    patchSchedule: async (wish) => {
-      accept.patch(wish.patch);
-      return patchSchedule(deps, wish, accept.patched);
+    patchSchedule: async (params) => {
+      accept.patch(params.patch);
+      return patchSchedule(deps, params, accept.patched);
     },
-    deleteSchedule: (wish) => deleteSchedule(deps, wish),
+    deleteSchedule: (params) => deleteSchedule(deps, params),
     applyBatch: (commands, options) => applyBatch({ ...deps, acceptance: accept }, commands, options),
-    pauseSchedule: (wish) => pauseSchedule(deps, wish),
-    resumeSchedule: (wish) => resumeSchedule(deps, wish),
-    fireNow: async (wish) => {
-      await refuseUnfitFire(sql, handlers, wish);
-      return fireNow(deps, wish);
+    pauseSchedule: (params) => pauseSchedule(deps, params),
+    resumeSchedule: (params) => resumeSchedule(deps, params),
+    fireNow: async (params) => {
+      await refuseUnfitFire(sql, handlers, params);
+      return fireNow(deps, params);
     },
-    backfillSchedule: (wish) => backfillSchedule(deps, wish),
+    backfillSchedule: (params) => backfillSchedule(deps, params),
     readSchedule: (key) => readSchedule(sql, key),
     listSchedules: (search) => listSchedules(sql, search),
     countSchedules: (filter) => countSchedules(sql, filter),
-    nextOccurrences: (wish) => nextOccurrences(sql, wish),
-    previewSchedule: async (wish) => {
-      if (wish.targeted) accept.body(wish.body);
-      return previewSchedule(sql, wish);
+    nextOccurrences: (params) => nextOccurrences(sql, params),
+    previewSchedule: async (params) => {
+      if (params.targeted) accept.body(params.body);
+      return previewSchedule(sql, params);
     },
-    explain: (wish) => explain(sql, wish),
-    versionsOfSchedule: (wish) => versionsOf(sql, wish),
-    restoreVersion: (wish) => restoreVersion(deps, wish, accept.body),
+    explain: (params) => explain(sql, params),
+    versionsOfSchedule: (params) => versionsOf(sql, params),
+    restoreVersion: (params) => restoreVersion(deps, params, accept.body),
     jobsOfSchedule: async ({ key, limit, before }) => {
       const schedule = await findSchedule(sql, key);
       if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
       return jobsOf(sql, schedule, { limit, before });
     },
-    enqueueJob: async (wish) => {
-      accept.body(wish.body);
-      return enqueueJob(deps, wish);
+    enqueueJob: async (params) => {
+      accept.body(params.body);
+      return enqueueJob(deps, params);
     },
     readJob: (id) => readAnyJob(sql, id),
     deadJobs: (search) => listDead(sql, search),
     searchKey: (search) => searchKey(sql, search),
     searchJobs: (search) => searchJobs(sql, search),
-    cancelJob: (wish) => cancelAnyJob(deps, wish),
-    retryJob: (wish) => retryAnyJob(deps, wish),
-    cancelMany: (wish) => cancelMany(deps, wish),
-    retryMany: (wish) => retryMany(deps, wish),
-    putCalendar: (wish) => putCalendar(deps, wish),
+    cancelJob: (params) => cancelAnyJob(deps, params),
+    retryJob: (params) => retryAnyJob(deps, params),
+    cancelMany: (params) => cancelMany(deps, params),
+    retryMany: (params) => retryMany(deps, params),
+    putCalendar: (params) => putCalendar(deps, params),
     readCalendar: (name) => readCalendarWithCounts(sql, name),
-    listCalendars: (wish) => listCalendars(sql, wish),
-    removeCalendar: (wish) => removeCalendar(deps, wish),
-    pauseLabel: (wish) => pauseLabel(deps, wish),
-    resumeLabel: (wish) => resumeLabel(deps, wish),
+    listCalendars: (params) => listCalendars(sql, params),
+    removeCalendar: (params) => removeCalendar(deps, params),
+    pauseLabel: (params) => pauseLabel(deps, params),
+    resumeLabel: (params) => resumeLabel(deps, params),
     readLabel: (label, page) => readLabel(sql, label, page),
-    cancelLabel: (wish) => cancelLabel(deps, wish),
-    setLimits: (wish) => setLimits(deps, wish),
-    clearLimits: (wish) => clearLimits(deps, wish),
+    cancelLabel: (params) => cancelLabel(deps, params),
+    setLimits: (params) => setLimits(deps, params),
+    clearLimits: (params) => clearLimits(deps, params),
     readLimits: (target) => readLimits(sql, target),
-    listLimits: (wish) => listLimits(sql, wish),
+    listLimits: (params) => listLimits(sql, params),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql),

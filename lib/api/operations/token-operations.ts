@@ -6,17 +6,17 @@ import {
   type Issued,
   type NewToken,
   rotateToken,
-  type TokenWish,
+  type TokenParams,
 } from "../../token/token-edits.ts";
 
 /** What the API does with tokens; of those that reach beyond the asking one, it knows nothing. */
 export interface TokenOperations {
-  create(wish: TokenWish & { asked: NewToken }): Promise<Issued>;
-  rotate(wish: TokenWish & { id: string; overlapMs: number }): Promise<Issued>;
-  remove(wish: TokenWish & { id: string }): Promise<void>;
+  create(params: TokenParams & { asked: NewToken }): Promise<Issued>;
+  rotate(params: TokenParams & { id: string; overlapMs: number }): Promise<Issued>;
+  remove(params: TokenParams & { id: string }): Promise<void>;
   read(id: string, prefix: string | null): Promise<TokenRead | null>;
   /** In the order of names; `after` is the name at which the page before ended. */
-  list(wish: {
+  list(params: {
     prefix: string | null;
     after?: string | undefined;
     limit: number;
@@ -27,11 +27,11 @@ export interface TokenOperations {
 
 export function tokenOperations(sql: Sql): TokenOperations {
   return {
-    create: (wish) => createToken(sql, wish),
-    rotate: (wish) => rotateToken(sql, wish),
-    remove: (wish) => deleteToken(sql, wish),
+    create: (params) => createToken(sql, params),
+    rotate: (params) => rotateToken(sql, params),
+    remove: (params) => deleteToken(sql, params),
     read: (id, prefix) => readToken(sql, id, prefix),
-    list: (wish) => listTokens(sql, wish),
+    list: (params) => listTokens(sql, params),
     namesBeyond: (names, prefix) => namesBeyond(sql, names, prefix),
   };
 }

@@ -36,7 +36,7 @@ export const jobsQuery = z.strictObject({
 const why = storableText({ min: 0, max: 500 }).optional();
 
 /** What is asked for one job. */
-export const jobWishShape = z.strictObject({ reason: why });
+export const jobRequestShape = z.strictObject({ reason: why });
 
 const limit = z.int().min(1).max(bulkMax).default(bulkByDefault);
 

@@ -53,9 +53,9 @@ export function enqueueRoutes(operations: Operations): Route[] {
       doc,
       answer: async ({ body, token, caller }) => {
         const newKey = () => `${token.prefix ?? ""}job:${uuidv7()}`;
-        const wish = readJob(body(), { newKey });
-        refuseForeignKey(token, wish.key);
-        const { change, job } = await asJob(() => operations.enqueueJob({ ...wish, caller }));
+        const params = readJob(body(), { newKey });
+        refuseForeignKey(token, params.key);
+        const { change, job } = await asJob(() => operations.enqueueJob({ ...params, caller }));
         return {
           status: change === "unchanged" ? 200 : 202,
           body: jobView(job),

@@ -47,10 +47,10 @@ export function fireRoutes(operations: Operations): Route[] {
       doc: backfillDoc(backfillShape),
       answer: async ({ parameter, body, caller }) => {
         const key = readKey(parameter("key"));
-        const wish = readShape(backfillShape, body(), "body");
+        const params = readShape(backfillShape, body(), "body");
         const { next, ...done } = await operations.backfillSchedule({
           key,
-          ...wish,
+          ...params,
           caller,
         });
         return { status: 202, body: { ...done, more: next !== null, ...(next === null ? {} : { next }) } };

@@ -15,8 +15,8 @@ import { type ListName, readCursor, writeCursor } from "../request/cursor.ts";
 import {
   cancelManyShape,
   historyFilter,
+  jobRequestShape,
   jobsQuery,
-  jobWishShape,
   retryFilter,
   retryManyShape,
 } from "../request/job-filter.ts";
@@ -116,9 +116,9 @@ function controlRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: jobDocs.cancel,
       answer: async ({ parameter, optionalBody, token, caller }) => {
-        const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
-        const { job, asked } = await operations.cancelJob(wish);
+        const { reason } = readShape(jobRequestShape, optionalBody(), "body");
+        const params = { id: await reachedId(operations, token, parameter("id")), reason, caller };
+        const { job, asked } = await operations.cancelJob(params);
         return { status: asked ? 202 : 200, body: jobView(job) };
       },
     }),
@@ -129,9 +129,9 @@ function controlRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: jobDocs.retry,
       answer: async ({ parameter, optionalBody, token, caller }) => {
-        const { reason } = readShape(jobWishShape, optionalBody(), "body");
-        const wish = { id: await reachedId(operations, token, parameter("id")), reason, caller };
-        return { status: 202, body: jobView(await operations.retryJob(wish)) };
+        const { reason } = readShape(jobRequestShape, optionalBody(), "body");
+        const params = { id: await reachedId(operations, token, parameter("id")), reason, caller };
+        return { status: 202, body: jobView(await operations.retryJob(params)) };
       },
     }),
   ];
@@ -147,13 +147,13 @@ function bulkRoutes(operations: Operations): Route[] {
       query: goOnQuery,
       doc: jobDocs.retryMany,
       answer: async ({ body, query: { cursor }, token, caller }) => {
-        const { filter: asked, ...wish } = readShape(retryManyShape, body(), "body");
+        const { filter: asked, ...params } = readShape(retryManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = retryFilter(asked);
         if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
         const after = readSearchCursor(cursor, "retries", filter, isPlace);
-        const { next, ...counts } = await operations.retryMany({ ...wish, filter, after, caller });
+        const { next, ...counts } = await operations.retryMany({ ...params, filter, after, caller });
         return { status: 202, body: { ...counts, ...goOn("retries", filter, next) } };
       },
     }),
@@ -164,12 +164,12 @@ function bulkRoutes(operations: Operations): Route[] {
       query: goOnQuery,
       doc: jobDocs.cancelMany,
       answer: async ({ body, query: { cursor }, token, caller }) => {
-        const { filter: asked, ...wish } = readShape(cancelManyShape, body(), "body");
+        const { filter: asked, ...params } = readShape(cancelManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
         const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
         const { next, ...counts } = await operations.cancelMany({
-          ...wish,
+          ...params,
           filter,
           after,
           caller,

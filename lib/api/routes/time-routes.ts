@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readKey } from "../../command/schedule-input.ts";
 import type { ComingOccurrence } from "../../history/next-occurrences.ts";
-import type { PreviewWish } from "../../history/preview.ts";
+import type { PreviewParams } from "../../history/preview.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { keyShape } from "../../schedule/shape/schedule-key.ts";
@@ -105,7 +105,7 @@ function occurrencesView(occurrences: readonly (Omit<ComingOccurrence, "held"> &
 /** A target is not needed to tell times; whatever else of a schedule is given is checked as when it is saved. This one fits every delivery. */
 const noTarget = { queue: "none" };
 
-function readPreview(input: unknown): PreviewWish {
+function readPreview(input: unknown): PreviewParams {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw notUnderstood([{ path: "", message: "takes a JSON object" }]);
   const { key, n, from, ...rest } = { key: undefined, n: undefined, from: undefined, ...input };

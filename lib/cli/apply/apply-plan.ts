@@ -36,7 +36,7 @@ export interface Planned {
   operation: Operation | null;
 }
 
-export interface PlanWish {
+export interface PlanParams {
   /** What has this tag was made from here; only that is changed. */
   mark?: { tag: string; adopt: boolean };
 }
@@ -48,7 +48,7 @@ const toldEvery = 500;
 export async function planChanges(
   call: PlanCall,
   found: readonly Found[],
-  wish: PlanWish = {},
+  params: PlanParams = {},
 ): Promise<Planned[]> {
   const times = new Map<string, string[]>();
   for (const { key, from } of found) if (key !== null) times.set(key, [...(times.get(key) ?? []), from]);
@@ -59,7 +59,7 @@ export async function planChanges(
       const places = times.get(each.key ?? "") ?? [];
       if (places.length > 1)
         return impossible(each, [`its key stands there ${places.length} times: ${places.join(", ")}`]);
-      return planOne(call, each, wish);
+      return planOne(call, each, params);
     },
     (done) => {
       if (done % toldEvery === 0) call.out.note(`Compared ${done} of ${found.length}`);
@@ -83,7 +83,7 @@ function impossible({ key, from, differences }: Found, faults: readonly string[]
   return { ...nothing, change: "impossible", key, from, differences, faults: [...faults] };
 }
 
-async function planOne(call: PlanCall, found: Found, { mark }: PlanWish): Promise<Planned> {
+async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Promise<Planned> {
   const { key, from, differences } = found;
   if (found.faults.length > 0) return impossible(found, found.faults);
   if (key === null) return impossible(found, ["key is required"]);

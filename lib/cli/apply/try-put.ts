@@ -9,7 +9,7 @@ import { type FieldChange, fieldChanges, hasHiddenParts, understood } from "./ap
 
 type Body = { [name: string]: Json };
 
-export interface PutWish {
+export interface PutParams {
   key: string;
   body: Body;
   ifMatch: number | undefined;
@@ -28,9 +28,9 @@ interface Outcome {
 }
 
 /** What a put would come to: refused as it would be, as far as that can be told without doing it. */
-export async function tryPut(call: Call, wish: PutWish): Promise<void> {
+export async function tryPut(call: Call, params: PutParams): Promise<void> {
   const { client, out, signal } = call;
-  const { key, body } = wish;
+  const { key, body } = params;
   const { paused: _, ...asked } = body;
   const path = ["v1", "preview"];
   const request = { method: "POST", path, body: { ...asked, key, n: shown }, changes: false } as const;
@@ -42,7 +42,7 @@ export async function tryPut(call: Call, wish: PutWish): Promise<void> {
     }),
   ]);
   const whole = wholeOf(key, body);
-  refuseUnmet(wish, saved);
+  refuseUnmet(params, saved);
   const outcome = outcomeOf(whole, saved);
   const times =
     saved === null || movesTimes(outcome)
@@ -72,7 +72,7 @@ function wholeOf(key: string, { key: own, ...body }: Body): WholeBody {
   throw new WouldBeRefused("refused", read.faults.join("; "));
 }
 
-function refuseUnmet({ key, ifMatch, create }: PutWish, saved: Schedule | null): void {
+function refuseUnmet({ key, ifMatch, create }: PutParams, saved: Schedule | null): void {
   if (saved === null) {
     if (ifMatch === undefined) return;
     throw new WouldBeRefused("conflict", `there is no schedule ${key} that could match (412)`);

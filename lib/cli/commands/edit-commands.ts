@@ -39,12 +39,12 @@ const pause = command({
   ],
   run: async (call) => {
     const { given } = call;
-    const wish = {
+    const params = {
       reason: given.text("reason"),
       until: instantFrom(call, given.text("until"), "--until"),
       owner: given.text("owner"),
     };
-    await hold(call, "pause", wish);
+    await hold(call, "pause", params);
   },
 });
 
@@ -62,13 +62,13 @@ const resume = command({
 async function hold(
   call: Call<keyof typeof labelOptions | "if-match">,
   verb: "pause" | "resume",
-  wish: { reason?: string | undefined; until?: string | undefined; owner?: string | undefined },
+  params: { reason?: string | undefined; until?: string | undefined; owner?: string | undefined },
 ): Promise<void> {
   const { given, client, out, signal } = call;
   const options = { ifMatch: given.number("if-match", { min: 1 }), signal };
   const subject = oneSubject(call);
   if (subject.label === null) {
-    const edited: Edited = await client.schedules[verb](subject.name, wish, options);
+    const edited: Edited = await client.schedules[verb](subject.name, params, options);
     showEdit(out, edited, verb === "pause" ? "Held" : "Let go of");
     return;
   }
@@ -76,7 +76,7 @@ async function hold(
   let done = 0;
   let last: HoldDone = { done: 0, hold: null };
   for (let cursor: string | undefined; ; cursor = last.cursor) {
-    last = await labels[verb](subject.name, wish, { cursor, signal });
+    last = await labels[verb](subject.name, params, { cursor, signal });
     done += last.done;
     if (last.cursor === undefined) break;
     out.note(`${counted(done, "schedule")} so far`);

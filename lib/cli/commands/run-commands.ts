@@ -19,8 +19,8 @@ const fire = command({
   run: async (call) => {
     const { words, given, client, out, signal } = call;
     const text = given.text("payload");
-    const wish = text === undefined ? {} : { payload: await jsonFrom(call, text, "--payload") };
-    showJob(out, await client.schedules.fire(words[0] ?? "", wish, { signal }), "It is due now.");
+    const params = text === undefined ? {} : { payload: await jsonFrom(call, text, "--payload") };
+    showJob(out, await client.schedules.fire(words[0] ?? "", params, { signal }), "It is due now.");
   },
 });
 

@@ -5,7 +5,7 @@ import { crontabWhen } from "./crontab-when.ts";
 import type { Found, JsonObject, Reading } from "./found.ts";
 import type { SourceFile } from "./source-files.ts";
 
-export interface CrontabWish {
+export interface CrontabParams {
   /** Where each command goes; Carillon runs none itself. */
   target: JsonObject;
   /** Of what no CRON_TZ stands above. */
@@ -14,10 +14,10 @@ export interface CrontabWish {
   system: boolean;
 }
 
-export function readCrontabs(files: readonly SourceFile[], wish: CrontabWish): Reading {
+export function readCrontabs(files: readonly SourceFile[], params: CrontabParams): Reading {
   const read = files.map((file) => ({
     file,
-    ...readCrontabLines(file.text, { system: wish.system || isSystem(file.text) }),
+    ...readCrontabLines(file.text, { system: params.system || isSystem(file.text) }),
   }));
   const times = new Map<string, number>();
   for (const entry of read.flatMap(({ entries }) => entries)) {
@@ -28,7 +28,7 @@ export function readCrontabs(files: readonly SourceFile[], wish: CrontabWish): R
     const lines = [
       ...entries.map((entry) => ({
         line: entry.line,
-        found: foundEntry(entry, file.name, { ...wish, isAlone: times.get(commandOf(entry)) === 1 }),
+        found: foundEntry(entry, file.name, { ...params, isAlone: times.get(commandOf(entry)) === 1 }),
       })),
       ...bad.map(({ line, fault }) => ({ line, found: badLine(`${file.name}:${line}`, fault) })),
     ];
@@ -53,7 +53,7 @@ function commandOf({ user, command, stdin }: CrontabEntry): string {
 function foundEntry(
   entry: CrontabEntry,
   file: string,
-  { target, timezone, isAlone }: CrontabWish & { isAlone: boolean },
+  { target, timezone, isAlone }: CrontabParams & { isAlone: boolean },
 ): Found {
   const { when, isFixedTimeForCronAlone, differences, faults } = crontabWhen(entry.when);
   const zone = zoneOf(entry, timezone);

@@ -7,13 +7,13 @@ import { type Found, isObject, type JsonObject, type Reading } from "./found.ts"
 import { jsonValues } from "./json-values.ts";
 import type { SourceFile } from "./source-files.ts";
 
-export interface EventBridgeWish {
+export interface EventBridgeParams {
   /** For those whose own target Carillon cannot call. */
   target: JsonObject | undefined;
 }
 
 /** What `aws scheduler get-schedule` and `list-schedules` print, and the rules of `aws events` with their targets beside them. */
-export function readEventBridge(files: readonly SourceFile[], wish: EventBridgeWish): Reading {
+export function readEventBridge(files: readonly SourceFile[], params: EventBridgeParams): Reading {
   const notes: string[] = [];
   const found = files.flatMap((file) => {
     const values = jsonValues(file.text);
@@ -23,7 +23,7 @@ export function readEventBridge(files: readonly SourceFile[], wish: EventBridgeW
       notes.push(`${file.name} is one page of several (NextToken): the others are not in it.`);
     return values.flatMap(recordsIn).flatMap((record, index, all) => {
       const from = all.length === 1 ? file.name : `${file.name} [${index}]`;
-      return isRule(record) ? foundRule(record, from, wish) : [foundSchedule(record, from, wish)];
+      return isRule(record) ? foundRule(record, from, params) : [foundSchedule(record, from, params)];
     });
   });
   return { found, notes };
@@ -63,7 +63,7 @@ function understood<Shape>(record: unknown, shape: z.ZodType<Shape>, from: strin
   return { ok: false, found: { from, key: null, body: {}, differences: [], faults } };
 }
 
-function foundSchedule(record: unknown, from: string, wish: EventBridgeWish): Found {
+function foundSchedule(record: unknown, from: string, params: EventBridgeParams): Found {
   const read = understood<AwsSchedule>(record, scheduleShape, from);
   if (!read.ok) return read.found;
   const schedule = read.value;
@@ -74,7 +74,7 @@ function foundSchedule(record: unknown, from: string, wish: EventBridgeWish): Fo
     const fault = `list-schedules tells neither when it runs nor what its target receives: aws scheduler get-schedule --name ${name} --group-name ${group}`;
     return { from, key, body: {}, differences: [], faults: [fault] };
   }
-  const parts = joined(whenParts(schedule), targetParts(Target, wish.target));
+  const parts = joined(whenParts(schedule), targetParts(Target, params.target));
   const isDeleted = schedule.ActionAfterCompletion === "DELETE";
   return {
     from,
@@ -96,7 +96,7 @@ function foundSchedule(record: unknown, from: string, wish: EventBridgeWish): Fo
 }
 
 /** A rule may have several targets: each is a schedule of its own. */
-function foundRule(record: unknown, from: string, wish: EventBridgeWish): Found[] {
+function foundRule(record: unknown, from: string, params: EventBridgeParams): Found[] {
   const read = understood<AwsRule>(record, ruleShape, from);
   if (!read.ok) return [read.found];
   const rule = read.value;
@@ -109,7 +109,7 @@ function foundRule(record: unknown, from: string, wish: EventBridgeWish): Found[
     return [{ ...nothing, faults: [fault] }];
   }
   return Targets.map((target) => {
-    const parts = joined(whenParts(rule), targetParts(target, wish.target));
+    const parts = joined(whenParts(rule), targetParts(target, params.target));
     return {
       from,
       key: Targets.length === 1 ? name : `${name}:${target.Id ?? target.Arn.split(":").at(-1)}`,

@@ -1,4 +1,4 @@
--- Builds the detail of a `skipped` event for one occurrence, in the form that passedTold in
+-- Builds the detail of a `skipped` event for one occurrence, in the form that passedEvents in
 -- lib/plan/passed-events.ts has for ranges.
 -- Locks: none.
 -- Returns: the detail as JSON.

@@ -1,7 +1,7 @@
 -- Says whether lifecycle events of this name are on.
 -- Locks: none.
 -- Returns: true if the setting in carillon.lifecycle has the event.
--- Called by: carillon.pass_lanes, before it writes `skipped` events; passedTold in lib/plan/passed-events.ts.
+-- Called by: carillon.pass_lanes, before it writes `skipped` events; passedEvents in lib/plan/passed-events.ts.
 create or replace function carillon.tells(p_event text) returns boolean
   language sql stable
   set search_path = pg_catalog, pg_temp

@@ -6,7 +6,7 @@ import type { ScheduleBody } from "./schedule-body.ts";
 /** One level more than a payload may have, for the body around it. */
 const depthMax = jsonDepthMax + 1;
 
-/** Members of these are fixed, so that a null for one they lack is a slip and not a wish. */
+/** Members of these are fixed, so that a null for one they lack is a slip and not a request. */
 const fixedObjects = ["catchUp", "retry"] as const;
 
 /** The target as it is read, so that what cannot be read stays what it is. */

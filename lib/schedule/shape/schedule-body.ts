@@ -40,6 +40,6 @@ export interface ScheduleBody {
   delivery: Delivery;
   /** It goes by itself when it has ended. */
   deleteOnEnd: boolean;
-  /** True sets the caller's own hold, left out touches none; a wish of this request, never stored. */
+  /** True sets the caller's own hold, left out touches none; a request of this request, never stored. */
   paused?: boolean;
 }

@@ -70,7 +70,7 @@ export interface LookedAhead {
   last: Place;
 }
 
-export interface LookWish {
+export interface LookParams {
   batchMax: number;
   tooLong: TooLong;
   /** Called with the rows that the batch takes, as soon as they are known and again where they become fewer. */
@@ -85,7 +85,7 @@ export async function lookAhead(
   tx: Tx,
   state: ShardState,
   horizon: Date,
-  { batchMax, tooLong, onRows }: LookWish,
+  { batchMax, tooLong, onRows }: LookParams,
 ): Promise<LookedAhead> {
   const missedBefore = new Date(state.now.getTime() - missedAfterMs);
   const read = await tx<Look[]>`

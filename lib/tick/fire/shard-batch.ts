@@ -51,12 +51,12 @@ export async function fireShardBatch(
   timing: Timing,
   { cpu = systemTiming.now, mostMs = statementMs }: BatchBounds = {},
 ): Promise<Batch> {
-  const wish = { batchMax, cpu, mostMs };
+  const params = { batchMax, cpu, mostMs };
   try {
-    return await fireTimed(sql, shard, timing, { ...wish, someExist: false });
+    return await fireTimed(sql, shard, timing, { ...params, someExist: false });
   } catch (error) {
     if (!(error instanceof BatchFailed) || sqlState(error.cause) !== "unique_violation") throw error;
-    return fireTimed(sql, shard, timing, { ...wish, someExist: true });
+    return fireTimed(sql, shard, timing, { ...params, someExist: true });
   }
 }
 
@@ -89,12 +89,12 @@ interface ReadBatch {
  * A batch of thousands is written and committed for half a second and more after the waits of its parcels could have been told: they are
  * counted from when the shard was read, less what has passed since.
  */
-async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWish): Promise<Batch> {
-  const read: ReadBatch = { at: timing.now(), rows: wish.batchMax, first: null };
-  const batch = await fireOnce(sql, shard, wish, timing, read).catch((error: unknown) => {
+async function fireTimed(sql: Sql, shard: number, timing: Timing, params: BatchParams): Promise<Batch> {
+  const read: ReadBatch = { at: timing.now(), rows: params.batchMax, first: null };
+  const batch = await fireOnce(sql, shard, params, timing, read).catch((error: unknown) => {
     // Before it was read, others had the shard locked or the database did not answer: no row is at fault. Nor is one where there is none.
     const { first, rows } = read;
-    throw first !== null && rows > 0 && isOfItsRows(error, wish)
+    throw first !== null && rows > 0 && isOfItsRows(error, params)
       ? new BatchFailed(error, rows, first)
       : error;
   });
@@ -106,11 +106,11 @@ async function fireTimed(sql: Sql, shard: number, timing: Timing, wish: BatchWis
 }
 
 /** The server may end a transaction that takes longer than its own limits; the driver hears of a lost connection alone. Of one row it is no fault. */
-function isOfItsRows(error: unknown, { batchMax }: BatchWish): boolean {
+function isOfItsRows(error: unknown, { batchMax }: BatchParams): boolean {
   return mayBeOfARow(error) || (error instanceof ConnectionLost && batchMax > 1);
 }
 
-interface BatchWish extends Required<BatchBounds> {
+interface BatchParams extends Required<BatchBounds> {
   batchMax: number;
   someExist: boolean;
 }
@@ -123,7 +123,7 @@ interface BatchWish extends Required<BatchBounds> {
 function fireOnce(
   sql: Sql,
   shard: number,
-  { batchMax, cpu, mostMs, someExist }: BatchWish,
+  { batchMax, cpu, mostMs, someExist }: BatchParams,
   timing: Timing,
   /** Is filled in as the batch is read, and stays when it fails. */
   read: ReadBatch,

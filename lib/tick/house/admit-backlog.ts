@@ -100,7 +100,7 @@ function fullOf(room: BacklogRoom): Set<number> {
 /** A slow target's jobs travel alone: without a number its row has not been named yet. */
 const isUnnamed = ({ queue, target }: Destination) => queue === "slow" && target === null;
 
-interface RoundWish {
+interface RoundParams {
   upTo: Date;
   room: Room;
   perTurn: number;
@@ -119,17 +119,17 @@ interface Tried {
 }
 
 /** Where it fails, nothing of it is done; the next round is to look at fewer of its rows, and at more again once it has succeeded. */
-async function tryRound({ sql, log }: BacklogDeps, wish: RoundWish): Promise<Tried> {
-  const { upTo, limit, among, without } = wish;
+async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise<Tried> {
+  const { upTo, limit, among, without } = params;
   let looked: readonly BacklogRow[] = [];
   try {
-    const full = [...wish.room.full];
+    const full = [...params.room.full];
     const done = await sql.begin(async (tx) => {
       [looked] = await Promise.all([
         rowsInTurn(tx, { upTo, limit, full, among, without }),
         waitForRows(tx, limit),
       ]);
-      return admitRound(tx, looked, wish);
+      return admitRound(tx, looked, params);
     });
     return { done, failing: [], nextLimit: Math.min(rowsMax, limit * 2) };
   } catch (error) {
@@ -158,7 +158,7 @@ interface Round {
 async function admitRound(
   tx: Tx,
   rows: readonly BacklogRow[],
-  { upTo, room, perTurn, pace }: RoundWish,
+  { upTo, room, perTurn, pace }: RoundParams,
 ): Promise<Round> {
   const left: Room = { left: room.left, targets: room.targets.copy(), full: new Set(room.full) };
   const shares = shareOut(rows, left, perTurn);

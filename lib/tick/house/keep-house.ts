@@ -124,8 +124,8 @@ async function bringLinesNear(run: Run, attached: DaysThere, mustEnd: () => bool
 
 async function dropPast(run: Run): Promise<void> {
   const { log, settings, timeIsUp } = run;
-  const wish = { retentionDays: settings.retentionDays, archived: settings.archives };
-  const dropped = await dropDays(run, wish, { timeIsUp, note: (error) => noteKept(run, error) });
+  const params = { retentionDays: settings.retentionDays, archived: settings.archives };
+  const dropped = await dropDays(run, params, { timeIsUp, note: (error) => noteKept(run, error) });
   if (dropped.length > 0) log.info("tick.days-dropped", { days: dropped.join(" ") });
 }
 

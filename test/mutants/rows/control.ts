@@ -112,22 +112,22 @@ export const control: readonly Mutant[] = [
   {
     name: "an enqueue: `keep` leaves a job that is not done",
     file: enqueue,
-    text: 'if (open !== null && wish.ifExists === "keep") return null;',
+    text: 'if (open !== null && params.ifExists === "keep") return null;',
     replacement: "",
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
     name: "an enqueue: what is due and has not started is cancelled",
     file: enqueue,
-    text: "return { ...decision, freed: await cancelReplaced(tx, job, wish.caller) };",
+    text: "return { ...decision, freed: await cancelReplaced(tx, job, params.caller) };",
     replacement: "void cancelReplaced;\n      return decision;",
     tests: ["test/batch/enqueue-job.test.ts"],
   },
   {
     name: "an enqueue: a replaced job that moves begins it anew",
     file: enqueue,
-    text: 'if (done.some(({ became }) => became === "moved")) throw new BeginAnew();',
-    replacement: "void [done, BeginAnew];",
+    text: 'if (done.some(({ became }) => became === "moved")) throw new RestartTransaction();',
+    replacement: "void [done, RestartTransaction];",
     tests: ["test/batch/moved-jobs.test.ts"],
   },
   {

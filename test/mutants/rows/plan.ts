@@ -5,7 +5,7 @@ const begin = "lib/plan/begin-version.ts";
 const transaction = "lib/edit/edit-transaction.ts";
 const planning = "lib/plan/plan-schedule.ts";
 const plainEdits = "lib/batch/plain-edits.ts";
-const plainAmong = "lib/batch/divide-edits.ts";
+const divideEdits = "lib/batch/divide-edits.ts";
 const plainHolds = "lib/batch/plain-holds.ts";
 const release = "lib/plan/release.ts";
 const fireNow = "lib/job-control/fire-now.ts";
@@ -97,8 +97,8 @@ export const plan: readonly Mutant[] = [
   {
     name: "an edit: only of the version that was meant",
     file: transaction,
-    text: '&& wish.ifMatch !== "*" && !wish.ifMatch.includes(current.version)',
-    replacement: '&& wish.ifMatch !== "*" && false',
+    text: '&& params.ifMatch !== "*" && !params.ifMatch.includes(current.version)',
+    replacement: '&& params.ifMatch !== "*" && false',
     tests: ["test/edit/apply-edit.test.ts"],
   },
   {
@@ -119,7 +119,7 @@ export const plan: readonly Mutant[] = [
     name: "an edit: a schedule that was deleted meanwhile is looked for again",
     file: transaction,
     text: 'if (context === null) return "again";',
-    replacement: 'if (context === null) throw new Refusal("missing", `There is no schedule ${wish.key}.`);',
+    replacement: 'if (context === null) throw new Refusal("missing", `There is no schedule ${params.key}.`);',
     tests: ["test/edit/apply-edit.test.ts", "test/edit/create.test.ts"],
   },
   {
@@ -166,28 +166,28 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "plain edits: not what the ticks owe",
-    file: plainAmong,
+    file: divideEdits,
     text: "    current.versionsFault === null &&\n    !pending.has(id)",
     replacement: "    current.versionsFault === null",
     tests: ["test/batch/same-as-alone.test.ts", "test/batch/apply-operations.test.ts"],
   },
   {
     name: "plain edits: not where days are left out",
-    file: plainAmong,
+    file: divideEdits,
     text: "!leavesOut(cadence) &&\n",
     replacement: "",
     tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another cadence while something waits to be due",
-    file: plainAmong,
+    file: divideEdits,
     text: "keepsDue &&\n",
     replacement: "",
     tests: ["test/batch/batch-edits.test.ts"],
   },
   {
     name: "plain edits: not another overlap",
-    file: plainAmong,
+    file: divideEdits,
     text: "if (body.overlap !== after.overlap) return false;",
     replacement: "",
     tests: ["test/batch/same-as-alone.test.ts", "test/batch/apply-operations.test.ts"],
@@ -349,7 +349,7 @@ export const plan: readonly Mutant[] = [
   {
     name: "waves: a schedule that was deleted meanwhile begins them anew",
     file: waves,
-    text: "if (locked === null) throw new BeginAnew();",
+    text: "if (locked === null) throw new RestartTransaction();",
     replacement: "if (locked === null) return all;",
     tests: ["test/edit/passing-failures.test.ts"],
   },

@@ -71,7 +71,7 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a job is enqueued under the prefix alone",
     file: "lib/api/routes/enqueue-routes.ts",
-    text: "        refuseForeignKey(token, wish.key);\n",
+    text: "        refuseForeignKey(token, params.key);\n",
     replacement: "",
     tests: [reachTest],
   },

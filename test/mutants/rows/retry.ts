@@ -53,13 +53,13 @@ export const retryRows: readonly Mutant[] = [
     tests: ["test/job-control/job-retry.test.ts"],
   },
   {
-    name: "retry_jobs: an old wish to cancel is forgotten",
+    name: "retry_jobs: an old request to cancel is forgotten",
     file: "lib/job-control/sql/retry_jobs.sql",
     text: "version = greatest(j.version, p.versions[k.place]), cancel_asked = null",
     replacement: "version = greatest(j.version, p.versions[k.place])",
     tests: ["test/job-control/job-retry.test.ts", "test/job-control/job-cancel.test.ts"],
     equivalent:
-      "Whatever has made a job dead or cancelled has forgotten the wish already: a settle, the end of a lease, or the cancel itself.",
+      "Whatever has made a job dead or cancelled has forgotten the request already: a settle, the end of a lease, or the cancel itself.",
   },
   {
     name: "retry_jobs: a recheck goes on as one of the version in force",
