@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { highestCharacter } from "../schedule/search-schedules.ts";
+import { highestCharacter } from "../schedule/filter-schedules.ts";
 import type { AuditPlace } from "./audit-place.ts";
 
 export interface AuditFilter {

@@ -78,7 +78,7 @@ export async function bindMembers(
   const plain = members.flatMap((member) => member.plain ?? []);
   const others = members.filter((member) => member.plain === null);
   const parcels = [
-    ...(await changeTogether(tx, wanted, plain)),
+    ...(await bindTogether(tx, wanted, plain)),
     ...(await changeEach(tx, wanted, others.slice(0, eachMax))),
   ];
   const left = new Set(others.slice(eachMax).map(({ current }) => current.id));
@@ -101,7 +101,7 @@ interface Wanted {
   maker: Maker;
 }
 
-async function changeTogether(
+async function bindTogether(
   tx: Tx,
   { hold, edit: { change, holds, detail }, state, maker }: Wanted,
   changes: readonly PlainChange[],

@@ -8,7 +8,7 @@ import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { readShard } from "../plan/shard.ts";
 import { unfoldingInTime } from "../plan/unfolding-time.ts";
-import { highestCharacter } from "../schedule/search-schedules.ts";
+import { highestCharacter } from "../schedule/filter-schedules.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import { type Label, labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored/stored-schedule.ts";

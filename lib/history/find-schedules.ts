@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { fits, highestCharacter } from "../schedule/search-schedules.ts";
+import { fits, highestCharacter } from "../schedule/filter-schedules.ts";
 
 /** Whose jobs are meant. */
 export interface JobOwners {

@@ -1,5 +1,5 @@
 import type { Tx } from "../db/connect.ts";
-import { fits, type HeadFilter } from "../schedule/search-schedules.ts";
+import { fits, type HeadFilter } from "../schedule/filter-schedules.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import type { Looked, Walk } from "./search-page.ts";
 

@@ -7,7 +7,7 @@ import {
   isCovered,
   keysBehind,
   walked,
-} from "../schedule/search-schedules.ts";
+} from "../schedule/filter-schedules.ts";
 import { keyFault } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";

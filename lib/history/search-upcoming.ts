@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { shardCount } from "../plan/shard.ts";
-import { fits, type HeadFilter } from "../schedule/search-schedules.ts";
+import { fits, type HeadFilter } from "../schedule/filter-schedules.ts";
 import type { ScheduleState } from "./read-schedule.ts";
 import { failingIn } from "./search-failing.ts";
 import type { Looked, Walk } from "./search-page.ts";

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { JobRead } from "../job/read-job.ts";
 import { readShards } from "../plan/shard.ts";
-import { accessFor, type KeyRange, keysBehind, walked } from "../schedule/search-schedules.ts";
+import { accessFor, type KeyRange, keysBehind, walked } from "../schedule/filter-schedules.ts";
 import { findScheduleById, findSchedulesById } from "../schedule/stored/stored-schedule.ts";
 import { isOwner, type JobOwners } from "./find-schedules.ts";
 import { isJob, jobToCome, plannedJob } from "./planned-job.ts";

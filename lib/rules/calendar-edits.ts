@@ -5,7 +5,6 @@ import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import type { EditDeps, IfMatch } from "../edit/edit-transaction.ts";
 import { changesBetween } from "../history/version-changes.ts";
 import { Refusal } from "../refusal.ts";
-import { countReferring, type Referring } from "../schedule/calendar-replans.ts";
 import {
   type CalendarBody,
   type CalendarHead,
@@ -20,6 +19,7 @@ import {
 } from "../schedule/calendars.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
+import { countReferring, type Referring } from "./calendar-replans.ts";
 import { replanCalendar } from "./replan-calendar.ts";
 
 export interface CalendarParams {

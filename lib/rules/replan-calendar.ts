@@ -7,6 +7,7 @@ import { type ReplanDecision, replan } from "../edit/replan.ts";
 import { passedEvents } from "../plan/passed-events.ts";
 import { blameOnceLocked, OfNoRow } from "../quarantine/in-halves.ts";
 import { asideAmong, letGoUnlocked } from "../quarantine/quarantine.ts";
+import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import {
   endReplanRound,
   findReplanPlace,
@@ -15,8 +16,7 @@ import {
   type ReferringSchedule,
   type ReplanPlace,
   rulesInForceFor,
-} from "../schedule/calendar-replans.ts";
-import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+} from "./calendar-replans.ts";
 import { exchangeRules } from "./exchange-rules.ts";
 
 export interface ReplanBounds {

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { lockLabel, lockLabelsShared } from "../db/locks.ts";
+import { highestCharacter } from "./filter-schedules.ts";
 import type { Hold, HoldName, HoldScope } from "./holds.ts";
-import { highestCharacter } from "./search-schedules.ts";
 import { type Author, type Caller, type Origin, originText } from "./shape/caller.ts";
 import type { ScheduleBody } from "./shape/schedule-body.ts";
 

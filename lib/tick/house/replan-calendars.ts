@@ -1,8 +1,8 @@
 import type { EditDeps } from "../../edit/edit-transaction.ts";
 import type { Log } from "../../log/log.ts";
 import { asideOrNoted } from "../../quarantine/try-rows.ts";
+import { calendarsToReplan } from "../../rules/calendar-replans.ts";
 import { replanCalendar } from "../../rules/replan-calendar.ts";
-import { calendarsToReplan } from "../../schedule/calendar-replans.ts";
 
 const calendarsMax = 100;
 /** A calendar has so many schedules planned anew before it is the next one's turn. */

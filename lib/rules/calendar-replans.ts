@@ -1,6 +1,6 @@
 import type { CalendarRules } from "../cadence/calendar-rules.ts";
 import type { Tx } from "../db/connect.ts";
-import type { CalendarRef } from "./stored/cadence-columns.ts";
+import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 
 /**
  * What is left of the edit of a calendar. The edit itself sets `replan_after` to 0; whoever plans schedules anew goes through them in the
