@@ -337,7 +337,7 @@ end $$;
 -- the tick that the handler's schedules have to change their lanes.
 -- Locks: the rows of the targets that change, in the order of their names.
 -- Returns: nothing.
--- Called by: defineGroups in lib/limit/define-groups.ts, when a function starts.
+-- Called by: defineGroups in lib/limit/define-limits.ts, when a function starts.
 create or replace function carillon.note_grouped(p_targets text[], p_grouped boolean[]) returns void
   language sql volatile security definer
   set search_path = pg_catalog, pg_temp

@@ -2,7 +2,6 @@ import type { Sql } from "../db/connect.ts";
 import type { HandlerTraits } from "../job/handler-traits.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
-import { defineGroups } from "./define-groups.ts";
 
 type Limited = Pick<HandlerTraits, "name" | "concurrency" | "rate">;
 
@@ -33,4 +32,13 @@ export function definedOnce(sql: Sql, log: Log, handlers: readonly HandlerTraits
     );
     return defined;
   };
+}
+
+/** Which handlers take all due jobs of a group together, where that is news; the ticks see to it that their schedules follow. */
+export async function defineGroups(
+  sql: Sql,
+  handlers: readonly Pick<HandlerTraits, "name" | "grouped">[],
+): Promise<void> {
+  await sql`
+    select carillon.note_grouped(${handlers.map(({ name }) => `handler/${name}`)}::text[], ${handlers.map(({ grouped }) => grouped)}::boolean[])`;
 }

@@ -1,6 +1,6 @@
 import { pauseLabel, resumeLabel } from "../../lib/batch/label-holds.ts";
 import type { Sql } from "../../lib/db/connect.ts";
-import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import { acceptance } from "../inbox/inbox-world.ts";
 import { mend, poison } from "../poison/poison.ts";
 import type { Moment } from "./fuse.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 import { mend, poison, quarantined, raised } from "./poison.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { closeGate } from "../../lib/db/locks.ts";
-import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { dueOnce } from "../parcel/limit-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

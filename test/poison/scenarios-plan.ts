@@ -1,4 +1,4 @@
-import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
 import { badSchedule, keysWhere, ofBad, putAll, type Scenario, together } from "./row-scenario.ts";

@@ -4,7 +4,7 @@ import { archiveLagMs } from "../../lib/retention/archive-lag.ts";
 import { dropDays } from "../../lib/retention/drop-days.ts";
 import { purge } from "../../lib/retention/purge.ts";
 import { readStanding } from "../../lib/stats/standing.ts";
-import { oldestTransactionMs } from "../../lib/tick/house/oldest-transaction.ts";
+import { oldestTransactionMs } from "../../lib/tick/house/measure.ts";
 import { rollUp } from "../../lib/tick/house/roll-up.ts";
 import { lookAfter, lookBefore } from "../../lib/tick/look.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";

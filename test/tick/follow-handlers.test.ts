@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { defineGroups } from "../../lib/limit/define-groups.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { followHandlers } from "../../lib/tick/house/follow-handlers.ts";

@@ -1,11 +1,10 @@
-import type { Sql } from "../../db/connect.ts";
+import type { Sql, Tx } from "../../db/connect.ts";
 import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { type Metrics, noMetrics } from "../../log/metrics.ts";
 import { archiveLagMs } from "../../retention/archive-lag.ts";
 import { readStanding } from "../../stats/standing.ts";
 import type { RolledUp } from "../rolled-up.ts";
-import { oldestTransactionMs } from "./oldest-transaction.ts";
 
 /** Where days of jobs go into an archive before they are dropped. */
 export interface ArchiveWatch {
@@ -55,4 +54,10 @@ export async function measureTick(
     log.warn("tick.unmeasured", { error: errorText(error) });
     metrics.write({ ...counts, TickMs: ms });
   }
+}
+
+/** For how long the oldest transaction of anybody has been open; null where the owner of the tables may not see those of others. */
+export async function oldestTransactionMs(sql: Tx): Promise<number | null> {
+  const [row] = await sql<{ ms: string | null }[]>`select carillon.oldest_transaction_ms() as ms`;
+  return row?.ms == null ? null : Number(row.ms);
 }
