@@ -1,3 +1,3 @@
 /** What `carillon/cdk` offers to apps. */
 export { Carillon, type CarillonParts, type CarillonProps } from "./carillon.ts";
-export { Watch, type WatchProps } from "./watch.ts";
+export { Watch, type WatchProps } from "./watch/watch.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { textList, textOrToken, yesOrNo } from "./shapes.ts";
 
-/** The services that functions in the network call, by the names of their endpoints; infra/endpoints.ts says who calls which. */
+/** The services that functions in the network call, by the names of their endpoints; infra/network/endpoints.ts says who calls which. */
 export const endpointNames = ["sqs", "events", "lambda", "secretsmanager"] as const;
 export type EndpointName = (typeof endpointNames)[number];
 

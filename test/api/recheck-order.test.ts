@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { assemble } from "../../functions/api.ts";
 import { handlers } from "../../functions/handlers.ts";
-import { localRegion } from "../../lib/local/local-account.ts";
+import { localRegion } from "../../lib/tools/local/local-account.ts";
 import { at, hour, minute } from "../support/instants.ts";
 import { type HandlerWorld, handlerWorld } from "../target/handler-world.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";

@@ -4,13 +4,13 @@ import path from "node:path";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { clusterFiles } from "../../lib/local/postgres/cluster.ts";
-import { serverState } from "../../lib/local/postgres/leftover.ts";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
-import { startQueues } from "../../lib/local/queue/start-queues.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import type { ParcelQueue } from "../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+import { clusterFiles } from "../../lib/tools/local/postgres/cluster.ts";
+import { serverState } from "../../lib/tools/local/postgres/leftover.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
+import { startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { machine } from "./report.ts";
 import { restless } from "./restless.ts";
 

@@ -8,8 +8,8 @@ import {
 } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { withoutSdkLog } from "../../lib/config/aws.ts";
-import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 
 /** What brings the parcels' messages to the workers. */
 export interface Carrier {

@@ -6,9 +6,9 @@ import {
 } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { assemble } from "../../functions/ingest.ts";
-import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 import { invocation } from "../api/http-event.ts";
 import { type BenchStack, benchStack, measuredOn } from "./bench-stack.ts";
 import { type Figures, machine, median, number, type Options, perSecond, type Say } from "./report.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { buildClient } from "../../infra/build-client.ts";
+import { buildClient } from "../../infra/tools/package/build-client.ts";
 import { type OwnCli, ownCli } from "./own-cli.ts";
 
 let cli: OwnCli;

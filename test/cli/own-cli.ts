@@ -4,7 +4,7 @@ import path from "node:path";
 import { run } from "../../lib/cli/run.ts";
 import { secretFile } from "../../lib/cli/secret-file.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { startHttp } from "../../lib/local/lambda/start-http.ts";
+import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 

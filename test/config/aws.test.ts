@@ -5,9 +5,9 @@ import path from "node:path";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sendingTimeouts, withoutSdkLog } from "../../lib/config/aws.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { parcelQueueFrom } from "../../lib/parcel/parcel-queue-from.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 
 let dataDir: string;
 let emulator: QueueEmulator;

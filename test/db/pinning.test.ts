@@ -33,7 +33,7 @@ function sources(): string[] {
         path.posix.join(folder, name),
       ),
     )
-    .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/local/"))
+    .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/tools/local/"))
     .toSorted();
 }
 
@@ -81,7 +81,7 @@ test("whether anything is prepared by name is decided in one place, and docs/pro
     "lib/db/statement.ts",
   ]);
   // Functions connect by their environment, and the migration, which goes past a proxy, as it likes.
-  expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/migrate/connect-as-owner.ts", "lib/db/connect.ts"]);
+  expect(containing(/\bconnectAs\(/)).toEqual(["lib/db/connect.ts", "lib/db/migrate/connect-as-owner.ts"]);
   expect(containing(/\bconnectAsOwner\(/)).toEqual([
     "functions/migrate.ts",
     "lib/db/migrate/connect-as-owner.ts",

@@ -6,7 +6,7 @@ import {
   cdk,
   type EmulatorEnvironment,
   emulatedAccount,
-} from "../../infra/localstack/emulator.ts";
+} from "../../infra/tools/localstack/emulator.ts";
 import { type Gap, type Given, templateShape, withoutGaps } from "./gaps.ts";
 
 export const stackName = "Carillon";

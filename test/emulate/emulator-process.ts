@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { systemClock } from "../../lib/clock.ts";
-import { freeLoopbackPort } from "../../lib/local/free-port.ts";
+import { freeLoopbackPort } from "../../lib/tools/local/free-port.ts";
 
 /** With this one it was run; another may have other gaps. */
 export const pinned = "ministack==1.5.33";

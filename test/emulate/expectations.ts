@@ -12,7 +12,7 @@ import {
 } from "@aws-sdk/client-secrets-manager";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { z } from "zod";
-import type { EmulatorEnvironment } from "../../infra/localstack/emulator.ts";
+import type { EmulatorEnvironment } from "../../infra/tools/localstack/emulator.ts";
 import type { Template } from "./gaps.ts";
 import { type Created, callByQuery, callByTarget, elements } from "./services.ts";
 

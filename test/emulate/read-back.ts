@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { EmulatorEnvironment } from "../../infra/localstack/emulator.ts";
+import type { EmulatorEnvironment } from "../../infra/tools/localstack/emulator.ts";
 import { clientsOf, expectations } from "./expectations.ts";
 import type { Given } from "./gaps.ts";
 import { createdResources } from "./services.ts";

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type EmulatorEnvironment, emulatorAt, ownerSecret } from "../../infra/localstack/emulator.ts";
-import { localstackSettings } from "../../infra/localstack/profile.ts";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { type EmulatorEnvironment, emulatorAt, ownerSecret } from "../../infra/tools/localstack/emulator.ts";
+import { localstackSettings } from "../../infra/tools/localstack/profile.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { type Deployment, deployTo, stackName } from "./deployment.ts";
 import { type EmulatorProcess, pinned, startEmulator } from "./emulator-process.ts";
 import { gapsOf } from "./gaps.ts";
@@ -75,7 +75,7 @@ async function localstackProfile(emulator: EmulatorEnvironment, folder: string):
     const result = await told(deployment, emulator);
     const smoke = await smokeTest(deployment, emulator);
     const title = "The profile for LocalStack, with a Postgres";
-    return { ...result, title, settings: "those of `infra/localstack/profile.ts`", gaps, smoke };
+    return { ...result, title, settings: "those of `infra/tools/localstack/profile.ts`", gaps, smoke };
   } finally {
     await postgres.stop();
   }

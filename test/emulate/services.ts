@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { EmulatorEnvironment } from "../../infra/localstack/emulator.ts";
+import type { EmulatorEnvironment } from "../../infra/tools/localstack/emulator.ts";
 
 /** Services whose clients are not installed, by their own protocols. An emulator reads of a signature which service is meant, and no more. */
 function headersFor(service: string, { AWS_ACCESS_KEY_ID, AWS_REGION }: EmulatorEnvironment) {

@@ -9,7 +9,7 @@ import type { Assembled } from "../../lib/config/function.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { type FunctionRole, functionRoles, grantIamLogins } from "../../lib/db/migrate/iam-logins.ts";
 import { setPasswordLogins } from "../../lib/db/migrate/password-logins.ts";
-import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { type PostgresServer, startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { runNode } from "../support/run-node.ts";
 import { type SecretsManager, type SecretVersions, serveSecrets } from "../support/secrets-manager.ts";
 import { certificates, connections, serveTlsBefore } from "../support/tls-front.ts";

@@ -1,6 +1,6 @@
 import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
-import { checkApi } from "../../infra/api-checks.ts";
+import { checkApi } from "../../infra/api/api-checks.ts";
 import { settingsShape } from "../../infra/settings.ts";
 import { parseRate } from "../../lib/job/rate.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";

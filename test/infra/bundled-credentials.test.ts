@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundledInstead, requireForModules } from "../../infra/function-format.ts";
+import { bundledInstead, requireForModules } from "../../infra/functions/function-format.ts";
 import { runNode } from "../support/run-node.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");

@@ -3,18 +3,23 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { idleMonth } from "../../infra/cost/idle-month.ts";
-import { type Line, line, total } from "../../infra/cost/line.ts";
-import { type PriceTable, pricesOfRegion, readPriceTable, regions } from "../../infra/cost/price-table.ts";
-import { asMarkdown, costs } from "../../infra/cost/report.ts";
-import { usageOf } from "../../infra/cost/usage.ts";
+import { idleMonth } from "../../infra/tools/cost/idle-month.ts";
+import { type Line, line, total } from "../../infra/tools/cost/line.ts";
+import {
+  type PriceTable,
+  pricesOfRegion,
+  readPriceTable,
+  regions,
+} from "../../infra/tools/cost/price-table.ts";
+import { asMarkdown, costs } from "../../infra/tools/cost/report.ts";
+import { usageOf } from "../../infra/tools/cost/usage.ts";
 import {
   jobsPerParcelMax,
   millionJobs,
   millionRequests,
   millionWebhooks,
   workloadMonth,
-} from "../../infra/cost/workload.ts";
+} from "../../infra/tools/cost/workload.ts";
 import { parcelMax } from "../../lib/parcel/parcel-queue.ts";
 import { synthesised } from "./synthesised.ts";
 
@@ -123,7 +128,7 @@ describe("what a template tells of its use", () => {
 
 describe("the command", () => {
   const cost = (...args: string[]) =>
-    spawnSync(process.execPath, ["infra/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
+    spawnSync(process.execPath, ["infra/tools/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
 
   test("prices a stack by the settings that cdk deploy takes", () => {
     const given = ["databaseClass=t4g.small", "endpoints=sqs,secretsmanager", "lifecycleEvents=none"];
@@ -181,7 +186,7 @@ describe("a workload", () => {
 });
 
 test("a price table of one's own is read, and one that lacks a price is refused by its name", () => {
-  const own = new URL("../../infra/cost/eu-west-1.json", import.meta.url);
+  const own = new URL("../../infra/tools/cost/eu-west-1.json", import.meta.url);
   expect(readPriceTable(own).region).toBe("eu-west-1");
   expect(() => readPriceTable(new URL("../../package.json", import.meta.url))).toThrow("usd: ");
   expect(() => pricesOfRegion("mars-north-1")).toThrow("give yours with --region-table FILE");

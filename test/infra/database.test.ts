@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type BudgetSettings, connectionsAtMost, maxConnections } from "../../infra/connection-budget.ts";
+import {
+  type BudgetSettings,
+  connectionsAtMost,
+  maxConnections,
+} from "../../infra/database/connection-budget.ts";
 import { defaultSettings } from "../../infra/settings.ts";
 import { functionConnections } from "../../lib/config/function-connections.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";

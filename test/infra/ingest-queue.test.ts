@@ -3,7 +3,7 @@ import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { EventField } from "aws-cdk-lib/aws-events";
 import { Queue } from "aws-cdk-lib/aws-sqs";
 import { beforeAll, expect, test } from "vitest";
-import { Watch } from "../../infra/watch.ts";
+import { Watch } from "../../infra/watch/watch.ts";
 import { idIn, type Synthesised, synthesised } from "./synthesised.ts";
 
 let stack: Synthesised;

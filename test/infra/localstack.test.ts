@@ -2,8 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { emulatorAt } from "../../infra/localstack/emulator.ts";
-import { localstackSettings, neighbourMaxConnections, neighbourUrl } from "../../infra/localstack/profile.ts";
+import { emulatorAt } from "../../infra/tools/localstack/emulator.ts";
+import {
+  localstackSettings,
+  neighbourMaxConnections,
+  neighbourUrl,
+} from "../../infra/tools/localstack/profile.ts";
 import { synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
@@ -59,7 +63,10 @@ describe("the profile for LocalStack", () => {
 });
 
 describe("docker-compose.yaml", () => {
-  const text = readFileSync(new URL("../../infra/localstack/docker-compose.yaml", import.meta.url), "utf8");
+  const text = readFileSync(
+    new URL("../../infra/tools/localstack/docker-compose.yaml", import.meta.url),
+    "utf8",
+  );
   const { services, networks } = compose.parse(parse(text));
   const url = new URL(neighbourUrl);
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { localstackSettings, neighbourUrl } from "../../infra/localstack/profile.ts";
+import { localstackSettings, neighbourUrl } from "../../infra/tools/localstack/profile.ts";
 
 const account = "eu-central-1:123456789012";
 

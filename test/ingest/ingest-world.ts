@@ -7,8 +7,8 @@ import { acceptanceOf } from "../../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
 import type { Sql } from "../../lib/db/connect.ts";
 import { ingestMessages, type QueueDeps } from "../../lib/ingest/ingest.ts";
-import { localRegion } from "../../lib/local/local-account.ts";
-import { startQueues } from "../../lib/local/queue/start-queues.ts";
+import { localRegion } from "../../lib/tools/local/local-account.ts";
+import { startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { connectAsMember } from "../support/role-logins.ts";
 

@@ -6,9 +6,9 @@ import { z } from "zod";
 import type { LifecycleEvent } from "../../lib/config/lifecycle-events.ts";
 import { applyWantedHolds } from "../../lib/edit/wanted-holds.ts";
 import { parcelEvents } from "../../lib/lifecycle/parcel-events.ts";
-import type { QueueMessage } from "../../lib/local/events/bus.ts";
-import { startEvents } from "../../lib/local/events/start-events.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import type { QueueMessage } from "../../lib/tools/local/events/bus.ts";
+import { startEvents } from "../../lib/tools/local/events/start-events.ts";
 import { type Carillon, carillon, type RoleUrls } from "../support/carillon.ts";
 
 const arrivals = z.object({

@@ -12,12 +12,12 @@ import {
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { receivesMax } from "../../lib/config/function-limits.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
-import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
-import { localQueueArn } from "../../lib/local/local-account.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
+import { localQueueArn } from "../../lib/tools/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { hour, second } from "../support/instants.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { acknowledged } from "../../lib/local/lambda/batch-response.ts";
+import { acknowledged } from "../../lib/tools/local/lambda/batch-response.ts";
 
 const sent = ["a", "b", "c"];
 

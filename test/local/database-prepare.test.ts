@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
-import { httpEvent } from "../../lib/local/lambda/http-event.ts";
-import { prepareGiven } from "../../lib/local/local-database.ts";
-import { localFunctions } from "../../lib/local/local-functions.ts";
-import { readSettings } from "../../lib/local/settings.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { httpEvent } from "../../lib/tools/local/lambda/http-event.ts";
+import { prepareGiven } from "../../lib/tools/local/local-database.ts";
+import { localFunctions } from "../../lib/tools/local/local-functions.ts";
+import { readSettings } from "../../lib/tools/local/settings.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { type Watched, watchPreparedNames } from "../support/prepared-names.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { eachMinute, type ScheduledEvent } from "../../lib/local/lambda/each-minute.ts";
-import { localFunction } from "../../lib/local/lambda/local-function.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { eachMinute, type ScheduledEvent } from "../../lib/tools/local/lambda/each-minute.ts";
+import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 const log = silentLog;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { httpAnswer } from "../../lib/local/lambda/http-answer.ts";
-import { type HttpRequest, httpEvent } from "../../lib/local/lambda/http-event.ts";
+import { httpAnswer } from "../../lib/tools/local/lambda/http-answer.ts";
+import { type HttpRequest, httpEvent } from "../../lib/tools/local/lambda/http-event.ts";
 
 function request(changes: Partial<HttpRequest> = {}): HttpRequest {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { transformed, transformerFault } from "../../lib/local/events/input-transformer.ts";
+import { transformed, transformerFault } from "../../lib/tools/local/events/input-transformer.ts";
 
 const event = {
   id: "e-1",

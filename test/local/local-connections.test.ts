@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { localConnectionsMax } from "../../lib/local/local-functions.ts";
+import { localConnectionsMax } from "../../lib/tools/local/local-functions.ts";
 
 test("the page of the local stack tells how many connections a given database must have", async () => {
   const page = await readFile(path.join(import.meta.dirname, "..", "..", "docs", "local.md"), "utf8");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Invocation } from "../../lib/config/function.ts";
-import { localFunction, TimedOut } from "../../lib/local/lambda/local-function.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { localFunction, TimedOut } from "../../lib/tools/local/lambda/local-function.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 type Handle = (event: string, invocation: Invocation) => Promise<string>;

@@ -24,7 +24,7 @@ export interface StackProcess {
 
 const token = "test-token";
 const pollMs = 20;
-const startScript = path.join(import.meta.dirname, "..", "..", "lib", "local", "start.ts");
+const startScript = path.join(import.meta.dirname, "..", "..", "lib", "tools", "local", "start.ts");
 
 export function spawnStart(dataDir: string, env: Record<string, string> = {}): ChildProcess {
   const freePorts = { CARILLON_PORT: "0", CARILLON_SQS_PORT: "0", CARILLON_EVENTS_PORT: "0" };

@@ -1,4 +1,4 @@
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 
 /** A process that owns a server until it is killed: prints the server's address and waits. */
 const [, , dataDir = ""] = process.argv;

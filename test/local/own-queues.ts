@@ -1,5 +1,5 @@
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { startQueues } from "../../lib/local/queue/start-queues.ts";
+import { startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 
 /** A process that owns an emulator until it is killed: sends one message, says so when it is answered, and waits. */
 const [, , dataDir = ""] = process.argv;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compilePattern } from "../../lib/local/events/pattern.ts";
-import { InvalidPattern } from "../../lib/local/events/pattern-leaf.ts";
+import { compilePattern } from "../../lib/tools/local/events/pattern.ts";
+import { InvalidPattern } from "../../lib/tools/local/events/pattern-leaf.ts";
 
 const event = {
   source: "carillon",

@@ -12,10 +12,10 @@ import {
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
-import { localFunction } from "../../lib/local/lambda/local-function.ts";
-import { type QueueSource, startQueueSource } from "../../lib/local/lambda/queue-source.ts";
-import { localQueueArn } from "../../lib/local/local-account.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
+import { type QueueSource, startQueueSource } from "../../lib/tools/local/lambda/queue-source.ts";
+import { localQueueArn } from "../../lib/tools/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { type RecordedLog, recordedLog } from "../support/recorded-log.ts";
 
 const clock = systemClock;

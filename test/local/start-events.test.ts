@@ -14,10 +14,10 @@ import {
 } from "@aws-sdk/client-eventbridge";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { QueueMessage } from "../../lib/local/events/bus.ts";
-import { type EventsEndpoint, startEvents } from "../../lib/local/events/start-events.ts";
-import { localQueueArn } from "../../lib/local/local-account.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import type { QueueMessage } from "../../lib/tools/local/events/bus.ts";
+import { type EventsEndpoint, startEvents } from "../../lib/tools/local/events/start-events.ts";
+import { localQueueArn } from "../../lib/tools/local/local-account.ts";
 
 let dataDir: string;
 let endpoint: EventsEndpoint;

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
-import { type LoopbackServer, PortTaken } from "../../lib/local/http-server.ts";
-import { localFunction } from "../../lib/local/lambda/local-function.ts";
-import { startHttp } from "../../lib/local/lambda/start-http.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { type LoopbackServer, PortTaken } from "../../lib/tools/local/http-server.ts";
+import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
+import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
 
 const log = silentLog;
 const clock = systemClock;

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import postgres from "postgres";
 import { describe, expect, test } from "vitest";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { readQueue, waitingIn } from "./local-stack.ts";
 import { eachItsOwnStack, envelope, jobsOf, settled, timeAfterTick } from "./stack-reads.ts";
 

@@ -1,7 +1,7 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
-import type { LoopbackServer } from "../../lib/local/http-server.ts";
-import { type InvokeLocal, startLambda } from "../../lib/local/lambda/start-lambda.ts";
+import type { LoopbackServer } from "../../lib/tools/local/http-server.ts";
+import { type InvokeLocal, startLambda } from "../../lib/tools/local/lambda/start-lambda.ts";
 import { recordedLog } from "../support/recorded-log.ts";
 import { until } from "../support/until.ts";
 

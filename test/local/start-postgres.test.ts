@@ -17,7 +17,7 @@ import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
-import { type PostgresServer, startPostgres } from "../../lib/local/postgres/start-postgres.ts";
+import { type PostgresServer, startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 
 const quick = { fsync: "off", shared_buffers: "16MB" };
 let folder: string;

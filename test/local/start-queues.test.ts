@@ -17,8 +17,8 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { functionsKeyId } from "../../lib/local/local-account.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { functionsKeyId } from "../../lib/tools/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 
 const jobs = { name: "jobs", attributes: { VisibilityTimeout: "600" } };
 const jobsWithDeadLetters = { ...jobs, deadLetters: { name: "jobs-dead", maxReceiveCount: 2 } };

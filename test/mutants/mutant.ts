@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { lastDefinitions } from "../../lib/tools/copied-functions.ts";
+import { lastDefinitions } from "../../lib/tools/migration/copied-functions.ts";
 
 /** A safeguard that is taken out by replacing text in one file. */
 export interface Mutant {

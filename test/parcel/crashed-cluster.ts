@@ -4,10 +4,10 @@ import path from "node:path";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { clusterFiles } from "../../lib/local/postgres/cluster.ts";
-import { serverState } from "../../lib/local/postgres/leftover.ts";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { clusterFiles } from "../../lib/tools/local/postgres/cluster.ts";
+import { serverState } from "../../lib/tools/local/postgres/leftover.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { databaseClock } from "../support/database-clock.ts";
 import { monday } from "../support/instants.ts";
 

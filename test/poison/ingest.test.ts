@@ -11,9 +11,9 @@ import {
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { assemble } from "../../functions/ingest.ts";
-import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
-import { localQueueArn, localRegion } from "../../lib/local/local-account.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
+import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
+import { localQueueArn, localRegion } from "../../lib/tools/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { ingestWorld } from "../ingest/ingest-world.ts";
 import { connectThrough, valuesOf } from "../race/lines.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";

@@ -5,8 +5,8 @@ import { parseArgs } from "node:util";
 import { connect } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { lineOf, race } from "./race.ts";
 import { mutants } from "./random-mutants.ts";
 

@@ -4,9 +4,9 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../../lib/db/connect.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { changedFunctions, homelessFunctions } from "../../lib/tools/copied-functions.ts";
-import { type FunctionHome, functionHomes, repository } from "../../lib/tools/function-homes.ts";
-import { writeMigration } from "../../lib/tools/write-migration.ts";
+import { changedFunctions, homelessFunctions } from "../../lib/tools/migration/copied-functions.ts";
+import { type FunctionHome, functionHomes, repository } from "../../lib/tools/migration/function-homes.ts";
+import { writeMigration } from "../../lib/tools/migration/write-migration.ts";
 import { testDatabase } from "../support/database.ts";
 
 const readHomes = () => functionHomes();

@@ -1,5 +1,5 @@
 import type { Migration } from "../../lib/db/migrate/migration.ts";
-import { previousRelease } from "../../lib/tools/previous-release.ts";
+import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
 import { statementsOf } from "./statements.ts";
 
 /** Statements that may be cut off and run again: each does nothing, or goes on, where it was done before. */

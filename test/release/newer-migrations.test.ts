@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { migrationFrom, migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { previousRelease } from "../../lib/tools/previous-release.ts";
+import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
 import { faultsOfKind } from "./kind.ts";
 import { unsafeIn } from "./unsafe.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { previousRelease } from "../../lib/tools/previous-release.ts";
+import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const taken = ["lib", "functions", "test", "package.json", "vitest.config.ts", "tsconfig.json"];

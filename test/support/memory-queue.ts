@@ -1,9 +1,9 @@
 import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import type { Clock } from "../../lib/clock.ts";
-import { sqsEvent } from "../../lib/local/lambda/sqs-event.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { ParcelQueue, QueueClass } from "../../lib/parcel/parcel-queue.ts";
+import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 import { standingTiming } from "./standing-timing.ts";
 
 export interface QueuedMessage {

@@ -4,8 +4,8 @@ import path from "node:path";
 import { connect } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { startPostgres } from "../../lib/local/postgres/start-postgres.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { grantedRights, rightsText, withRights } from "./database-rights.ts";
 import { schemaDump } from "./schema-dump.ts";
 

@@ -1,12 +1,12 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LoopbackServer, listenOnLoopback } from "../../lib/local/http-server.ts";
-import { type InvokeLocal, startLambda } from "../../lib/local/lambda/start-lambda.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { lambdaTarget } from "../../lib/target/lambda-target.ts";
 import { Places } from "../../lib/target/places.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
+import { type LoopbackServer, listenOnLoopback } from "../../lib/tools/local/http-server.ts";
+import { type InvokeLocal, startLambda } from "../../lib/tools/local/lambda/start-lambda.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { at, second } from "../support/instants.ts";

@@ -11,14 +11,14 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { functionsKeyId, localQueueArn } from "../../lib/local/local-account.ts";
-import { type QueueEmulator, startQueues } from "../../lib/local/queue/start-queues.ts";
 import { keyLengthMax } from "../../lib/schedule/shape/schedule-key.ts";
 import { payloadBytesMax } from "../../lib/schedule/shape/schedule-shape.ts";
 import { attributeBytes, attributeBytesMax } from "../../lib/schedule/shape/target-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
+import { functionsKeyId, localQueueArn } from "../../lib/tools/local/local-account.ts";
+import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
 import { at, minute, second } from "../support/instants.ts";

@@ -3,8 +3,6 @@ import { LambdaClient } from "@aws-sdk/client-lambda";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { assemble } from "../../functions/webhook.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { localFunction } from "../../lib/local/lambda/local-function.ts";
-import { startLambda } from "../../lib/local/lambda/start-lambda.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
 import type { WebhookTarget } from "../../lib/schedule/shape/target-webhook-shape.ts";
@@ -12,6 +10,8 @@ import { done } from "../../lib/target/delivery.ts";
 import { AttemptStopped, Stop } from "../../lib/target/stop.ts";
 import { webhookFunction } from "../../lib/target/webhook-function.ts";
 import { type SendWebhook, webhookTarget } from "../../lib/target/webhook-target.ts";
+import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
+import { startLambda } from "../../lib/tools/local/lambda/start-lambda.ts";
 import {
   type WebhookAnswer,
   type WebhookRequest,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { idle } from "../../infra/cost/idle-month.ts";
+import { idle } from "../../infra/tools/cost/idle-month.ts";
 import type { Measured } from "../../lib/log/metrics.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { failed } from "../../lib/target/delivery.ts";

@@ -1,5 +1,5 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { localAccount } from "../../../lib/local/local-account.ts";
+import { localAccount } from "../../../lib/tools/local/local-account.ts";
 import { emptyQueue } from "./empty-queue.ts";
 import { httpCaller } from "./http-caller.ts";
 import { type LoadOrder, type LoadReport, loadOrder } from "./load-orders.ts";

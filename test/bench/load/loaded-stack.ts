@@ -17,7 +17,7 @@ export interface LoadedStack extends AsyncDisposable {
   ended: Promise<never>;
 }
 
-const startScript = path.join(import.meta.dirname, "..", "..", "..", "lib", "local", "start.ts");
+const startScript = path.join(import.meta.dirname, "..", "..", "..", "lib", "tools", "local", "start.ts");
 const token = "load-token";
 const stopPatienceMs = 10_000;
 const firstLinesMax = 40;

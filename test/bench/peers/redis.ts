@@ -5,7 +5,7 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { systemClock } from "../../../lib/clock.ts";
-import { freeLoopbackPort } from "../../../lib/local/free-port.ts";
+import { freeLoopbackPort } from "../../../lib/tools/local/free-port.ts";
 
 const startMaxMs = 10_000;
 const pollMs = 20;

@@ -4,7 +4,6 @@ import * as z from "zod";
 import { systemClock } from "../../../lib/clock.ts";
 import { awsClientSettings } from "../../../lib/config/aws.ts";
 import { connect } from "../../../lib/db/connect.ts";
-import { sqsEvent } from "../../../lib/local/lambda/sqs-event.ts";
 import { silentLog } from "../../../lib/log/log.ts";
 import type { PulsePlace } from "../../../lib/parcel/claim.ts";
 import { parcelQueueFrom } from "../../../lib/parcel/parcel-queue-from.ts";
@@ -13,6 +12,7 @@ import { pulseTargets } from "../../../lib/pulse/pulse-targets.ts";
 import { readPulses } from "../../../lib/pulse/read-pulses.ts";
 import { messageSender } from "../../../lib/target/send-messages.ts";
 import { pulseSender } from "../../../lib/target/send-pulses.ts";
+import { sqsEvent } from "../../../lib/tools/local/lambda/sqs-event.ts";
 import { workMessages } from "../../../lib/worker/worker.ts";
 
 /** What a thread is asked to do; what it did it tells at its end. */

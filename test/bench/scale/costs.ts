@@ -1,6 +1,6 @@
-import { total } from "../../../infra/cost/line.ts";
-import { pricesOfRegion } from "../../../infra/cost/price-table.ts";
-import { millionJobs, workloadMonth } from "../../../infra/cost/workload.ts";
+import { total } from "../../../infra/tools/cost/line.ts";
+import { pricesOfRegion } from "../../../infra/tools/cost/price-table.ts";
+import { millionJobs, workloadMonth } from "../../../infra/tools/cost/workload.ts";
 import type { Rented } from "./servers.ts";
 
 /** EventBridge Scheduler, us-east-1: a price for each million invocations beyond the free ones of a month. By public articles of 2026. */

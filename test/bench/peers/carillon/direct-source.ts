@@ -3,10 +3,10 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { systemClock } from "../../../../lib/clock.ts";
 import type { Environment } from "../../../../lib/config/environment.ts";
 import { connect, type Sql } from "../../../../lib/db/connect.ts";
-import type { LocalFunction } from "../../../../lib/local/lambda/local-function.ts";
-import { sqsEvent } from "../../../../lib/local/lambda/sqs-event.ts";
-import { localQueueArn } from "../../../../lib/local/local-account.ts";
 import { parcelMessage, type QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
+import type { LocalFunction } from "../../../../lib/tools/local/lambda/local-function.ts";
+import { sqsEvent } from "../../../../lib/tools/local/lambda/sqs-event.ts";
+import { localQueueArn } from "../../../../lib/tools/local/local-account.ts";
 
 /** Where a worker's parcels come from. */
 export interface Source {

@@ -11,13 +11,13 @@ import {
   workerBatchSize,
 } from "../../../../lib/config/function-limits.ts";
 import { connect } from "../../../../lib/db/connect.ts";
-import { localFunction } from "../../../../lib/local/lambda/local-function.ts";
-import { type QueueSourceParts, startQueueSource } from "../../../../lib/local/lambda/queue-source.ts";
 import { silentLog } from "../../../../lib/log/log.ts";
 import type { QueueClass } from "../../../../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../../../../lib/parcel/parcel-queue-from.ts";
 import { notifyByDefault } from "../../../../lib/parcel/settle.ts";
 import { type Deliver, done } from "../../../../lib/target/delivery.ts";
+import { localFunction } from "../../../../lib/tools/local/lambda/local-function.ts";
+import { type QueueSourceParts, startQueueSource } from "../../../../lib/tools/local/lambda/queue-source.ts";
 import { workMessages } from "../../../../lib/worker/worker.ts";
 import { answeringClient } from "../../drain-carrier.ts";
 import { toQueue } from "../../drain-work.ts";

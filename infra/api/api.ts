@@ -1,0 +1,106 @@
+import { Duration } from "aws-cdk-lib";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
+import type { Database } from "../database/database.ts";
+import { CarillonFunction } from "../functions/carillon-function.ts";
+import type { FunctionCode } from "../functions/function-code.ts";
+import type { TargetAllowList } from "../functions/target-allow-list.ts";
+import type { WebhookSender } from "../functions/webhook-sender.ts";
+import type { Network } from "../network/network.ts";
+import type { JobQueue } from "../queues/job-queue.ts";
+import type { Settings } from "../settings.ts";
+import { checkApi } from "./api-checks.ts";
+import { ApiDomain } from "./api-domain.ts";
+import type { ApiGateway } from "./api-gateway.ts";
+import { HttpGateway } from "./http-gateway.ts";
+import { RestGateway } from "./rest-gateway.ts";
+
+export interface ApiProps {
+  readonly network: Network;
+  readonly database: Database;
+  readonly queues: readonly JobQueue[];
+  readonly targets: TargetAllowList;
+  readonly webhooks: WebhookSender;
+  readonly settings: Settings;
+  readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
+}
+
+/** An HTTP API gives up after 30 s, where the function's own error, a second earlier, says more; a REST API after 29. */
+const TIMEOUT = Duration.seconds(functionTimeoutSeconds.api);
+
+/** The one thing that is public: HTTPS, every path to one function, which answers 401 to whoever has no token. */
+export class Api extends Construct {
+  readonly url: string;
+  /** Where a record for a domain name of one's own has to lead to. Undefined: it has none, or its record is made here. */
+  readonly domainTarget: string | undefined;
+  /** Requests that were answered 5xx, in a minute. */
+  readonly serverErrors: IMetric;
+
+  constructor(scope: Construct, id: string, props: ApiProps) {
+    super(scope, id);
+    const { settings, logRetention } = props;
+    checkApi(settings);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "api",
+      code: props.code,
+      description: "Carillon: the HTTP API",
+      network: props.network,
+      timeout: TIMEOUT,
+      memoryMiB: 1_024,
+      logRetention,
+    });
+    props.database.admit(fn, "carillon_api");
+    for (const queue of props.queues) queue.admitSender(fn);
+    props.targets.tell(fn);
+    props.webhooks.tell(fn);
+    for (const [name, value] of Object.entries(told(settings))) fn.addEnvironment(name, value);
+
+    const gateway =
+      settings.apiKind === "rest"
+        ? new RestGateway(this, "Rest", { fn, settings, logRetention })
+        : new HttpGateway(this, "Http", { fn, settings, logRetention });
+    const domain = domainOf(this, gateway, settings);
+    this.url = domain?.url ?? gateway.url;
+    this.domainTarget = settings.apiHostedZoneId === undefined ? domain?.target : undefined;
+    this.serverErrors = gateway.serverErrors;
+  }
+}
+
+/** What the function is told of how it answers whom. */
+function told(settings: Settings): Record<string, string> {
+  const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
+  const callers: Record<Settings["apiAuth"], Record<string, string>> = {
+    token: {},
+    iam: { API_PRINCIPALS: settings.apiPrincipals.join("\n") },
+    jwt: {
+      API_JWT_SCOPE_CLAIM: settings.apiJwtScopeClaim,
+      API_JWT_SCOPE_PREFIX: settings.apiJwtScopePrefix,
+      ...(apiJwtPrefixClaim === undefined ? {} : { API_JWT_PREFIX_CLAIM: apiJwtPrefixClaim }),
+      ...(apiJwtPrefixEnd === undefined ? {} : { API_JWT_PREFIX_END: apiJwtPrefixEnd }),
+    },
+  };
+  return {
+    API_AUTH: apiAuth,
+    ...callers[apiAuth],
+    ...(apiRatePerToken === undefined ? {} : { API_RATE: apiRatePerToken }),
+    ...(settings.apiRequireIfMatch ? { REQUIRE_IF_MATCH: "true" } : {}),
+    ...(apiCorsOrigins.length === 0 ? {} : { API_CORS_ORIGINS: apiCorsOrigins.join(",") }),
+  };
+}
+
+function domainOf(scope: Construct, gateway: ApiGateway, settings: Settings): ApiDomain | undefined {
+  const {
+    apiDomainName: name,
+    apiCertificateArn: certificateArn,
+    apiHostedZoneId: hostedZoneId,
+    apiHostedZoneName: zoneName,
+  } = settings;
+  if (name === undefined || certificateArn === undefined) return undefined;
+  const zone =
+    hostedZoneId === undefined || zoneName === undefined ? {} : { zone: { hostedZoneId, zoneName } };
+  return new ApiDomain(scope, "Domain", { gateway, name, certificateArn, ...zone });
+}

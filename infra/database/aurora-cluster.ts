@@ -1,0 +1,83 @@
+import { CfnResource, Duration, RemovalPolicy } from "aws-cdk-lib";
+import {
+  AuroraPostgresEngineVersion,
+  ClusterInstance,
+  DatabaseCluster,
+  DatabaseClusterEngine,
+  ProxyTarget,
+} from "aws-cdk-lib/aws-rds";
+import type { Construct } from "constructs";
+import type { Place } from "../network/network.ts";
+import type { ProxiedServer } from "./database-proxy.ts";
+import { admitByIam, type DatabaseServer } from "./database-server.ts";
+import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
+import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
+
+export interface AuroraClusterProps {
+  readonly place: Place;
+  /** Between how many capacity units it is; each is some 2 GiB of memory and what goes with them. */
+  readonly databaseCapacityMin: number;
+  readonly databaseCapacityMax: number;
+  /** How many connections it takes at once. */
+  readonly maxConnections: number;
+  readonly databaseBackupDays: number;
+  readonly databaseProtected: boolean;
+  /** Whether a reader in another zone stands by. */
+  readonly highlyAvailable: boolean;
+}
+
+/** Postgres on Aurora, of a size that follows the load: as encrypted, as closed and as hard to lose as an instance on RDS. */
+export function auroraCluster(scope: Construct, props: AuroraClusterProps): DatabaseServer & ProxiedServer {
+  const { place } = props;
+  const securityGroup = place.securityGroup("Database", "Database of Carillon");
+  // As on RDS, the major version alone, and the one that the tests run on.
+  const version = AuroraPostgresEngineVersion.of("18", "18");
+  const engine = DatabaseClusterEngine.auroraPostgres({ version });
+
+  const cluster = new DatabaseCluster(scope, "Cluster", {
+    engine,
+    writer: ClusterInstance.serverlessV2("Writer"),
+    // It is as large as the writer at any moment, because it may have to take over at any.
+    readers: props.highlyAvailable
+      ? [ClusterInstance.serverlessV2("Standby", { scaleWithWriter: true })]
+      : [],
+    serverlessV2MinCapacity: props.databaseCapacityMin,
+    serverlessV2MaxCapacity: props.databaseCapacityMax,
+    defaultDatabaseName: ownDatabaseName,
+    port: ownPort,
+    vpc: place.vpc,
+    vpcSubnets: place.subnets,
+    securityGroups: [securityGroup],
+    storageEncrypted: true,
+
+    iamAuthentication: true,
+    manageMasterUserPassword: true,
+    parameterGroup: parameterGroup(scope, engine, props.maxConnections),
+
+    backup: { retention: Duration.days(props.databaseBackupDays) },
+    copyTagsToSnapshot: true,
+    deletionProtection: props.databaseProtected,
+    removalPolicy: RemovalPolicy.SNAPSHOT,
+  });
+  acknowledgeOf(cluster, props);
+
+  return {
+    target: ProxyTarget.fromCluster(cluster),
+    database: cluster,
+    host: cluster.clusterEndpoint.hostname,
+    port: String(ownPort),
+    name: ownDatabaseName,
+    masterSecret: managedSecretOf(cluster),
+    way: { to: securityGroup, port: ownPort },
+    admit: (fn, user) => admitByIam(cluster, fn, user),
+    metrics: { kind: "serverless", of: (name, options) => cluster.metric(name, options) },
+  };
+}
+
+function acknowledgeOf(cluster: DatabaseCluster, props: AuroraClusterProps): void {
+  const resource = cluster.node.defaultChild;
+  // Its list of versions ends with 17.
+  if (resource instanceof CfnResource)
+    resource.addMetadata("cfn-lint", { config: { ignore_checks: ["E3690"] } });
+  acknowledgeUnprotected(cluster, props.databaseProtected);
+}

@@ -1,0 +1,127 @@
+import { Stack } from "aws-cdk-lib";
+import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
+import { CfnSecurityGroupEgress, Port } from "aws-cdk-lib/aws-ec2";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
+import type { Network, Place } from "../network/network.ts";
+import type { Settings } from "../settings.ts";
+import { auroraCluster } from "./aurora-cluster.ts";
+import { FunctionsProxy } from "./database-proxy.ts";
+import type { DatabaseMetrics, DatabaseServer, DatabaseUser, Entrance, Way } from "./database-server.ts";
+import { preparesByName } from "./database-settings.ts";
+import { existingDatabase } from "./existing-database.ts";
+import { externalDatabase } from "./external-database.ts";
+import { rdsInstance } from "./rds-instance.ts";
+
+export interface DatabaseProps {
+  readonly network: Network;
+  readonly settings: Settings;
+  /** How many connections it takes at once. */
+  readonly maxConnections: number;
+}
+
+/** The Postgres that everything is kept in, made here or not: open to the functions alone, each as its own user. */
+export class Database extends Construct {
+  /** What RDS measures of it. None: it is not RDS that runs it. */
+  readonly metrics: DatabaseMetrics | undefined;
+  /** Another text where the functions' users are to be let in in another way: the migration then runs again. */
+  readonly logins: string;
+  /** Where it is: at another place is another database, which the migration has not seen yet. */
+  readonly address: string;
+  /** Of a proxy, how many of its connections it cannot share. None: there is no proxy. */
+  readonly pinned: IMetric | undefined;
+  private readonly server: DatabaseServer;
+  /** Where functions come in; the migration, which makes their users, goes to the server itself. */
+  private readonly entrance: Entrance;
+  /** Whether a session beyond the entrance keeps the plans of statements. */
+  private readonly prepare: "on" | "off";
+
+  constructor(scope: Construct, id: string, props: DatabaseProps) {
+    super(scope, id);
+    const { network, settings } = props;
+    const { server, proxy } = makeServer(this, props);
+    this.server = server;
+    this.entrance = proxy ?? server;
+    this.prepare = preparesByName(settings) ? "on" : "off";
+    this.address = `${server.host}:${server.port}/${server.name}`;
+    this.metrics = server.metrics;
+    this.pinned = proxy?.pinned;
+    this.logins = proxy === undefined ? loginsOf(server, settings) : "iam, by a proxy";
+    if (network.place === undefined) return;
+    // All functions are of one group, so that those who use a proxy could reach the server as well; it has no login for them there.
+    for (const { way } of proxy === undefined ? [server] : [server, proxy]) openWay(this, network.place, way);
+  }
+
+  /** Lets a function in as this user and as no other, and tells it where. */
+  admit(fn: LambdaFunction, user: DatabaseUser): void {
+    this.tellWhere(fn, this.entrance);
+    fn.addEnvironment("DATABASE_PREPARE", this.prepare);
+    this.entrance.admit(fn, user);
+  }
+
+  /** Lets the migration in as the owner of everything, who gives the functions' users their logins. */
+  admitOwner(fn: LambdaFunction): void {
+    const { masterSecret, roleSecrets } = this.server;
+    this.tellWhere(fn, this.server);
+    fn.addEnvironment("DATABASE_SECRET_ARN", masterSecret.secretArn);
+    masterSecret.grantRead(fn);
+    fn.addEnvironment("DATABASE_AUTH", roleSecrets === undefined ? "iam" : "secret");
+    if (this.pinned !== undefined) fn.addEnvironment("DATABASE_PROXY", "true");
+    if (roleSecrets === undefined) return;
+    const arns = Object.entries(roleSecrets).map(([role, secret]) => [role, secret.secretArn]);
+    fn.addEnvironment("DATABASE_ROLE_SECRET_ARNS", Stack.of(this).toJsonString(Object.fromEntries(arns)));
+    for (const secret of Object.values(roleSecrets)) secret.grantRead(fn);
+  }
+
+  private tellWhere(fn: LambdaFunction, { host, port }: Entrance): void {
+    fn.addEnvironment("DATABASE_HOST", host);
+    fn.addEnvironment("DATABASE_PORT", port);
+    fn.addEnvironment("DATABASE_NAME", this.server.name);
+    for (const [name, value] of Object.entries(this.server.trust ?? {})) fn.addEnvironment(name, value);
+  }
+}
+
+function loginsOf({ roleSecrets }: DatabaseServer, { databasePasswords }: Settings): string {
+  return roleSecrets === undefined ? "iam" : `passwords ${databasePasswords}`;
+}
+
+interface Made {
+  readonly server: DatabaseServer;
+  readonly proxy?: FunctionsProxy;
+}
+
+function makeServer(scope: Construct, { network, settings, maxConnections }: DatabaseProps): Made {
+  if (settings.database === "existing") return { server: existingDatabase(scope, settings) };
+  if (settings.database === "external") return { server: externalDatabase(scope, settings) };
+  const { place } = network;
+  if (place === undefined) throw new Error("A database of our own stands in a VPC.");
+  const make = { rds: rdsInstance, aurora: auroraCluster }[settings.database];
+  const server = make(scope, { ...settings, place, maxConnections });
+  if (!settings.databaseProxy) return { server };
+  const { target, database } = server;
+  const logRetention = settings.logRetentionDays;
+  return {
+    server,
+    proxy: new FunctionsProxy(scope, "Proxy", { place, target, database, maxConnections, logRetention }),
+  };
+}
+
+/** The functions' group lets nothing out by itself. */
+function openWay(scope: Construct, { functions }: Place, { to, port }: Way): void {
+  if ("addIngressRule" in to) {
+    to.addIngressRule(functions, Port.tcp(port), "Functions query the database");
+    functions.addEgressRule(to, Port.tcp(port), "Functions query the database");
+    return;
+  }
+  for (const [index, cidrIp] of to.entries()) {
+    // Apart from the group, whose own rule lets nothing out.
+    new CfnSecurityGroupEgress(scope, `FunctionsToNetwork${index + 1}`, {
+      groupId: functions.securityGroupId,
+      ipProtocol: "tcp",
+      fromPort: port,
+      toPort: port,
+      cidrIp,
+      description: "Functions query the database",
+    });
+  }
+}

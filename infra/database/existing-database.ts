@@ -1,0 +1,43 @@
+import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
+import { DatabaseInstance } from "aws-cdk-lib/aws-rds";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import type { Construct } from "constructs";
+import { z } from "zod";
+import type { Settings } from "../settings.ts";
+import { admitByIam, type DatabaseServer } from "./database-server.ts";
+import { described } from "./database-settings.ts";
+
+const description = z.object({
+  databaseHost: z.string(),
+  databaseSecretArn: z.string(),
+  databaseInstanceId: z.string(),
+  databaseResourceId: z.string(),
+  databaseSecurityGroupId: z.string(),
+  databaseMaxConnections: z.number(),
+});
+
+/** An RDS instance that exists. Nothing of the instance itself stands in the template. */
+export function existingDatabase(scope: Construct, settings: Settings): DatabaseServer {
+  const known = described(settings, description);
+  const securityGroup = SecurityGroup.fromSecurityGroupId(
+    scope,
+    "SecurityGroup",
+    known.databaseSecurityGroupId,
+  );
+  const instance = DatabaseInstance.fromDatabaseInstanceAttributes(scope, "Instance", {
+    instanceIdentifier: known.databaseInstanceId,
+    instanceEndpointAddress: known.databaseHost,
+    port: settings.databasePort,
+    instanceResourceId: known.databaseResourceId,
+    securityGroups: [securityGroup],
+  });
+  return {
+    host: known.databaseHost,
+    port: String(settings.databasePort),
+    name: settings.databaseName,
+    masterSecret: Secret.fromSecretCompleteArn(scope, "MasterSecret", known.databaseSecretArn),
+    way: { to: securityGroup, port: settings.databasePort },
+    admit: (fn, user) => admitByIam(instance, fn, user),
+    metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },
+  };
+}

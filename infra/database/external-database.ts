@@ -1,0 +1,94 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import type { Construct } from "constructs";
+import { z } from "zod";
+import type { Settings } from "../settings.ts";
+import { acknowledge } from "../watch/acknowledge.ts";
+import type { DatabaseServer, DatabaseUser } from "./database-server.ts";
+import { described } from "./database-settings.ts";
+
+const description = z.object({
+  databaseHost: z.string(),
+  databaseSecretArn: z.string(),
+  databaseMaxConnections: z.number(),
+});
+
+/** Lambda takes 4 KB of variables in all; this is one certificate and no bundle of them. */
+const CERTIFICATE_CHARACTERS_MAX = 2_200;
+
+/**
+ * A Postgres that AWS does not run, and that knows no IAM. Each function's user has a password in a secret of its own, made here and read by
+ * this function and the migration alone.
+ */
+export function externalDatabase(scope: Construct, settings: Settings): DatabaseServer {
+  const known = described(settings, description);
+  if (settings.functionsInVpc && settings.databaseNetworks.length === 0)
+    throw new Error(
+      "databaseNetworks: name the networks in which the external database is, such as 10.20.0.0/16; functions in a VPC connect to no others",
+    );
+  const secret = (role: DatabaseUser) => roleSecret(scope, role, settings.databasePasswords);
+  const roleSecrets: Record<DatabaseUser, Secret> = {
+    carillon_tick: secret("carillon_tick"),
+    carillon_worker: secret("carillon_worker"),
+    carillon_handler: secret("carillon_handler"),
+    carillon_ingest: secret("carillon_ingest"),
+    carillon_api: secret("carillon_api"),
+    carillon_archive: secret("carillon_archive"),
+  };
+  return {
+    host: known.databaseHost,
+    port: String(settings.databasePort),
+    name: settings.databaseName,
+    masterSecret: Secret.fromSecretCompleteArn(scope, "MasterSecret", known.databaseSecretArn),
+    way: { to: settings.databaseNetworks, port: settings.databasePort },
+    roleSecrets,
+    admit: (fn, user) => {
+      fn.addEnvironment("DATABASE_USER", user);
+      fn.addEnvironment("DATABASE_AUTH", "secret");
+      fn.addEnvironment("DATABASE_SECRET_ARN", roleSecrets[user].secretArn);
+      roleSecrets[user].grantRead(fn);
+    },
+    trust: trusted(settings),
+  };
+}
+
+/** A higher number is another template for the secret, of which Secrets Manager makes another password. */
+function roleSecret(scope: Construct, role: DatabaseUser, passwords: number): Secret {
+  const secret = new Secret(scope, `Login-${role}`, {
+    description: `Carillon: the password of ${role} on its database`,
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ username: role, passwords }),
+      generateStringKey: "password",
+      passwordLength: 40,
+      excludePunctuation: true,
+    },
+  });
+  acknowledge(
+    secret,
+    "SMG4",
+    "The password is changed by raising databasePasswords: the migration then tells the server, which a rotation by Secrets Manager would not.",
+  );
+  return secret;
+}
+
+function trusted({ databaseTls, databaseCaFile }: Settings): Readonly<Record<string, string>> {
+  if (databaseTls === "off") return { DATABASE_TLS: "off" };
+  return databaseCaFile === undefined ? {} : { DATABASE_CA: certificate(databaseCaFile) };
+}
+
+function certificate(file: string): string {
+  const pem = readCertificate(file);
+  if (pem.length <= CERTIFICATE_CHARACTERS_MAX) return pem;
+  throw new Error(
+    `databaseCaFile: the certificate in ${file} has ${pem.length} characters; a function can be told ${CERTIFICATE_CHARACTERS_MAX}`,
+  );
+}
+
+function readCertificate(file: string): string {
+  try {
+    return new X509Certificate(readFileSync(file)).toString().trim();
+  } catch (cause) {
+    throw new Error(`databaseCaFile: ${file} is no file with a certificate`, { cause });
+  }
+}

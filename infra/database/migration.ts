@@ -1,0 +1,125 @@
+import path from "node:path";
+import { CustomResource, Duration, FileSystem, RemovalPolicy } from "aws-cdk-lib";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Provider } from "aws-cdk-lib/custom-resources";
+import { Construct } from "constructs";
+import { migrationTime } from "../../lib/config/migration-time.ts";
+import { CarillonFunction } from "../functions/carillon-function.ts";
+import type { FunctionCode } from "../functions/function-code.ts";
+import type { Network } from "../network/network.ts";
+import { packageRoot } from "../package-root.ts";
+import { acknowledge, acknowledgeWildcards } from "../watch/acknowledge.ts";
+import type { Database } from "./database.ts";
+
+export interface MigrationProps {
+  readonly network: Network;
+  readonly database: Database;
+  readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
+}
+
+/** As long as Lambda allows. What takes longer is gone on with by the next call. */
+const CALL_TIMEOUT = Duration.minutes(15);
+/** As long as CloudFormation allows. */
+const DEPLOYMENT_TIMEOUT = Duration.minutes(migrationTime.deploymentMinutes);
+const migrations = path.join(packageRoot, "migrations");
+
+/**
+ * Brings the database to this release, in the course of each deployment and before anything that queries; and gives it its users' logins
+ * and the first admin token. Whatever queries depends on this construct.
+ */
+export class Migration extends Construct {
+  /** The first admin token, made here once. It stands in no template, no variable and no log. */
+  readonly adminToken: Secret;
+
+  constructor(scope: Construct, id: string, props: MigrationProps) {
+    super(scope, id);
+
+    this.adminToken = new Secret(this, "AdminToken", {
+      description: "Carillon: the first admin token of the API",
+      generateSecretString: { passwordLength: 48, excludePunctuation: true },
+    });
+    acknowledge(
+      this.adminToken,
+      "SMG4",
+      "Whoever uses the token would be locked out by a new one on a fixed day. It is rotated through the API, with an overlap, or replaced by tokens of less reach and deleted.",
+    );
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "migrate",
+      code: props.code,
+      description: "Carillon: brings the database to this release",
+      network: props.network,
+      timeout: CALL_TIMEOUT,
+      memoryMiB: 512,
+      logRetention: props.logRetention,
+      commandHooks: {
+        beforeBundling: () => [],
+        beforeInstall: () => [],
+        afterBundling: (_input, output) => [`cp -R "${migrations}" "${output}/migrations"`],
+      },
+    });
+    fn.addEnvironment("MIGRATIONS_DIRECTORY", "/var/task/migrations");
+    props.database.admitOwner(fn);
+    this.adminToken.grantRead(fn);
+
+    const providerLogs = new LogGroup(this, "ProviderLogs", {
+      retention: props.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    // Outside the network: it tells CloudFormation how it went also when the function could not even start.
+    const provider = new Provider(this, "Provider", {
+      onEventHandler: fn,
+      // The same: by what it is asked it knows whether it is asked again, and there is one log to read.
+      isCompleteHandler: fn,
+      queryInterval: Duration.seconds(migrationTime.pauseSeconds),
+      totalTimeout: DEPLOYMENT_TIMEOUT,
+      logGroup: providerLogs,
+      frameworkOnEventRole: this.providerRole("ProviderRole", fn, providerLogs),
+      frameworkCompleteAndTimeoutRole: this.providerRole("ProviderWaitRole", fn, providerLogs),
+    });
+    acknowledgeWaiting(provider);
+    const applied = new CustomResource(this, "Applied", {
+      resourceType: "Custom::CarillonMigration",
+      serviceToken: provider.serviceToken,
+      serviceTimeout: DEPLOYMENT_TIMEOUT,
+      // CloudFormation calls only when a property changes.
+      properties: {
+        migrations: FileSystem.fingerprint(migrations),
+        adminTokenSecret: this.adminToken.secretArn,
+        logins: props.database.logins,
+        database: props.database.address,
+      },
+    });
+    // No reference leads to the endpoint through which the function reads its secret, to the instance that serves a cluster, or to the rules that
+    // open the way there.
+    applied.node.addDependency(props.network, props.database);
+  }
+
+  private providerRole(id: string, fn: CarillonFunction, logs: LogGroup): Role {
+    const role = new Role(this, id, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    logs.grantWrite(role);
+    acknowledgeWildcards(
+      role,
+      [`${fn.functionArn}:*`],
+      "The CDK's framework for custom resources lets itself invoke the versions of the function, of which there are none.",
+    );
+    return role;
+  }
+}
+
+/** The state machine in which the CDK's framework waits between one call and the next. */
+function acknowledgeWaiting(provider: Provider): void {
+  const waiting = provider.node.findChild("waiter-state-machine");
+  const both = ["framework-isComplete", "framework-onTimeout"].map((id) => provider.node.findChild(id));
+  acknowledgeWildcards(
+    waiting,
+    both.flatMap((each) => (each instanceof LambdaFunction ? [`${each.functionArn}:*`] : [])),
+    "The CDK's framework for custom resources lets its state machine invoke the versions of its functions, of which there are none.",
+  );
+  acknowledge(waiting, "SF1", "It has one step, and the two functions that it calls log what they do.");
+  acknowledge(waiting, "SF2", "It has one step, which calls one function: a trace would show nothing else.");
+}

@@ -1,0 +1,93 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { InstanceType } from "aws-cdk-lib/aws-ec2";
+import {
+  DatabaseInstance,
+  DatabaseInstanceEngine,
+  PostgresEngineVersion,
+  ProxyTarget,
+  StorageType,
+} from "aws-cdk-lib/aws-rds";
+import type { Construct } from "constructs";
+import type { Place } from "../network/network.ts";
+import { acknowledge } from "../watch/acknowledge.ts";
+import type { ProxiedServer } from "./database-proxy.ts";
+import { admitByIam, type DatabaseServer } from "./database-server.ts";
+import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
+import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
+
+export interface RdsInstanceProps {
+  readonly place: Place;
+  /** Its class, without its "db." prefix. */
+  readonly databaseClass: string;
+  /** How many connections it takes at once. */
+  readonly maxConnections: number;
+  readonly databaseStorageGiB: number;
+  readonly databaseBackupDays: number;
+  readonly databaseProtected: boolean;
+  readonly highlyAvailable: boolean;
+}
+
+const STORAGE_GROWTH = 5;
+
+/** Postgres on RDS: encrypted, TLS only, in no public subnet, and gone with a snapshot alone. */
+export function rdsInstance(scope: Construct, props: RdsInstanceProps): DatabaseServer & ProxiedServer {
+  const { place } = props;
+  const securityGroup = place.securityGroup("Database", "Database of Carillon");
+
+  // The major version alone: AWS withdraws minor ones, and a template that names one stops deploying that day.
+  const engine = DatabaseInstanceEngine.postgres({ version: PostgresEngineVersion.VER_18 });
+
+  const instance = new DatabaseInstance(scope, "Instance", {
+    engine,
+    instanceType: new InstanceType(props.databaseClass),
+    databaseName: ownDatabaseName,
+    vpc: place.vpc,
+    vpcSubnets: place.subnets,
+    securityGroups: [securityGroup],
+    publiclyAccessible: false,
+    multiAz: props.highlyAvailable,
+
+    storageType: StorageType.GP3,
+    allocatedStorage: props.databaseStorageGiB,
+    maxAllocatedStorage: props.databaseStorageGiB * STORAGE_GROWTH,
+    storageEncrypted: true,
+
+    iamAuthentication: true,
+    manageMasterUserPassword: true,
+    parameterGroup: parameterGroup(scope, engine, props.maxConnections),
+
+    autoMinorVersionUpgrade: true,
+    backupRetention: Duration.days(props.databaseBackupDays),
+    copyTagsToSnapshot: true,
+    deletionProtection: props.databaseProtected,
+    removalPolicy: RemovalPolicy.SNAPSHOT,
+  });
+  acknowledgeOf(instance, props);
+
+  return {
+    target: ProxyTarget.fromInstance(instance),
+    database: instance,
+    host: instance.dbInstanceEndpointAddress,
+    port: instance.dbInstanceEndpointPort,
+    name: ownDatabaseName,
+    masterSecret: managedSecretOf(instance),
+    way: { to: securityGroup, port: ownPort },
+    admit: (fn, user) => admitByIam(instance, fn, user),
+    metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },
+  };
+}
+
+function acknowledgeOf(instance: DatabaseInstance, props: RdsInstanceProps): void {
+  acknowledge(
+    instance,
+    "RDS11",
+    "The database stands in subnets without a way in, and its security group lets in the functions alone: another port would hide it from nobody.",
+  );
+  if (!props.highlyAvailable)
+    acknowledge(
+      instance,
+      "RDS3",
+      "A standby doubles the price of the database; highlyAvailable makes one. Without it nothing is lost while the instance comes back, jobs are late.",
+    );
+  acknowledgeUnprotected(instance, props.databaseProtected);
+}

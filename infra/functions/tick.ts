@@ -1,0 +1,161 @@
+import { Duration, Stack } from "aws-cdk-lib";
+import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import { FilterPattern, MetricFilter, type RetentionDays } from "aws-cdk-lib/aws-logs";
+import {
+  ContextAttribute,
+  ScheduleExpression,
+  Schedule as SchedulerSchedule,
+  ScheduleTargetInput,
+} from "aws-cdk-lib/aws-scheduler";
+import { LambdaInvoke } from "aws-cdk-lib/aws-scheduler-targets";
+import { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
+import type { LogEvent } from "../../lib/log/wording.ts";
+import type { SharedTickEvent } from "../../lib/tick/share.ts";
+import type { Database } from "../database/database.ts";
+import type { Network } from "../network/network.ts";
+import type { JobQueue } from "../queues/job-queue.ts";
+import { acknowledgeWildcards } from "../watch/acknowledge.ts";
+import type { Alarms } from "../watch/alarms.ts";
+import type { Metrics } from "../watch/metrics.ts";
+import { CarillonFunction } from "./carillon-function.ts";
+import type { FunctionCode } from "./function-code.ts";
+import type { TargetAllowList } from "./target-allow-list.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
+
+export interface TickProps {
+  readonly network: Network;
+  readonly database: Database;
+  readonly queues: readonly JobQueue[];
+  /** What commands of the SQL inbox may name. */
+  readonly targets: TargetAllowList;
+  readonly webhooks: WebhookSender;
+  readonly alarms: Alarms;
+  /** What starts it each minute: a rule of EventBridge, or EventBridge Scheduler. */
+  readonly tickBy: "rule" | "scheduler";
+  /** How many are started each minute, to share the schedules. */
+  readonly tickShards: number;
+  /** How many days of jobs it keeps. */
+  readonly jobRetentionDays: number;
+  /** How many days of the audit it keeps; 0 for all. */
+  readonly auditRetentionDays: number;
+  readonly metrics: Metrics;
+  readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
+}
+
+const TIMEOUT = Duration.seconds(functionTimeoutSeconds.tick);
+/** Jobs are made 180 s ahead: after two ticks have been missed, the third is the last that can still be on time. */
+const MISSED_TICKS_MAX = 2;
+const asEventsGo = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
+const EACH_MINUTE = { minute: "*" };
+/** EventBridge's own bound. */
+const TARGETS_PER_RULE = 5;
+
+/** What the tick logs when it has come to its end, also when there was more to do than it had time for. */
+const heartbeats: LogEvent[] = ["tick.done", "tick.unfinished"];
+
+/** Turns what is due into jobs, each minute. A tick that fails is not tried again: the next minute's does its work as well. */
+export class Tick extends Construct {
+  readonly fn: CarillonFunction;
+
+  constructor(scope: Construct, id: string, props: TickProps) {
+    super(scope, id);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "tick",
+      code: props.code,
+      description: "Carillon: turns due occurrences into jobs and hands them to the queues",
+      network: props.network,
+      timeout: TIMEOUT,
+      memoryMiB: 1_024,
+      logRetention: props.logRetention,
+    });
+    this.fn = fn;
+    props.database.admit(fn, "carillon_tick");
+    for (const queue of props.queues) queue.admitSender(fn);
+    props.targets.tell(fn);
+    props.webhooks.tell(fn);
+    fn.addEnvironment("RETENTION_DAYS", String(props.jobRetentionDays));
+    fn.addEnvironment("AUDIT_RETENTION_DAYS", String(props.auditRetentionDays));
+
+    // Lambda's own hand that passes the event on would otherwise keep it for hours and try again, as the one before it.
+    fn.configureAsyncInvoke(asEventsGo);
+    if (props.tickBy === "rule") this.startByRule(props.tickShards);
+    else this.startByScheduler(props.tickShards);
+
+    const done = new MetricFilter(this, "Done", {
+      logGroup: fn.logs,
+      filterPattern: FilterPattern.any(
+        ...heartbeats.map((event) => FilterPattern.stringValue("$.event", "=", event)),
+      ),
+      metricNamespace: props.metrics.namespace,
+      // Named by its place: where two deployments share a namespace after all, the ticks of one must not stand for those of the other.
+      metricName: `${this.node.addr}-ticks-done`,
+    });
+    props.alarms.whenMissing(this, "Missing", {
+      metric: done.metric({ statistic: "Sum", period: Duration.minutes(1) }),
+      missedMax: MISSED_TICKS_MAX,
+      description:
+        "No tick has come to its end for two minutes: soon jobs will be late. Nothing is lost; the next tick that succeeds makes up for all. Look whether the rule is on, whether the database answers, and at the tick's log.",
+    });
+    props.alarms.whenFailing(
+      this,
+      "Failing",
+      fn.metricErrors({ period: Duration.minutes(1) }),
+      "Three of the last five minutes had a tick that failed. Look at the tick's log.",
+    );
+  }
+
+  private startByRule(ticks: number): void {
+    for (const [number, some] of inGroups(eventsOf(ticks, EventField.time), TARGETS_PER_RULE).entries()) {
+      new Rule(this, numbered("EachMinute", number), {
+        description: "Carillon's tick",
+        schedule: Schedule.cron(EACH_MINUTE),
+        targets: some.map(
+          (event) =>
+            new LambdaFunction(this.fn, {
+              ...asEventsGo,
+              ...(event === undefined ? {} : { event: RuleTargetInput.fromObject(event) }),
+            }),
+        ),
+      });
+    }
+  }
+
+  private startByScheduler(ticks: number): void {
+    // The CDK gives the scheduler its role in the stack, not in here.
+    acknowledgeWildcards(
+      Stack.of(this),
+      [`${this.fn.functionArn}:*`],
+      "The CDK lets the scheduler invoke the versions of the tick as well, of which there are none.",
+    );
+    for (const [number, event] of eventsOf(ticks, ContextAttribute.scheduledTime).entries()) {
+      new SchedulerSchedule(this, numbered("ScheduledEachMinute", number), {
+        description: "Carillon's tick",
+        schedule: ScheduleExpression.cron(EACH_MINUTE),
+        target: new LambdaInvoke(this.fn, {
+          ...asEventsGo,
+          ...(event === undefined ? {} : { input: ScheduleTargetInput.fromObject(event) }),
+        }),
+      });
+    }
+  }
+}
+
+/** What each tick of a minute is told; one alone is told nothing, and does everything. */
+function eventsOf(ticks: number, time: string): (SharedTickEvent | undefined)[] {
+  if (ticks === 1) return [undefined];
+  return Array.from({ length: ticks }, (_, tick) => ({ ticks, tick, time }));
+}
+
+function inGroups<Item>(items: readonly Item[], size: number): Item[][] {
+  const groups = Math.ceil(items.length / size);
+  return Array.from({ length: groups }, (_, group) => items.slice(group * size, (group + 1) * size));
+}
+
+/** The first has the name alone, which it keeps whatever the number of ticks becomes. */
+function numbered(name: string, index: number): string {
+  return index === 0 ? name : `${name}${index + 1}`;
+}

@@ -1,0 +1,62 @@
+import type { Duration } from "aws-cdk-lib";
+import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
+import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { Database } from "../database/database.ts";
+import type { DatabaseUser } from "../database/database-server.ts";
+import type { Network } from "../network/network.ts";
+import type { JobQueue } from "../queues/job-queue.ts";
+import { CarillonFunction } from "./carillon-function.ts";
+import type { FunctionCode } from "./function-code.ts";
+
+export interface WorkerProps {
+  readonly network: Network;
+  readonly database: Database;
+  /** As whom it reaches the database. */
+  readonly user: DatabaseUser;
+  /** The queue whose parcels this worker takes. */
+  readonly source: JobQueue;
+  /** Every queue: jobs to be tried again travel in new parcels. */
+  readonly queues: readonly JobQueue[];
+  readonly description: string;
+  readonly timeout: Duration;
+  readonly memoryMiB: number;
+  /** How many parcels one invocation takes. */
+  readonly batchSize: number;
+  /** How many invocations there are at most at once. */
+  readonly maxConcurrency: number;
+  readonly logRetention: RetentionDays;
+  readonly code: FunctionCode;
+}
+
+/** Claims parcels, delivers their jobs and settles them. */
+export class Worker extends Construct {
+  readonly fn: CarillonFunction;
+
+  constructor(scope: Construct, id: string, props: WorkerProps) {
+    super(scope, id);
+
+    const fn = new CarillonFunction(this, "Function", {
+      entry: "worker",
+      code: props.code,
+      description: props.description,
+      network: props.network,
+      timeout: props.timeout,
+      memoryMiB: props.memoryMiB,
+      logRetention: props.logRetention,
+    });
+    props.database.admit(fn, props.user);
+    for (const queue of props.queues) queue.admitSender(fn);
+    this.fn = fn;
+
+    fn.addEventSource(
+      new SqsEventSource(props.source.queue, {
+        batchSize: props.batchSize,
+        // One poisoned parcel must not bring back its neighbours.
+        reportBatchItemFailures: true,
+        // Reserved concurrency instead would throttle what was already received, until it lands among the dead letters.
+        maxConcurrency: props.maxConcurrency,
+      }),
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import { Duration } from "aws-cdk-lib";
+import type { Construct } from "constructs";
+import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../../lib/config/function-limits.ts";
+import type { TargetAllowList } from "./target-allow-list.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
+import { Worker, type WorkerProps } from "./worker.ts";
+
+type Shared = Pick<
+  WorkerProps,
+  "network" | "database" | "source" | "queues" | "maxConcurrency" | "logRetention" | "code"
+>;
+
+export interface FastWorkerProps extends Shared {
+  readonly targets: TargetAllowList;
+}
+
+export interface SlowWorkerProps extends FastWorkerProps {
+  readonly webhooks: WebhookSender;
+}
+
+/** The worker that delivers to queues and event buses, and may do nothing else. */
+export function fastWorkerOf(scope: Construct, { targets, ...props }: FastWorkerProps): Worker {
+  const worker = new Worker(scope, "FastWorker", {
+    ...props,
+    user: "carillon_worker",
+    description: "Carillon: delivers jobs to queues and event buses, many together",
+    timeout: Duration.seconds(functionTimeoutSeconds.fastWorker),
+    memoryMiB: 1_024,
+    batchSize: workerBatchSize.fast,
+  });
+  targets.admitSender(worker.fn);
+  return worker;
+}
+
+/** The worker that runs handlers, invokes functions and has webhooks sent. */
+export function slowWorkerOf(scope: Construct, { targets, webhooks, ...props }: SlowWorkerProps): Worker {
+  const worker = new Worker(scope, "SlowWorker", {
+    ...props,
+    // Handlers make and end schedules in their own transactions.
+    user: "carillon_handler",
+    description: "Carillon: runs handlers, invokes functions and sends webhooks",
+    timeout: Duration.seconds(functionTimeoutSeconds.slowWorker),
+    memoryMiB: 1_024,
+    // Alone: a handler that hangs holds up nobody's parcel but its own.
+    batchSize: workerBatchSize.slow,
+  });
+  worker.fn.addEnvironment("TARGET_WINDOW", String(targetWindow(props.maxConcurrency)));
+  targets.admitInvoker(worker.fn);
+  webhooks.admitSender(worker.fn);
+  return worker;
+}

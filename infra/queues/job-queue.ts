@@ -1,0 +1,43 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Queue } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import { receivesMax, visibilityInTimeouts } from "../../lib/config/function-limits.ts";
+import type { Alarms } from "../watch/alarms.ts";
+import { queuePair } from "./queue-pair.ts";
+
+export interface JobQueueProps {
+  /** The timeout of the function that works on this queue. */
+  readonly workerTimeout: Duration;
+  /** The variable that tells functions this queue's URL. */
+  readonly variable: "FAST_QUEUE_URL" | "SLOW_QUEUE_URL";
+  readonly alarms: Alarms;
+}
+
+/** The queue that parcels travel through. It may lose them all: what counts stands in the database and is sent again. */
+export class JobQueue extends Construct {
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+  private readonly variable: JobQueueProps["variable"];
+
+  constructor(scope: Construct, id: string, props: JobQueueProps) {
+    super(scope, id);
+    this.variable = props.variable;
+
+    const { queue, deadLetters } = queuePair(this, {
+      visibility: Duration.seconds(visibilityInTimeouts * props.workerTimeout.toSeconds()),
+      retention: Duration.days(1),
+      receivesMax,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.queue = queue;
+    this.deadLetters = deadLetters;
+    props.alarms.whenNotEmpty(this, "DeadLettersNotEmpty", this.deadLetters);
+  }
+
+  /** Lets a function send parcels here, and tells it where. */
+  admitSender(fn: LambdaFunction): void {
+    fn.addEnvironment(this.variable, this.queue.queueUrl);
+    this.queue.grantSendMessages(fn);
+  }
+}

@@ -1,0 +1,28 @@
+import { Duration } from "aws-cdk-lib";
+import type { Construct } from "constructs";
+import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
+import type { Alarms } from "../watch/alarms.ts";
+import { JobQueue } from "./job-queue.ts";
+
+export interface JobQueues {
+  /** For what is sent in milliseconds: queues and event buses. */
+  readonly fast: JobQueue;
+  /** For what may hang: handlers, functions and webhooks. */
+  readonly slow: JobQueue;
+}
+
+/** Two, so that a host that does not answer holds up nobody but its like. */
+export function jobQueues(scope: Construct, alarms: Alarms): JobQueues {
+  return {
+    fast: new JobQueue(scope, "Fast", {
+      workerTimeout: Duration.seconds(functionTimeoutSeconds.fastWorker),
+      variable: "FAST_QUEUE_URL",
+      alarms,
+    }),
+    slow: new JobQueue(scope, "Slow", {
+      workerTimeout: Duration.seconds(functionTimeoutSeconds.slowWorker),
+      variable: "SLOW_QUEUE_URL",
+      alarms,
+    }),
+  };
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { jobRetention } from "../../../lib/config/function-limits.ts";
+
+const target = z.object({ Arn: z.unknown() });
+const resource = z.object({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
+const template = z.object({ Resources: z.record(z.string(), resource) });
+const rule = z.object({ ScheduleExpression: z.unknown(), Targets: z.array(target).default([]) });
+const eachMinute = "cron(* * * * ? *)";
+const fn = z.object({
+  TracingConfig: z.object({ Mode: z.string() }).optional(),
+  Environment: z
+    .object({
+      Variables: z.object({
+        CANARY_MINUTES: z.coerce.number().optional(),
+        RETENTION_DAYS: z.coerce.number().optional(),
+      }),
+    })
+    .default({ Variables: {} }),
+});
+
+/** What a stack does by itself, and what its requests pass through. */
+export interface Usage {
+  readonly ticksAMinute: number;
+  /** None: there is no canary. */
+  readonly canaryMinutes: number | undefined;
+  /** For how many days jobs are kept. */
+  readonly daysKept: number;
+  readonly traced: boolean;
+  /** Otherwise it is an HTTP API. */
+  readonly restApi: boolean;
+  readonly firewall: boolean;
+}
+
+/** As the template tells it. */
+export function usageOf(synthesised: unknown): Usage {
+  const resources = Object.values(template.parse(synthesised).Resources);
+  const ofType = (type: string) => resources.filter(({ Type }) => Type === type);
+  const rules = ofType("AWS::Events::Rule").map(({ Properties }) => rule.parse(Properties));
+  const functions = ofType("AWS::Lambda::Function").map(({ Properties }) => fn.parse(Properties));
+  const byRule = rules
+    .filter(({ ScheduleExpression }) => ScheduleExpression === eachMinute)
+    .reduce((sum, { Targets }) => sum + Targets.length, 0);
+  const told = (name: "CANARY_MINUTES" | "RETENTION_DAYS") =>
+    functions.map(({ Environment }) => Environment.Variables[name]).find((value) => value !== undefined);
+  return {
+    ticksAMinute: byRule + ofType("AWS::Scheduler::Schedule").length,
+    canaryMinutes: told("CANARY_MINUTES"),
+    daysKept: told("RETENTION_DAYS") ?? jobRetention.byDefault,
+    traced: functions.some(({ TracingConfig }) => TracingConfig?.Mode === "Active"),
+    restApi: ofType("AWS::ApiGateway::RestApi").length > 0,
+    firewall: ofType("AWS::WAFv2::WebACLAssociation").length > 0,
+  };
+}

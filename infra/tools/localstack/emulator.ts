@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import {
+  CreateSecretCommand,
+  DescribeSecretCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from "@aws-sdk/client-secrets-manager";
+import { sendingTimeouts } from "../../../lib/config/aws.ts";
+
+/** What the CLI and the SDK find an emulator by. It knows nobody: any credentials do. */
+export interface EmulatorEnvironment {
+  readonly AWS_ENDPOINT_URL: string;
+  readonly AWS_REGION: string;
+  readonly AWS_ACCESS_KEY_ID: string;
+  readonly AWS_SECRET_ACCESS_KEY: string;
+}
+
+export function emulatorAt(url: string): EmulatorEnvironment {
+  if (/\.amazonaws\.com/.test(url)) throw new Error(`${url} is AWS itself; this is for an emulator.`);
+  return {
+    AWS_ENDPOINT_URL: url,
+    AWS_REGION: "us-east-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+  };
+}
+
+/** One account is all there is; the bootstrap has to be told it. */
+export const emulatedAccount = "000000000000";
+
+const OWNER_SECRET = "carillon/owner";
+
+/** The ARN of the secret by which the migration gets into a Postgres; made, or brought up to date. */
+export async function ownerSecret(databaseUrl: string, emulator: EmulatorEnvironment): Promise<string> {
+  const { username, password } = new URL(databaseUrl);
+  const SecretString = JSON.stringify({
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+  });
+  const secrets = new SecretsManagerClient({
+    endpoint: emulator.AWS_ENDPOINT_URL,
+    region: emulator.AWS_REGION,
+    credentials: { accessKeyId: emulator.AWS_ACCESS_KEY_ID, secretAccessKey: emulator.AWS_SECRET_ACCESS_KEY },
+    requestHandler: sendingTimeouts,
+  });
+  try {
+    const { ARN } = await secrets.send(new DescribeSecretCommand({ SecretId: OWNER_SECRET }));
+    await secrets.send(new PutSecretValueCommand({ SecretId: OWNER_SECRET, SecretString }));
+    return told(ARN);
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    return told((await secrets.send(new CreateSecretCommand({ Name: OWNER_SECRET, SecretString }))).ARN);
+  } finally {
+    secrets.destroy();
+  }
+}
+
+function told(arn: string | undefined): string {
+  if (arn === undefined) throw new Error(`The emulator told no ARN for the secret ${OWNER_SECRET}.`);
+  return arn;
+}
+
+/** The settings as the CLI takes them. */
+export function asContext(settings: object): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `carillon:${name}=${value}`]);
+}
+
+/** The CLI of the CDK as it is, led to the emulator by variables alone; it fails where the CLI does. */
+export async function cdk(args: readonly string[], emulator: EmulatorEnvironment): Promise<void> {
+  // A profile would win over the variables, and lead into an account.
+  const { AWS_PROFILE: _, AWS_DEFAULT_PROFILE: __, AWS_SESSION_TOKEN: ___, ...env } = process.env;
+  const child = spawn("cdk", args, { env: { ...env, ...emulator }, stdio: "inherit" });
+  const code = await new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  if (code !== 0) throw new Error(`cdk ${args[0]} ended with ${code}.`);
+}

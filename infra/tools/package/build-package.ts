@@ -1,0 +1,91 @@
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type BuildOptions, build } from "esbuild";
+import type { FunctionEntry } from "../../functions/function-code.ts";
+import { bundledInstead, requireForModules } from "../../functions/function-format.ts";
+import { billOfMaterials, licences, packagesIn } from "./bill-of-materials.ts";
+import { buildClient } from "./build-client.ts";
+
+// All of the package but its types, in dist/, where things have the same places as in the repository.
+
+const root = path.join(import.meta.dirname, "..", "..", "..");
+const dist = path.join(root, "dist");
+const entries: readonly FunctionEntry[] = [
+  "tick",
+  "worker",
+  "api",
+  "ingest",
+  "migrate",
+  "webhook",
+  "archive",
+];
+const source = (entry: FunctionEntry) => path.join(root, "functions", `${entry}.ts`);
+
+/** As they are deployed: what the construct asks of the bundles that are made at synth. */
+const asDeployed: BuildOptions = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  mainFields: ["module", "main"],
+  alias: bundledInstead(root),
+  minify: true,
+  logLevel: "warning",
+};
+
+for (const folder of ["infra", "functions", "migrations", "types"])
+  rmSync(path.join(dist, folder), { recursive: true, force: true });
+
+/** The constructs, beside the app's own CDK. */
+await build({
+  absWorkingDir: root,
+  entryPoints: [path.join(root, "infra", "cdk.ts")],
+  outfile: path.join(dist, "infra", "cdk.js"),
+  bundle: true,
+  packages: "external",
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  logLevel: "warning",
+});
+
+const bundledFiles = await buildClient(root, dist);
+
+/** Each function with no handlers at all, to be deployed as it is. */
+for (const entry of entries) {
+  const { metafile } = await build({
+    ...asDeployed,
+    metafile: true,
+    entryPoints: [source(entry)],
+    outfile: path.join(dist, "functions", entry, "index.mjs"),
+    alias: { ...asDeployed.alias, "#handlers": path.join(root, "functions", "no-handlers.ts") },
+    banner: { js: requireForModules },
+    sourcemap: true,
+    sourcesContent: false,
+  });
+  bundledFiles.push(...Object.keys(metafile.inputs));
+}
+const bundledPackages = packagesIn(root, bundledFiles);
+writeFileSync(path.join(dist, "sbom.cdx.json"), billOfMaterials(root, bundledPackages));
+writeFileSync(path.join(dist, "THIRD-PARTY-LICENSES"), licences(bundledPackages));
+
+/**
+ * The functions with `#handlers` left open, for an app's own. `carillon/job` is made together with them: what its `again` makes is an
+ * `Again` to them only where both have the class from one place.
+ */
+await build({
+  ...asDeployed,
+  entryPoints: {
+    ...Object.fromEntries(entries.map((entry) => [entry, source(entry)])),
+    job: path.join(root, "lib", "job", "main.ts"),
+  },
+  outdir: path.join(dist, "functions", "open"),
+  // The handlers describe their payloads with zod: once is enough.
+  external: ["#handlers", "zod"],
+  splitting: true,
+});
+
+const migrations = path.join(root, "migrations");
+cpSync(migrations, path.join(dist, "migrations"), { recursive: true });
+cpSync(migrations, path.join(dist, "functions", "migrate", "migrations"), { recursive: true });

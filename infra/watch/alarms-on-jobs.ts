@@ -1,0 +1,153 @@
+import { Duration } from "aws-cdk-lib";
+import { type IMetric, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import type { Tick } from "../functions/tick.ts";
+import type { Worker } from "../functions/worker.ts";
+import type { IngestQueue } from "../queues/ingest-queue.ts";
+import type { JobQueue } from "../queues/job-queue.ts";
+import type { Alarms } from "./alarms.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface AlarmsOnJobsProps {
+  readonly alarms: Alarms;
+  readonly metrics: Metrics;
+  /** It measures what stands. */
+  readonly tick: Tick;
+  readonly fast: JobQueue;
+  readonly slow: JobQueue;
+  readonly ingest: IngestQueue;
+  readonly fastWorker: Worker;
+  readonly slowWorker: Worker;
+  /** So many seconds late one job in a hundred may start. */
+  readonly latenessSeconds: number;
+}
+
+const OVERDUE_MAX = Duration.minutes(5);
+const PLAN_LAG_MAX = Duration.minutes(2);
+const FIVE_MINUTES = Duration.minutes(5);
+const OWED_FOR_HOURS = 2;
+/** SQS hands out no more of a queue while so many messages are with somebody; those that failed are until they become visible again. */
+const IN_FLIGHT_MAX = 120_000;
+const IN_FLIGHT_SHARE_MAX = 0.8;
+
+/** How jobs fare, as the functions measure it themselves. */
+export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
+  whatStands(props);
+  whatIsSetAside(props);
+  whatIsLost(props);
+  whatStartsLate(props);
+  whatIsHeldUp(props);
+}
+
+function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  alarms.whenAbove(tick, "Behind", PLAN_LAG_MAX.toMilliseconds(), {
+    metric: metrics.ofTick("PlanLagMs", { statistic: "Maximum" }),
+    periods: 3,
+    description:
+      "Ticks come to their end, but do not get through what is due: jobs are made late. Nothing is lost.",
+  });
+  alarms.whenAbove(tick, "JobsOverdue", OVERDUE_MAX.toMilliseconds(), {
+    metric: metrics.ofTick("OldestDueMs", { statistic: "Maximum" }),
+    periods: 3,
+    description:
+      "A job has been due for five minutes and nobody works on it: workers do not get through, or do not run.",
+    article: "Jobs overdue",
+  });
+  alarms.whenAbove(tick, "JobsDead", 0, {
+    // Of those that stand, since a tick may end jobs as well as a worker; only more of them are news.
+    metric: new MathExpression({
+      expression: "DIFF(dead)",
+      usingMetrics: {
+        dead: metrics.ofTick("DeadStanding", { statistic: "Maximum", period: FIVE_MINUTES }),
+      },
+      period: FIVE_MINUTES,
+      label: "Jobs that have died",
+    }),
+    periods: 1,
+    description: "Jobs have failed for the last time and will not be tried again until somebody asks for it.",
+    article: "Jobs dead",
+  });
+  alarms.whenAbove(tick, "JobsOwed", 0, {
+    metric: metrics.ofTick("Backlog", { statistic: "Minimum", period: FIVE_MINUTES }),
+    periods: OWED_FOR_HOURS * 12,
+    description:
+      "Occurrences from before are let in slowly, and for two hours there was always one that waited: what is owed does not get less, or is very much.",
+    article: "Jobs owed",
+  });
+}
+
+/** A row that fails once and succeeds a minute later asks nothing of an engineer. */
+function whatIsSetAside({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  alarms.whenAbove(tick, "RowsSetAside", 0, {
+    metric: metrics.ofTick("Quarantined", { statistic: "Minimum", period: FIVE_MINUTES }),
+    periods: 3,
+    description:
+      "For a quarter of an hour, a part of Carillon has failed on rows. Each is set aside and tried again, and the rows beside it go on.",
+    article: "Rows set aside",
+  });
+}
+
+/** Of pulses there is no row that could stand as dead or overdue. By the tick: of a worker that died, its own line may be missing. */
+function whatIsLost({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  const inFiveMinutes = { statistic: "Sum", period: FIVE_MINUTES };
+  const article = "Pulses lost";
+  alarms.whenAbove(tick, "PulsesLost", 0, {
+    metric: metrics.ofTick("PulsesLost", inFiveMinutes),
+    periods: 1,
+    description:
+      "Pulses were given up: their target did not take them for three minutes, or never will. They are not sent any more.",
+    article,
+  });
+  alarms.whenAbove(tick, "PulsesPassedOver", 0, {
+    metric: metrics.ofTick("PulseSecondsPassed", inFiveMinutes),
+    periods: 1,
+    description:
+      "Seconds with all of their pulses were passed over: for two minutes no tick or no worker came for them, or worker after worker died of them.",
+    article,
+  });
+}
+
+function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: AlarmsOnJobsProps): void {
+  for (const [name, queue] of [
+    ["fast", fast],
+    ["slow", slow],
+  ] as const) {
+    alarms.whenAbove(queue, "JobsLate", latenessSeconds * 1_000, {
+      metric: metrics.ofWorker("LatenessMs", name, { statistic: "p99", period: FIVE_MINUTES }),
+      periods: 3,
+      description: `For a quarter of an hour, one job in a hundred of the ${name} queue started more than ${latenessSeconds} seconds late.`,
+      article: "Jobs late",
+    });
+  }
+}
+
+/** By bounds of AWS, which nothing of ours shows. */
+function whatIsHeldUp({ alarms, tick, ingest, fast, slow, fastWorker, slowWorker }: AlarmsOnJobsProps): void {
+  const inFlight = IN_FLIGHT_MAX * IN_FLIGHT_SHARE_MAX;
+  for (const each of [fast, slow, ingest]) {
+    alarms.whenAbove(each, "MessagesInFlight", inFlight, {
+      metric: each.queue.metricApproximateNumberOfMessagesNotVisible({
+        statistic: "Maximum",
+        period: Duration.minutes(1),
+      }),
+      periods: 3,
+      description: `More than ${inFlight} messages of this queue are in flight, and at ${IN_FLIGHT_MAX} SQS hands out no more: functions take messages and fail on them.`,
+      article: "Messages in flight",
+    });
+  }
+  const functions = { tick, ingest, fastWorker, slowWorker };
+  const throttles: Record<string, IMetric> = {};
+  for (const [name, { fn }] of Object.entries(functions))
+    throttles[name] = fn.metricThrottles({ statistic: "Sum", period: Duration.minutes(1) });
+  alarms.whenFailing(
+    tick,
+    "FunctionsThrottled",
+    new MathExpression({
+      expression: Object.keys(throttles).join(" + "),
+      usingMetrics: throttles,
+      period: Duration.minutes(1),
+      label: "Throttles",
+    }),
+    "In three of the last five minutes the tick, a worker or the function that takes commands was throttled: the account runs no more functions at once.",
+    "Functions throttled",
+  );
+}

@@ -1,0 +1,170 @@
+import { Duration } from "aws-cdk-lib";
+import {
+  AlarmStatusWidget,
+  Dashboard as CloudWatchDashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  type MetricOptions,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { Construct } from "constructs";
+import type { MetricName } from "../../lib/log/metrics.ts";
+import type { Database } from "../database/database.ts";
+import type { Tick } from "../functions/tick.ts";
+import type { Worker } from "../functions/worker.ts";
+import type { IngestQueue } from "../queues/ingest-queue.ts";
+import type { JobQueue } from "../queues/job-queue.ts";
+import type { Alarms } from "./alarms.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface DashboardProps {
+  readonly alarms: Alarms;
+  readonly metrics: Metrics;
+  readonly fast: JobQueue;
+  readonly slow: JobQueue;
+  readonly ingest: IngestQueue;
+  readonly tick: Tick;
+  readonly fastWorker: Worker;
+  readonly slowWorker: Worker;
+  /** Whether there is one. */
+  readonly canary: boolean;
+  readonly database: Database;
+  /** Requests that were answered 5xx. */
+  readonly serverErrors: IMetric;
+}
+
+const GRAPH_HEIGHT = 6;
+const queueNames = ["fast", "slow"] as const;
+
+/** How it goes, on one page, in the order in which a job comes by; on top what has an alarm. */
+export class Dashboard extends Construct {
+  private readonly props: DashboardProps;
+
+  constructor(scope: Construct, id: string, props: DashboardProps) {
+    super(scope, id);
+    this.props = props;
+    // Without a name of its own: one that is taken would let the second deployment of an account fail.
+    new CloudWatchDashboard(this, "Page", {
+      defaultInterval: Duration.hours(3),
+      widgets: [
+        [new AlarmStatusWidget({ title: "Alarms", width: 24, height: 4, alarms: [...props.alarms.raised] })],
+        this.plan(),
+        this.work(),
+        this.pulses(),
+        this.messages(),
+        this.bounds(),
+        this.storage(),
+      ],
+    });
+  }
+
+  private plan(): IWidget[] {
+    return [
+      graph("Jobs made and passed over", this.sumsOfTick("Fired", "Missed", "Skipped", "Cancelled")),
+      graph(
+        "How far the plan and the oldest job are behind (ms)",
+        this.highestOfTick("PlanLagMs", "OldestDueMs"),
+      ),
+      graph("How long ticks take (ms)", this.highestOfTick("TickMs")),
+    ];
+  }
+
+  private work(): IWidget[] {
+    const { metrics } = this.props;
+    const sums = (name: MetricName) =>
+      queueNames.map((queue) =>
+        metrics.ofWorker(name, queue, { statistic: "Sum" }).with({ label: `${name}, ${queue}` }),
+      );
+    const lateness = queueNames.flatMap((queue) =>
+      ["p50", "p99"].map((statistic) =>
+        metrics.ofWorker("LatenessMs", queue, { statistic }).with({ label: `${statistic}, ${queue}` }),
+      ),
+    );
+    return [
+      graph("Jobs by how they went", [...sums("Succeeded"), ...sums("Failed"), ...sums("Dead")]),
+      graph("How late jobs start (ms)", lateness),
+      graph(
+        "Jobs that wait",
+        this.highestOfTick("DueJobs", "Backlog", "DeadStanding", "Quarantined", "OpenParcels"),
+      ),
+    ];
+  }
+
+  /** Every one is worked by the fast queue's worker; what is lost of them, the tick adds up. */
+  private pulses(): IWidget[] {
+    const { metrics } = this.props;
+    const ofWorker = (name: MetricName, statistic: string) =>
+      metrics.ofWorker(name, "fast", { statistic }).with({ label: `${name}, ${statistic}` });
+    return [
+      graph("Pulses by how they went", [ofWorker("Pulses", "Sum"), ofWorker("PulsesFailed", "Sum")]),
+      graph("How late pulses are taken (ms)", [
+        ofWorker("PulseLatenessMs", "p50"),
+        ofWorker("PulseLatenessMs", "p99"),
+      ]),
+      graph("Pulses given up, and seconds passed over", this.sumsOfTick("PulsesLost", "PulseSecondsPassed")),
+    ];
+  }
+
+  private messages(): IWidget[] {
+    const { fast, slow, ingest, serverErrors } = this.props;
+    const named = { fast, slow, commands: ingest };
+    const aMinute = (label: string): MetricOptions => ({ label, period: Duration.minutes(1) });
+    const each = Object.entries(named);
+    return [
+      graph(
+        "Messages that wait",
+        each.map(([label, { queue }]) => queue.metricApproximateNumberOfMessagesVisible(aMinute(label))),
+      ),
+      graph(
+        "Messages set aside",
+        each.map(([label, { deadLetters }]) =>
+          deadLetters.metricApproximateNumberOfMessagesVisible(aMinute(label)),
+        ),
+      ),
+      graph("Requests answered 5xx", [serverErrors]),
+    ];
+  }
+
+  /** What AWS allows, and whether the way is open. */
+  private bounds(): IWidget[] {
+    const { metrics, fast, slow, ingest, tick, fastWorker, slowWorker, canary } = this.props;
+    const named = { fast, slow, commands: ingest };
+    const working = { tick: tick.fn, fast: fastWorker.fn, slow: slowWorker.fn, commands: ingest.fn };
+    const aMinute = (label: string): MetricOptions => ({ label, period: Duration.minutes(1) });
+    const inFlight = Object.entries(named).map(([label, { queue }]) =>
+      queue.metricApproximateNumberOfMessagesNotVisible(aMinute(label)),
+    );
+    const throttles = Object.entries(working).map(([label, fn]) => fn.metricThrottles(aMinute(label)));
+    const widgets = [graph("Messages in flight", inFlight), graph("Throttles of functions", throttles)];
+    if (!canary) return widgets;
+    const canaryMs = metrics.ofWorker("CanaryMs", "slow", { statistic: "Maximum" });
+    return [...widgets, graph("How late the canary arrives (ms)", [canaryMs])];
+  }
+
+  private storage(): IWidget[] {
+    const { metrics } = this.props.database;
+    if (metrics === undefined) return [];
+    const ofDatabase = (name: string, statistic: string) => [
+      metrics.of(name, { statistic, period: Duration.minutes(5) }),
+    ];
+    return [
+      graph("Database: processors (%)", ofDatabase("CPUUtilization", "Average")),
+      graph("Database: connections", ofDatabase("DatabaseConnections", "Maximum")),
+      metrics.kind === "serverless"
+        ? graph("Database: capacity units", ofDatabase("ServerlessDatabaseCapacity", "Maximum"))
+        : graph("Database: free storage (bytes)", ofDatabase("FreeStorageSpace", "Minimum")),
+    ];
+  }
+
+  private sumsOfTick(...names: MetricName[]): IMetric[] {
+    return names.map((name) => this.props.metrics.ofTick(name, { statistic: "Sum" }));
+  }
+
+  private highestOfTick(...names: MetricName[]): IMetric[] {
+    return names.map((name) => this.props.metrics.ofTick(name, { statistic: "Maximum" }));
+  }
+}
+
+function graph(title: string, left: IMetric[]): GraphWidget {
+  return new GraphWidget({ title, left, width: 8, height: GRAPH_HEIGHT });
+}

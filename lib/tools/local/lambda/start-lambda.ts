@@ -1,0 +1,152 @@
+import { type IncomingMessage, type ServerResponse, request as sendHttp } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { errorText } from "../../../log/error-text.ts";
+import type { Log } from "../../../log/log.ts";
+import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
+
+/** A function that is run here: an event as JSON gave it, and what the function answers to it. */
+export type InvokeLocal = (event: unknown) => Promise<unknown>;
+
+export interface LambdaParts {
+  /** 0 takes any free one. */
+  port: number;
+  /** By name. */
+  functions: ReadonlyMap<string, InvokeLocal>;
+  /** Another emulator, which runs every other function. */
+  elsewhere: string | undefined;
+  log: Log;
+}
+
+/** What an invocation says, as Lambda's own endpoint answers. */
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+const bodyBytesMax = 6 * 1024 * 1024;
+const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
+
+/** Lambda's endpoint for any client of it. It runs Carillon's own functions and passes everything else on. */
+export function startLambda(parts: LambdaParts): Promise<LoopbackServer> {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
+      parts.log.error("local.invoke-failed", { error: errorText(error) });
+      return fault(500, "ServiceException", "The local Lambda endpoint failed; its log says why.");
+    });
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(body);
+  };
+  return listenOnLoopback(parts.port, (request, response) => void answer(request, response));
+}
+
+async function answerTo(request: IncomingMessage, parts: LambdaParts): Promise<Answer> {
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  const [, name] = invocations.exec(pathname) ?? [];
+  if (request.method !== "POST" || name === undefined)
+    return fault(404, "ResourceNotFoundException", "Functions are invoked here, and nothing else.");
+  // Only a client of Lambda signs its requests; a page in a browser would have to ask first, and is not answered.
+  if (!request.headers.authorization?.startsWith("AWS4-HMAC-SHA256"))
+    return fault(403, "MissingAuthenticationTokenException", "Missing Authentication Token");
+  const body = await readBody(request, bodyBytesMax);
+  if (body === undefined)
+    return fault(413, "RequestTooLargeException", `An event takes at most ${bodyBytesMax} bytes.`);
+  const invoke = parts.functions.get(decodeURIComponent(name));
+  if (invoke !== undefined) return run(invoke, body, invocationType(request), parts.log);
+  if (parts.elsewhere !== undefined) return passOn(parts.elsewhere, request, body);
+  return fault(
+    404,
+    "ResourceNotFoundException",
+    `The function ${decodeURIComponent(name)} is not run here. Start an emulator of Lambda, such as that of SAM or LocalStack, and set CARILLON_LAMBDA_URL to its URL.`,
+  );
+}
+
+function invocationType({ headers }: IncomingMessage): string {
+  return String(headers["x-amz-invocation-type"] ?? "RequestResponse");
+}
+
+async function run(invoke: InvokeLocal, body: Buffer, type: string, log: Log): Promise<Answer> {
+  const event = json(body.toString("utf8"));
+  if (event === undefined) return fault(400, "InvalidRequestContentException", "The event is not JSON.");
+  if (type === "DryRun") return { status: 204 };
+  const executed = { "x-amz-executed-version": "$LATEST" };
+  if (type === "Event") {
+    invoke(event).catch((error: unknown) => log.error("local.invoke-failed", { error: errorText(error) }));
+    return { status: 202, headers: executed };
+  }
+  try {
+    return { status: 200, headers: executed, body: JSON.stringify(await invoke(event)) };
+  } catch (error) {
+    return {
+      status: 200,
+      headers: { ...executed, "x-amz-function-error": "Unhandled" },
+      body: thrown(error),
+    };
+  }
+}
+
+/** As Node's runtime in Lambda tells of it. */
+function thrown(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify({ errorType: "Error", errorMessage: String(error) });
+  const { name, message, stack = "" } = error;
+  return JSON.stringify({ errorType: name, errorMessage: message, trace: stack.split("\n") });
+}
+
+/** As it came: one emulator is spoken to as the other. Ends with the request that it answers. */
+async function passOn(elsewhere: string, request: IncomingMessage, body: Buffer): Promise<Answer> {
+  const url = new URL(request.url ?? "/", elsewhere);
+  const closed = new AbortController();
+  const onClose = () => closed.abort();
+  request.socket.once("close", onClose);
+  try {
+    const answer = await onward(url, request, body, closed.signal);
+    const kept = Object.entries(answer.headers).filter(([name]) => name.startsWith("x-am"));
+    return {
+      status: answer.statusCode ?? 500,
+      headers: Object.fromEntries(kept.map(([name, value]) => [name, String(value)])),
+      body: (await buffer(answer)).toString("utf8"),
+    };
+  } catch (error) {
+    return fault(
+      502,
+      "ServiceException",
+      `No emulator of Lambda answered at ${url.origin}, which CARILLON_LAMBDA_URL names: ${String(error)}`,
+    );
+  } finally {
+    request.socket.off("close", onClose);
+  }
+}
+
+/** Not by `fetch`, which waits for an answer no longer than five minutes. */
+function onward(
+  url: URL,
+  { headers }: IncomingMessage,
+  body: Buffer,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { host: _host, connection: _connection, ...kept } = headers;
+  return new Promise((resolve, reject) => {
+    sendHttp(url, { method: "POST", headers: kept, signal })
+      .once("response", resolve)
+      .once("error", reject)
+      .end(body);
+  });
+}
+
+/** Undefined where the text is not JSON; no text at all is an empty event. */
+function json(text: string): unknown {
+  if (text === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function fault(status: number, type: string, message: string): Answer {
+  return {
+    status,
+    headers: { "x-amzn-errortype": type },
+    body: JSON.stringify({ Type: "User", Message: message }),
+  };
+}

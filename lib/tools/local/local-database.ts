@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto";
+import { connect, type Sql } from "../../db/connect.ts";
+import { migrate } from "../../db/migrate/migrate.ts";
+import { migrationsDirectory, readMigrations } from "../../db/migrate/migration.ts";
+import type { Log } from "../../log/log.ts";
+import { ensureAdminToken } from "../../token/token.ts";
+
+/** How each function reaches the database: as the role that has its rights and no others. */
+export interface DatabaseUrls {
+  tick: string;
+  worker: string;
+  /** The worker that runs handlers. */
+  handler: string;
+  /** The function that drains the queue of commands. */
+  ingest: string;
+  api: string;
+}
+
+const databaseName = "carillon";
+
+/** The database of the embedded server, made at the first start, and a login for each function's role. */
+export async function prepareEmbedded(serverUrl: string, token: string, log: Log): Promise<DatabaseUrls> {
+  await withConnection(serverUrl, async (sql) => {
+    const [existing] = await sql`select from pg_database where datname = ${databaseName}`;
+    if (existing === undefined) await sql`create database ${sql(databaseName)}`;
+  });
+  const url = new URL(serverUrl);
+  url.pathname = `/${databaseName}`;
+  await prepare(url.href, token, log);
+  return withConnection(url.href, async (sql) => ({
+    tick: await login(sql, url, "carillon_tick"),
+    worker: await login(sql, url, "carillon_worker"),
+    handler: await login(sql, url, "carillon_handler"),
+    ingest: await login(sql, url, "carillon_ingest"),
+    api: await login(sql, url, "carillon_api"),
+  }));
+}
+
+/** A database of the user's own: we have one login there, so every function uses that. */
+export async function prepareGiven(url: string, token: string, log: Log): Promise<DatabaseUrls> {
+  await prepare(url, token, log);
+  return { tick: url, worker: url, handler: url, ingest: url, api: url };
+}
+
+async function prepare(url: string, token: string, log: Log): Promise<void> {
+  await withConnection(url, async (sql) => {
+    await migrate(sql, await readMigrations(migrationsDirectory), log);
+    await ensureAdminToken(sql, token);
+  });
+}
+
+/** The password lives as long as this process: the next one sets its own. */
+async function login(sql: Sql, database: URL, role: string): Promise<string> {
+  const password = randomBytes(24).toString("base64url");
+  const [statement] = await sql<{ text: string }[]>`
+    select format('alter role %I login password %L', ${role}::text, ${password}::text) as text`;
+  await sql.unsafe(statement?.text ?? "");
+  const url = new URL(database);
+  url.username = role;
+  url.password = password;
+  return url.href;
+}
+
+async function withConnection<Result>(url: string, act: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const options = { max: 2, applicationName: "carillon-start", keepsPlans: false };
+  const sql = connect({ DATABASE_URL: url }, options);
+  try {
+    return await act(sql);
+  } finally {
+    await sql.end();
+  }
+}

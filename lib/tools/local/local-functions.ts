@@ -1,0 +1,195 @@
+import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
+import { assemble as assembleApi } from "../../../functions/api.ts";
+import { assemble as assembleIngest } from "../../../functions/ingest.ts";
+import { assemble as assembleTick } from "../../../functions/tick.ts";
+import { assemble as assembleWebhook } from "../../../functions/webhook.ts";
+import { assemble as assembleWorker } from "../../../functions/worker.ts";
+import type { Clock } from "../../clock.ts";
+import type { Environment } from "../../config/environment.ts";
+import { functionConnections } from "../../config/function-connections.ts";
+import {
+  ingestReceivesMax,
+  ingestRetentionDays,
+  functionTimeoutSeconds as limits,
+  receivesMax,
+  targetWindow,
+  visibilityInTimeouts,
+} from "../../config/function-limits.ts";
+import type { Log } from "../../log/log.ts";
+import type { WebhookAnswer, WebhookRequest } from "../../webhook/webhook-request.ts";
+import type { ScheduledEvent } from "./lambda/each-minute.ts";
+import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
+import { functionsKeyId, localRegion } from "./local-account.ts";
+import type { DatabaseUrls } from "./local-database.ts";
+import type { QueueSpec } from "./queue/start-queues.ts";
+
+const ingestDeadName = "carillon-ingest-dead";
+
+export const jobQueues = {
+  fast: jobQueue("carillon-fast", limits.fastWorker),
+  slow: jobQueue("carillon-slow", limits.slowWorker),
+} as const;
+
+/** Where callers and rules send commands to. */
+export const ingestQueue: QueueSpec = {
+  name: "carillon-ingest",
+  attributes: {
+    VisibilityTimeout: String(visibilityInTimeouts * limits.ingest),
+    MessageRetentionPeriod: String(ingestRetentionDays * 86_400),
+  },
+  deadLetters: { name: ingestDeadName, maxReceiveCount: ingestReceivesMax },
+};
+
+/**
+ * Environments of each function. Workers are more than by default in AWS, for they cost nothing here. A message that an edit sends comes up to
+ * a second before its parcel is ready, and holds its worker for so long: 50 schedules a second that are put seconds before they are due keep
+ * thirty workers waiting.
+ */
+const concurrency = { api: 10, tick: 2, fast: 10, slow: 20, ingest: 2 };
+
+/** So many database connections all of them may hold at once. */
+export const localConnectionsMax =
+  concurrency.api * functionConnections.api +
+  concurrency.tick * functionConnections.tick +
+  concurrency.fast * functionConnections.worker +
+  concurrency.slow * (functionConnections.worker + functionConnections.handlers) +
+  concurrency.ingest * functionConnections.ingest;
+
+function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
+  return {
+    name,
+    attributes: {
+      VisibilityTimeout: String(visibilityInTimeouts * workerTimeoutSeconds),
+      MessageRetentionPeriod: "86400",
+    },
+    deadLetters: { name: `${name}-dead`, maxReceiveCount: receivesMax },
+  };
+}
+
+export interface LocalFunctions {
+  api: LocalFunction<APIGatewayProxyEventV2, unknown>;
+  tick: LocalFunction<ScheduledEvent, unknown>;
+  fastWorker: LocalFunction<SQSEvent, unknown>;
+  slowWorker: LocalFunction<SQSEvent, unknown>;
+  ingest: LocalFunction<SQSEvent, unknown>;
+}
+
+export interface FunctionsParts {
+  databases: DatabaseUrls;
+  databasePrepare: string | undefined;
+  queueUrl(name: string): string;
+  sqsUrl: string;
+  eventsUrl: string;
+  lambdaUrl: string;
+  webhookAllow: string | undefined;
+  corsOrigins: string | undefined;
+  /** Which events are told to which bus. */
+  lifecycle: Environment;
+  clock: Clock;
+  log: Log;
+}
+
+/** The functions that are deployed, each with the environment that the deployment would give it. */
+export function localFunctions(parts: FunctionsParts): LocalFunctions {
+  const common = {
+    FAST_QUEUE_URL: parts.queueUrl(jobQueues.fast.name),
+    SLOW_QUEUE_URL: parts.queueUrl(jobQueues.slow.name),
+    AWS_REGION: localRegion,
+    AWS_ACCESS_KEY_ID: functionsKeyId,
+    AWS_SECRET_ACCESS_KEY: functionsKeyId,
+    AWS_ENDPOINT_URL_SQS: parts.sqsUrl,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
+    AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
+    CARILLON_LOG: "text",
+    DATABASE_PREPARE: parts.databasePrepare,
+    ...parts.lifecycle,
+  };
+  const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });
+  const webhookAllow = { CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
+  return {
+    api: localFunction(
+      {
+        name: "api",
+        assemble: assembleApi,
+        env: { ...as("api"), ...webhookAllow, API_CORS_ORIGINS: parts.corsOrigins },
+        timeoutMs: seconds(limits.api),
+        concurrency: concurrency.api,
+      },
+      parts,
+    ),
+    tick: localFunction(
+      {
+        name: "tick",
+        assemble: assembleTick,
+        env: { ...as("tick"), ...webhookAllow },
+        timeoutMs: seconds(limits.tick),
+        concurrency: concurrency.tick,
+      },
+      parts,
+    ),
+    fastWorker: localFunction(
+      {
+        name: "fast",
+        assemble: assembleWorker,
+        env: as("worker"),
+        timeoutMs: seconds(limits.fastWorker),
+        concurrency: concurrency.fast,
+      },
+      parts,
+    ),
+    slowWorker: localFunction(
+      {
+        name: "slow",
+        assemble: assembleWorker,
+        env: {
+          ...as("handler"),
+          WEBHOOK_FUNCTION: webhookFunctionName,
+          TARGET_WINDOW: String(targetWindow(concurrency.slow)),
+        },
+        timeoutMs: seconds(limits.slowWorker),
+        concurrency: concurrency.slow,
+      },
+      parts,
+    ),
+    ingest: localFunction(
+      {
+        name: "ingest",
+        assemble: assembleIngest,
+        env: {
+          ...as("ingest"),
+          ...webhookAllow,
+          INGEST_QUEUE_URL: parts.queueUrl(ingestQueue.name),
+          INGEST_DEAD_QUEUE_URL: parts.queueUrl(ingestDeadName),
+        },
+        timeoutMs: seconds(limits.ingest),
+        concurrency: concurrency.ingest,
+      },
+      parts,
+    ),
+  };
+}
+
+/** By which name the worker invokes it. */
+export const webhookFunctionName = "carillon-webhook";
+
+/** The function that sends webhooks: no database, no queue, and nobody's rights. */
+export function localWebhook({
+  webhookAllow,
+  clock,
+  log,
+}: Pick<FunctionsParts, "webhookAllow" | "clock" | "log">): LocalFunction<WebhookRequest, WebhookAnswer> {
+  return localFunction(
+    {
+      name: "webhook",
+      assemble: assembleWebhook,
+      env: { CARILLON_WEBHOOK_ALLOW: webhookAllow, CARILLON_LOG: "text" },
+      timeoutMs: seconds(limits.webhook),
+      concurrency: 100,
+    },
+    { clock, log },
+  );
+}
+
+function seconds(timeout: number): number {
+  return timeout * 1_000;
+}

@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs";
+import path from "node:path";
+import { type Clock, systemClock } from "../../../clock.ts";
+import { isCode } from "./binaries.ts";
+
+const patienceMs = 5_000;
+const pollMs = 10;
+
+/**
+ * After `kill -9` of the process that started it, a server may still run or be shutting down, and no second one may
+ * use its cluster meanwhile. It is stopped here, without a word from the user. Gives its process id, if there was one.
+ */
+export async function stopLeftover(
+  clusterDir: string,
+  clock: Clock = systemClock,
+): Promise<number | undefined> {
+  const pid = recordedPid(clusterDir);
+  if (pid === undefined) return undefined;
+  if (!isServerOf(pid, clusterDir)) {
+    // The number was given to another process since: Postgres would take that one for a server and refuse to start. Where
+    // the process is simply gone the file stays, for by it Postgres finds backends that have not noticed yet.
+    if (isAlive(pid)) rmSync(path.join(clusterDir, "postmaster.pid"), { force: true });
+    return undefined;
+  }
+  // Interrupt is Postgres' fast shutdown. Quit drops everything at once, and the next start replays the log.
+  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+    if (!send(pid, signal)) return pid;
+    for (let waited = 0; waited < patienceMs; waited += pollMs) {
+      if (!isServerOf(pid, clusterDir)) return pid;
+      await clock.sleep(pollMs);
+    }
+  }
+  throw new Error(
+    `A Postgres of an earlier run still uses ${clusterDir} and does not stop: end process ${pid} by hand.`,
+  );
+}
+
+/** What postmaster.pid says, which Postgres writes on start and removes on a clean stop: its process and whether it is ready. */
+export function serverState(clusterDir: string): { pid: number; ready: boolean } | undefined {
+  try {
+    const lines = readFileSync(path.join(clusterDir, "postmaster.pid"), "utf8").split("\n");
+    const pid = Number(lines[0]);
+    return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined;
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+function recordedPid(clusterDir: string): number | undefined {
+  return serverState(clusterDir)?.pid;
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    if (isCode(error, "ESRCH")) return false;
+    throw new Error(
+      `A Postgres of an earlier run (process ${pid}) belongs to another user and still runs: end it first.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isCode(error, "EPERM");
+  }
+}
+
+/** A server works inside its cluster, so its working directory tells it from a process that got the same number later. */
+function isServerOf(pid: number, clusterDir: string): boolean {
+  if (process.platform === "linux") {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(clusterDir);
+    } catch (error) {
+      return isCode(error, "EACCES");
+    }
+  }
+  const { stdout } = spawnSync("ps", ["-p", String(pid), "-o", "command="], { encoding: "utf8" });
+  return stdout.includes("postgres") && stdout.includes(clusterDir);
+}

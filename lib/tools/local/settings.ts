@@ -1,0 +1,94 @@
+import path from "node:path";
+import { isOrigin, originForm } from "../../config/cors-origins.ts";
+import { type Environment, integer } from "../../config/environment.ts";
+import { lifecycleFrom } from "../../config/lifecycle.ts";
+import { reachFrom } from "../../webhook/reach.ts";
+
+/** What `npm start` reads from its environment. */
+export interface LocalSettings {
+  ports: { api: number; sqs: number; events: number };
+  dataDir: string;
+  /** The first admin token; made once and kept in the data directory where it is not given. */
+  token: string | undefined;
+  /** A Postgres to use instead of the embedded one. */
+  databaseUrl: string | undefined;
+  /** Whether the functions prepare statements by name; "off" where a pooler before that Postgres shares its sessions. */
+  databasePrepare: string | undefined;
+  /** `host:port` of whatever webhooks may reach although it is private, with commas between them. */
+  webhookAllow: string | undefined;
+  /** Of which events the local bus is told: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the functions read them. */
+  lifecycle: Environment;
+  /** The origins whose pages may call the API, with commas between them. */
+  corsOrigins: string | undefined;
+  /** An emulator of Lambda, for the functions that `lambda` targets name. */
+  lambdaUrl: string | undefined;
+}
+
+const portBounds = { min: 0, max: 65_535 };
+
+/** The variable by which each port is chosen. Port 0 takes any free one. */
+export const portVariables = {
+  api: "CARILLON_PORT",
+  sqs: "CARILLON_SQS_PORT",
+  events: "CARILLON_EVENTS_PORT",
+} as const;
+
+export function readSettings(env: Environment): LocalSettings {
+  return {
+    ports: {
+      api: integer(env, portVariables.api, 8787, portBounds),
+      sqs: integer(env, portVariables.sqs, 8788, portBounds),
+      events: integer(env, portVariables.events, 8789, portBounds),
+    },
+    dataDir: path.resolve(given(env, "CARILLON_DATA_DIR") ?? ".carillon"),
+    token: readToken(given(env, "CARILLON_TOKEN")),
+    databaseUrl: given(env, "DATABASE_URL"),
+    databasePrepare: readDatabasePrepare(given(env, "DATABASE_PREPARE")),
+    webhookAllow: readWebhookAllow(env),
+    lifecycle: readLifecycle(env),
+    corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
+    lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
+  };
+}
+
+function readToken(token: string | undefined): string | undefined {
+  if (token === undefined || /^[\x21-\x7e]{1,4096}$/.test(token)) return token;
+  throw new Error(
+    "The environment variable CARILLON_TOKEN takes 1 to 4096 printable ASCII characters without blanks.",
+  );
+}
+
+function readDatabasePrepare(prepare: string | undefined): string | undefined {
+  if (prepare === undefined || prepare === "on" || prepare === "off") return prepare;
+  throw new Error('The environment variable DATABASE_PREPARE takes "on" or "off".');
+}
+
+/** Read when the stack starts: what is wrong with it should not wait for the first webhook. */
+function readWebhookAllow(env: Environment): string | undefined {
+  const value = given(env, "CARILLON_WEBHOOK_ALLOW");
+  reachFrom({ CARILLON_WEBHOOK_ALLOW: value });
+  return value;
+}
+
+/** As with webhooks: what is wrong with it is said at the start. */
+function readLifecycle(env: Environment): Environment {
+  const { notify, bus } = lifecycleFrom(env);
+  return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };
+}
+
+function readCorsOrigins(origins: string | undefined): string | undefined {
+  if (origins === undefined || origins.split(",").every(isOrigin)) return origins;
+  throw new Error(`The environment variable CARILLON_CORS_ORIGINS: ${originForm}, with commas between them.`);
+}
+
+function readLambdaUrl(url: string | undefined): string | undefined {
+  if (url === undefined || URL.parse(url)?.protocol === "http:") return url;
+  throw new Error(
+    "The environment variable CARILLON_LAMBDA_URL takes the URL of an emulator of Lambda, such as http://127.0.0.1:3001.",
+  );
+}
+
+function given(env: Environment, variable: string): string | undefined {
+  const value = env[variable];
+  return value === "" ? undefined : value;
+}

@@ -1,0 +1,200 @@
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { Clock } from "../../clock.ts";
+import { requestLimits } from "../../config/aws.ts";
+import { workerBatchSize } from "../../config/function-limits.ts";
+import type { Log } from "../../log/log.ts";
+import { webhookRequest } from "../../webhook/webhook-request.ts";
+import { keptToken, openDataDir } from "./data-dir.ts";
+import type { QueueMessage } from "./events/bus.ts";
+import { startEvents } from "./events/start-events.ts";
+import type { LoopbackServer } from "./http-server.ts";
+import { eachMinute } from "./lambda/each-minute.ts";
+import { pollSeconds, startQueueSource } from "./lambda/queue-source.ts";
+import { startHttp } from "./lambda/start-http.ts";
+import { startLambda } from "./lambda/start-lambda.ts";
+import { functionsKeyId, localRegion } from "./local-account.ts";
+import { type DatabaseUrls, prepareEmbedded, prepareGiven } from "./local-database.ts";
+import {
+  ingestQueue,
+  jobQueues,
+  type LocalFunctions,
+  localConnectionsMax,
+  localFunctions,
+  localWebhook,
+  webhookFunctionName,
+} from "./local-functions.ts";
+import { startPostgres } from "./postgres/start-postgres.ts";
+import { queuesBeside } from "./queue/queues-beside.ts";
+import type { QueueEmulator } from "./queue/start-queues.ts";
+import type { LocalSettings } from "./settings.ts";
+
+export interface Stack {
+  urls: { api: string; sqs: string; events: string };
+  /** Resolves with the reason when the stack cannot go on; never otherwise. */
+  broken: Promise<string>;
+  /** Lets what is under way end within seconds, and stops everything. */
+  stop(): Promise<void>;
+}
+
+export interface StackParts {
+  settings: LocalSettings;
+  clock: Clock;
+  log: Log;
+}
+
+const httpGraceMs = 1_000;
+const functionsGraceMs = 1_500;
+
+/** Everything that is deployed, for real, in this process, the queues in a thread of it, and one Postgres beside it. When it resolves, all of it is up. */
+export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
+  const started = new AsyncDisposableStack();
+  try {
+    const dataDir = openDataDir(settings.dataDir);
+    started.defer(() => dataDir.release());
+    const token = settings.token ?? keptToken(dataDir.tokenFile);
+    if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
+    const database = await startDatabase({ settings, clock, log }, dataDir.postgres, token, started);
+
+    const queues = await queuesBeside({
+      dataDir: dataDir.sqs,
+      port: settings.ports.sqs,
+      queues: [...Object.values(jobQueues), ingestQueue],
+    });
+    started.defer(() => queues.stop());
+    const sqs = localClient(queues);
+    started.defer(() => sqs.destroy());
+    const send = (message: QueueMessage) => sendToQueue(sqs, queues, message);
+    const events = await startEvents({
+      dataDir: dataDir.events,
+      port: settings.ports.events,
+      send,
+      log,
+      clock,
+    });
+    started.defer(() => events.stop());
+
+    const lambda = await startOwnLambda({ settings, clock, log }, started);
+
+    const functions = localFunctions({
+      databases: database.urls,
+      databasePrepare: settings.databasePrepare,
+      queueUrl: queues.queueUrl,
+      sqsUrl: queues.url,
+      eventsUrl: events.url,
+      lambdaUrl: lambda.url,
+      webhookAllow: settings.webhookAllow,
+      corsOrigins: settings.corsOrigins,
+      lifecycle: settings.lifecycle,
+      clock,
+      log,
+    });
+    started.defer(() => closeAll(functions));
+    const http = await startHttp({ port: settings.ports.api, api: functions.api, clock, log });
+    started.defer(() => http.close(httpGraceMs));
+    connectSources(functions, { sqs, queues, clock, log }, started);
+    return {
+      urls: { api: http.url, sqs: queues.url, events: events.url },
+      broken: database.broken,
+      stop: () => started.disposeAsync(),
+    };
+  } catch (error) {
+    await started.disposeAsync();
+    throw error;
+  }
+}
+
+/** For migrations, and for whoever looks into the database beside the functions. */
+const othersConnectionsMax = 20;
+
+async function startDatabase(
+  { settings, clock, log }: StackParts,
+  dataDir: string,
+  token: string,
+  started: AsyncDisposableStack,
+): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
+  if (settings.databaseUrl !== undefined) {
+    return { urls: await prepareGiven(settings.databaseUrl, token, log), broken: new Promise(() => {}) };
+  }
+  const connections = localConnectionsMax + othersConnectionsMax;
+  const server = await startPostgres({
+    dataDir,
+    clock,
+    log,
+    settings: { max_connections: String(connections) },
+  });
+  let stopping = false;
+  started.defer(() => {
+    stopping = true;
+    return server.stop();
+  });
+  const broken = new Promise<string>((resolve) => {
+    void server.exited.then(() => {
+      if (!stopping) resolve(`Postgres ended by itself; its log is in ${dataDir}.`);
+    });
+  });
+  return { urls: await prepareEmbedded(server.socketUrl, token, log), broken };
+}
+
+/** Where the workers invoke the function that sends webhooks. Only they are told of the port. */
+async function startOwnLambda(
+  { settings: { webhookAllow, lambdaUrl }, clock, log }: StackParts,
+  started: AsyncDisposableStack,
+): Promise<LoopbackServer> {
+  const webhook = localWebhook({ webhookAllow, clock, log });
+  started.defer(() => webhook.close(0));
+  const invoke = (event: unknown) => webhook.invoke(webhookRequest.parse(event));
+  const functions = new Map([[webhookFunctionName, invoke]]);
+  const lambda = await startLambda({ port: 0, functions, elsewhere: lambdaUrl, log });
+  started.defer(() => lambda.close(0));
+  return lambda;
+}
+
+interface SourceParts {
+  sqs: SQSClient;
+  queues: QueueEmulator;
+  clock: Clock;
+  log: Log;
+}
+
+/** SQS gives no more to one call; what Lambda puts together from several goes in several batches here. */
+const receivedMax = 10;
+
+/** From here on jobs run: the queues feed the workers and the minute feeds the tick. */
+function connectSources(functions: LocalFunctions, parts: SourceParts, started: AsyncDisposableStack): void {
+  const { sqs, queues, clock, log } = parts;
+  const feeds = [
+    { name: jobQueues.fast.name, consumer: functions.fastWorker, batchSizeMax: workerBatchSize.fast },
+    { name: jobQueues.slow.name, consumer: functions.slowWorker, batchSizeMax: workerBatchSize.slow },
+    { name: ingestQueue.name, consumer: functions.ingest, batchSizeMax: receivedMax },
+  ];
+  for (const { name, consumer, batchSizeMax } of feeds) {
+    const source = startQueueSource({
+      sqs,
+      queue: { name, url: queues.queueUrl(name) },
+      batchSizeMax,
+      consumer,
+      clock,
+      log,
+    });
+    started.defer(() => source.stop());
+  }
+  const rule = eachMinute(functions.tick, { clock, log });
+  started.defer(() => rule.stop());
+}
+
+function localClient(queues: QueueEmulator): SQSClient {
+  const credentials = { accessKeyId: functionsKeyId, secretAccessKey: functionsKeyId };
+  // A poll waits for messages, and is answered when there are none.
+  const requestHandler = requestLimits(2 * pollSeconds * 1_000);
+  return new SQSClient({ endpoint: queues.url, region: localRegion, credentials, requestHandler });
+}
+
+async function sendToQueue(sqs: SQSClient, queues: QueueEmulator, message: QueueMessage): Promise<void> {
+  const QueueUrl = queues.queueUrl(message.queueArn.split(":").at(-1) ?? "");
+  const group = message.messageGroupId === null ? {} : { MessageGroupId: message.messageGroupId };
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: message.body, ...group }));
+}
+
+async function closeAll(functions: LocalFunctions): Promise<void> {
+  await Promise.all(Object.values(functions).map((local) => local.close(functionsGraceMs)));
+}

@@ -1,0 +1,76 @@
+import { type Clock, systemClock } from "../../clock.ts";
+import { surviveStrayExceptions, surviveStrayRejections } from "../../config/strays.ts";
+import { type Log, textLog } from "../../log/log.ts";
+import { takenPorts } from "./free-port.ts";
+import { PortTaken } from "./http-server.ts";
+import { type LocalSettings, portVariables, readSettings } from "./settings.ts";
+import { type Stack, startStack } from "./stack.ts";
+
+/** `npm start`: runs the stack until it is told to stop. */
+const exitCodes = { stopped: 0, failed: 1, portTaken: 2 } as const;
+const portPatienceMs = 1_500;
+const stopPatienceMs = 4_700;
+const parentPollMs = 200;
+
+process.exit(await main(systemClock));
+
+async function main(clock: Clock): Promise<number> {
+  const log = textLog("local", clock.now);
+  surviveStrayRejections(log);
+  surviveStrayExceptions(log);
+  const stopSignal = untilStopped();
+  try {
+    const settings = readSettings(process.env);
+    await refuseTakenPorts(settings, clock);
+    const stack = await startStack({ settings, clock, log });
+    const { api, sqs, events } = stack.urls;
+    process.stdout.write(`carillon ready api=${api} sqs=${sqs} events=${events}\n`);
+    return await runUntil(stopSignal, stack, { clock, log });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof PortTaken ? exitCodes.portTaken : exitCodes.failed;
+  }
+}
+
+async function runUntil(
+  stopSignal: Promise<void>,
+  stack: Stack,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<number> {
+  const reason = await Promise.race([stack.broken, stopSignal]);
+  if (reason !== undefined) log.error("local.broken", { reason });
+  log.info("local.stopping");
+  const overTime = clock.sleep(stopPatienceMs).then(() => "over time");
+  if ((await Promise.race([stack.stop(), overTime])) === "over time") {
+    log.warn("local.stop-cut");
+    return exitCodes.failed;
+  }
+  return reason === undefined ? exitCodes.stopped : exitCodes.failed;
+}
+
+/** Before anything is started: a person should not wait for Postgres to learn of a port. */
+async function refuseTakenPorts({ ports }: LocalSettings, clock: Clock): Promise<void> {
+  const taken = await takenPorts(Object.values(ports), portPatienceMs, clock);
+  const [first] = taken;
+  if (first !== undefined) throw new PortTaken(first, variableOf(ports, first));
+}
+
+function variableOf(ports: LocalSettings["ports"], port: number): string {
+  for (const name of ["api", "sqs", "events"] as const) if (ports[name] === port) return portVariables[name];
+  return portVariables.api;
+}
+
+/** A signal, or the end of the npm that started us: killed outright it cannot pass a signal on, and nobody else would stop us. */
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+    if (process.env["npm_lifecycle_event"] === undefined) return;
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      resolve();
+    }, parentPollMs);
+    watch.unref();
+  });
+}
