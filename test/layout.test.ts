@@ -29,8 +29,8 @@ const order = [
   ["functions"],
   ["tools/local", "infra"],
   ["cli"],
-  // A command for developers of Carillon, which no part of it imports.
-  ["tools/migration"],
+  // Commands for developers of Carillon, which no part of it imports.
+  ["tools/migration", "tools/prose"],
 ];
 
 const sources = ["lib", "functions", "infra"].flatMap(filesIn);

@@ -1,6 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { checkingOutside } from "../edit/app-check.ts";
-import { type EditDeps, mayPass } from "../edit/edit-transaction.ts";
+import { isEditConflict } from "../edit/edit-conflicts.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { searchingOutside } from "../edit/search-outside.ts";
 import { handOver } from "../parcel/hand-over.ts";
@@ -58,7 +59,7 @@ async function applyBy(
     } catch (error) {
       if (error instanceof NothingDone) return error.applied;
       if (error instanceof RestartTransaction) labels.push(...error.labels);
-      else if (!mayPass(error)) throw error;
+      else if (!isEditConflict(error)) throw error;
       // What it has learnt about labels brings it further each time.
       if (!(error instanceof RestartTransaction) || error.labels.length === 0) beginning += 1;
       if (beginning > beginningsMax)

@@ -1,6 +1,6 @@
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
 import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
+import { lockForChange } from "../edit/lock-for-change.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
@@ -21,7 +21,6 @@ import {
   findSharedHold,
   labelsBesides,
   labelsOf,
-  lockLabels,
   type Member,
   type SharedHold,
 } from "../schedule/shared-holds.ts";
@@ -56,13 +55,10 @@ export async function bindMembers(
   const ids = found.map(({ id }) => id);
   const shard = found[0]?.shard ?? 0;
   // Statements with a snapshot each, sent in this order.
-  const [, , hold, , , , schedules, state, holds] = await Promise.all([
-    briefly ? waitBriefly(tx) : null,
-    lockLabels(tx, [asked]),
+  const waitingForRows = waitsForRows ? undefined : ids.length;
+  const [, hold, schedules, state, holds] = await Promise.all([
+    lockForChange(tx, { labels: [asked], shards: [shard], briefly, noteLocked, waitingForRows }),
     findSharedHold(tx, asked),
-    lockPlanShared(tx, shard),
-    closeGate(tx, shard).then(noteLocked),
-    waitsForRows ? null : waitForRows(tx, ids.length),
     lockSchedules(tx, ids),
     readShard(tx, shard),
     holdsOf(tx, ids),

@@ -1,8 +1,10 @@
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared } from "../db/locks.ts";
+import { retrying } from "../db/retrying.ts";
 import { actInHalves, beginPart, type Part, timeOfCall } from "../edit/act-in-halves.ts";
 import { afterEndedHold, applyEdit } from "../edit/apply-edit.ts";
-import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
+import { editConflicts } from "../edit/edit-conflicts.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
+import { lockForChange } from "../edit/lock-for-change.ts";
 import type { Log } from "../log/log.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -143,17 +145,13 @@ async function deleteBatch(
   members: readonly Member[],
   part: Part,
 ): Promise<{ deleted: number; running: number }> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { parcels, ...done } = await unfoldingInTime(queue.timing, members.length, () =>
-        beginPart(sql, part, (tx) => deleteTogether(tx, params, members)),
-      );
-      await handOver(sql, queue, parcels);
-      return done;
-    } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
-    }
-  }
+  return retrying(editConflicts, async () => {
+    const { parcels, ...done } = await unfoldingInTime(queue.timing, members.length, () =>
+      beginPart(sql, part, (tx) => deleteTogether(tx, params, members)),
+    );
+    await handOver(sql, queue, parcels);
+    return done;
+  });
 }
 
 /** An edit of each, under locks that they share; a schedule that has left the label meanwhile is left alone. */
@@ -164,9 +162,8 @@ async function deleteTogether(
 ): Promise<{ deleted: number; running: number; parcels: OutgoingParcel[] }> {
   const shard = members[0]?.shard ?? 0;
   // Statements with a snapshot each, sent in this order.
-  const [, , schedules, state] = await Promise.all([
-    lockPlanShared(tx, shard),
-    closeGate(tx, shard),
+  const [, schedules, state] = await Promise.all([
+    lockForChange(tx, { shards: [shard] }),
     lockSchedules(
       tx,
       members.map(({ id }) => id),

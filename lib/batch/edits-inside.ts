@@ -1,6 +1,6 @@
 import { FarSearch } from "../cadence/far-searches.ts";
 import type { Tx } from "../db/connect.ts";
-import { mayPass } from "../edit/edit-transaction.ts";
+import { isEditConflict } from "../edit/edit-conflicts.ts";
 import { searchingOutside } from "../edit/search-outside.ts";
 import { boundedComputing } from "../edit/search-pace.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
@@ -52,7 +52,7 @@ export async function applyEditsInside(
         bounded,
       });
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      if (!isEditConflict(error)) throw error;
       if (beginning === beginningsMax)
         throw new PassingConflict("Schedules are being created and deleted by others at this moment.");
     }
@@ -67,7 +67,7 @@ async function fromSavepoint<Result>(tx: Tx, work: () => Promise<Result>): Promi
     await tx`release savepoint carillon_edits`;
     return result;
   } catch (error) {
-    if (error instanceof FarSearch || mayPass(error)) await tx`rollback to savepoint carillon_edits`;
+    if (error instanceof FarSearch || isEditConflict(error)) await tx`rollback to savepoint carillon_edits`;
     throw error;
   }
 }

@@ -1,13 +1,13 @@
 import type { Tx } from "../db/connect.ts";
-import { closeGates, lockPlansShared } from "../db/locks.ts";
 import { withWaitingRechecks } from "../edit/end-rechecks.ts";
+import { lockForChange } from "../edit/lock-for-change.ts";
 import { patchedBody } from "../edit/schedule-edits.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { readShards, type ShardState, shardOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
-import { distinctLabels, type Label, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { distinctLabels, type Label, labelsOf } from "../schedule/shared-holds.ts";
 import { findSchedules, lockSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { newScheduleIds } from "../schedule/write-schedule.ts";
 import type { Operation } from "./operation.ts";
@@ -64,10 +64,12 @@ export async function lockMany(
   const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
   // Statements of their own, sent in this order.
-  const [, , , stored, states, stillJobless] = await Promise.all([
-    lockLabels(tx, labels),
-    lockPlansShared(tx, [...found.map(({ shard }) => shard), ...ids.map(shardOf)]),
-    closeGates(tx, [...gates, ...passed]),
+  const [, stored, states, stillJobless] = await Promise.all([
+    lockForChange(tx, {
+      labels,
+      shards: [...found.map(({ shard }) => shard), ...ids.map(shardOf)],
+      gates: [...gates, ...passed],
+    }),
     lockSchedules(tx, foundIds),
     readShards(tx),
     haveNoJobs(

@@ -1,5 +1,5 @@
 import type { Sql } from "../db/connect.ts";
-import { sqlState } from "../db/sql-state.ts";
+import { conflicts, retrying } from "../db/retrying.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { Maker } from "../plan/make-later.ts";
@@ -129,8 +129,6 @@ function batches(page: readonly Member[]): Member[][] {
   return found;
 }
 
-const attemptsMax = 3;
-
 async function changeBatch(
   { sql, queue }: EditDeps,
   hold: SharedHold,
@@ -143,7 +141,9 @@ async function changeBatch(
     const bind = (maker: Maker) =>
       blameOnceLocked((noteLocked) =>
         unfoldingInTime(queue.timing, some.length, () =>
-          wholeAgain(sql, (tx) => bindMembers(tx, hold, some, { ...waits, noteLocked, maker })),
+          retrying(conflicts, () =>
+            sql.begin((tx) => bindMembers(tx, hold, some, { ...waits, noteLocked, maker })),
+          ),
         ),
       );
     // With several schedules it is not known whose jobs cannot be written: they are halved.
@@ -154,16 +154,4 @@ async function changeBatch(
     left = left.filter(({ id }) => bound.left.has(id));
   }
   return done;
-}
-
-async function wholeAgain<T>(sql: Sql, work: Parameters<typeof sql.begin<T>>[0]): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await sql.begin(work);
-    } catch (error) {
-      const state = sqlState(error);
-      const mayPass = state === "deadlock" || state === "serialization_failure";
-      if (!mayPass || attempt === attemptsMax) throw error;
-    }
-  }
 }

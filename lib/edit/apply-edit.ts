@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitForRows } from "../db/locks.ts";
 import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanes, laneRules, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -14,7 +13,7 @@ import { readShard, type ShardState } from "../plan/shard.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
-import { type Label, lockLabels } from "../schedule/shared-holds.ts";
+import type { Label } from "../schedule/shared-holds.ts";
 import { cadenceId } from "../schedule/stored/cadence-columns.ts";
 import { lockSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { firstDueAfter, firstOf, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
@@ -30,6 +29,7 @@ import {
 } from "./end-version.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "./ended-hold.ts";
 import { heldFrom, withOwed } from "./held-from.ts";
+import { lockForChange } from "./lock-for-change.ts";
 import { type Lookups, lookUpOneByOne } from "./lookups.ts";
 
 /** What an edit does to a schedule; everything it does not name stays as it is. */
@@ -70,11 +70,9 @@ export async function lockForEdit(
   { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
 ): Promise<EditContext | null> {
   // Statements with a snapshot each, sent in this order.
-  const [, , , , current, state] = await Promise.all([
-    lockLabels(tx, labels),
-    lockPlanShared(tx, found.shard),
-    closeGate(tx, found.shard).then(noteLocked),
-    noteLocked === undefined ? null : waitForRows(tx, 1),
+  const waitingForRows = noteLocked === undefined ? undefined : 1;
+  const [, current, state] = await Promise.all([
+    lockForChange(tx, { labels, shards: [found.shard], noteLocked, waitingForRows }),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
   ]);

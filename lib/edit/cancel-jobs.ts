@@ -7,7 +7,8 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { beginPart, type Part } from "./act-in-halves.ts";
-import { attemptsMax, type EditDeps, mayPass } from "./edit-transaction.ts";
+import { editConflicts, isEditConflict } from "./edit-conflicts.ts";
+import type { EditDeps } from "./edit-transaction.ts";
 import { noteJobs } from "./note-jobs.ts";
 
 /** What a cancel came to: `asked`, where the job is under way and whoever works it is told to stop. */
@@ -55,7 +56,7 @@ export async function cancelJobs(
 ): Promise<Map<string, CancelOutcome>> {
   const outcomes = new Map<string, CancelOutcome>();
   let left = keys;
-  for (let attempt = 1; left.length > 0 && attempt <= attemptsMax; attempt++) {
+  for (let attempt = 1; left.length > 0 && attempt <= editConflicts.attempts; attempt++) {
     const some = left;
     try {
       const { done, parcels } = await beginPart(sql, part, (tx) => cancelJobsInside(tx, some, by));
@@ -63,7 +64,7 @@ export async function cancelJobs(
       for (const { became, ...key } of done) outcomes.set(jobId(key), became);
       left = done.filter(({ became }) => became === "moved");
     } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
+      if (!isEditConflict(error) || attempt === editConflicts.attempts) throw error;
     }
   }
   return outcomes;

@@ -1,5 +1,4 @@
 import type { Sql, Tx } from "../db/connect.ts";
-import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { factsOf, readStored, type ScheduleRead } from "../history/read-schedule.ts";
 import { upcomingOf } from "../history/upcoming.ts";
 import { handOver } from "../parcel/hand-over.ts";
@@ -19,6 +18,7 @@ import {
 } from "../schedule/stored/stored-schedule.ts";
 import { checkEach, checkingOutside } from "./app-check.ts";
 import { applyEdit, type Edit, type EditContext, lockForEdit } from "./apply-edit.ts";
+import { editConflicts, isEditConflict } from "./edit-conflicts.ts";
 import { RestartTransaction } from "./restart-transaction.ts";
 import { searchingOutside } from "./search-outside.ts";
 
@@ -84,24 +84,14 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
         labels = done.unlockedLabels;
       }
     } catch (error) {
-      const isLast = attempt === attemptsMax && !(error instanceof RestartTransaction);
-      if (!mayPass(error) || isLast) throw error;
+      const isLast = attempt === editConflicts.attempts && !(error instanceof RestartTransaction);
+      if (!isEditConflict(error) || isLast) throw error;
     }
-    if (attempt === attemptsMax)
+    if (attempt === editConflicts.attempts)
       throw new PassingConflict(
         `The schedule ${params.key} is being created and deleted by others at this moment.`,
       );
   }
-}
-
-export const attemptsMax = 5;
-
-/** What another try may be spared. */
-export function mayPass(error: unknown): boolean {
-  if (error instanceof RestartTransaction) return true;
-  const state = sqlState(error);
-  if (state === "deadlock" || state === "serialization_failure") return true;
-  return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
 }
 
 export type EditedOnce =

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
-import { lockPlanShared } from "../db/locks.ts";
 import { readShard, shardOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
@@ -12,7 +11,7 @@ import { sameJson } from "../schedule/shape/same-json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { parseScheduleBody, withPayload } from "../schedule/shape/schedule-shape.ts";
 import { shownTarget, withCredentials } from "../schedule/shape/target-credentials.ts";
-import { labelsBesides, labelsOf, lockLabels } from "../schedule/shared-holds.ts";
+import { labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import type { ScheduleChange, Spec } from "../schedule/stored/version-rows.ts";
 import { unreadConflict } from "../schedule/stored/versions-fault.ts";
 import { type AppCheck, requireChecked } from "./app-check.ts";
@@ -26,6 +25,7 @@ import {
   type EditSteps,
   edit,
 } from "./edit-transaction.ts";
+import { lockForChange } from "./lock-for-change.ts";
 import { lookUpOneByOne } from "./lookups.ts";
 import { makeSchedules, type NewScheduleParams, prepareSchedule } from "./make-schedules.ts";
 
@@ -127,9 +127,9 @@ export const deleteSteps: EditSteps = {
 
 async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
   const shard = shardOf(params.id);
-  const [, , state] = await Promise.all([
-    lockLabels(tx, labelsOf(params.body)),
-    lockPlanShared(tx, shard),
+  // A new schedule has no jobs, so its gate stays open.
+  const [, state] = await Promise.all([
+    lockForChange(tx, { labels: labelsOf(params.body), shards: [shard], gates: [] }),
     readShard(tx, shard),
   ]);
   const prepared = await prepareSchedule(lookUpOneByOne(tx, state.now), state, params);

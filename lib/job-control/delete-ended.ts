@@ -1,6 +1,6 @@
 import { previousRunBefore } from "../cadence/cadence.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../db/locks.ts";
+import { lockForChange } from "../edit/lock-for-change.ts";
 import { readStored, type ScheduleRead } from "../history/read-schedule.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Log } from "../log/log.ts";
@@ -114,11 +114,8 @@ interface Look {
 
 /** Under the gate nothing of these schedules starts and nobody edits them. */
 async function lookAtShard(tx: Tx, { shard, ids, briefly }: Look, noteLocked: () => void): Promise<number> {
-  const [, , , , , once, state] = await Promise.all([
-    briefly ? waitBriefly(tx) : null,
-    lockPlanShared(tx, shard),
-    closeGate(tx, shard).then(noteLocked),
-    waitForRows(tx, ids.length),
+  const [, , once, state] = await Promise.all([
+    lockForChange(tx, { shards: [shard], briefly, noteLocked, waitingForRows: ids.length }),
     lockRows(tx, ids),
     finishedOneTimeSchedules(tx, ids),
     readShard(tx, shard),

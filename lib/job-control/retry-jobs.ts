@@ -1,7 +1,9 @@
 import type { Tx } from "../db/connect.ts";
+import { retrying } from "../db/retrying.ts";
 import { beginPart, type Part } from "../edit/act-in-halves.ts";
 import { type JobParams, noSuchJob } from "../edit/cancel-jobs.ts";
-import { attemptsMax, type EditDeps, mayPass } from "../edit/edit-transaction.ts";
+import { editConflicts } from "../edit/edit-conflicts.ts";
+import type { EditDeps } from "../edit/edit-transaction.ts";
 import { noteJobs } from "../edit/note-jobs.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
@@ -47,15 +49,11 @@ export async function retryJobs(
   by: { caller: Caller; detail: { [name: string]: Json } },
   part?: Part,
 ): Promise<Map<string, RetryOutcome>> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { done, parcels } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
-      await handOver(sql, queue, parcels);
-      return new Map(done.map(({ became, ...key }) => [jobId(key), became]));
-    } catch (error) {
-      if (!mayPass(error) || attempt === attemptsMax) throw error;
-    }
-  }
+  return retrying(editConflicts, async () => {
+    const { done, parcels } = await beginPart(sql, part, (tx) => retryOnce(tx, jobs, by));
+    await handOver(sql, queue, parcels);
+    return new Map(done.map(({ became, ...key }) => [jobId(key), became]));
+  });
 }
 
 type Row = (JobKey & { became: RetryOutcome }) | (OutgoingParcel & { became: null });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { type RetryPolicy, retrying } from "../db/retrying.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import type { EditDeps, IfMatch } from "../edit/edit-transaction.ts";
 import { changesBetween } from "../history/version-changes.ts";
@@ -67,27 +68,25 @@ export async function putCalendar(
   return { change, calendar: { ...calendar, ...(await countReferring(deps.sql, calendar.id)) }, replanned };
 }
 
-const attemptsMax = 5;
+/** Another caller made a calendar of this name at the same moment: the next attempt replaces it. */
+const nameConflicts: RetryPolicy = {
+  attempts: 5,
+  isRetryable: (error) =>
+    sqlState(error) === "unique_violation" && violatedConstraint(error) === "calendars_live_name",
+};
 
-async function putOnce(
+function putOnce(
   { sql }: EditDeps,
   params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean | undefined },
 ): Promise<{ calendar: StoredCalendar; change: CalendarDone["change"] }> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await sql.begin(async (tx) => {
-        const change = await decide(tx, params);
-        const calendar = await readCalendar(tx, params.name);
-        if (calendar === null) throw missing(params.name);
-        return { calendar, change };
-      });
-    } catch (error) {
-      // Somebody else has made it at the same moment: now there is one to be replaced.
-      const taken =
-        sqlState(error) === "unique_violation" && violatedConstraint(error) === "calendars_live_name";
-      if (!taken || attempt === attemptsMax) throw error;
-    }
-  }
+  return retrying(nameConflicts, () =>
+    sql.begin(async (tx) => {
+      const change = await decide(tx, params);
+      const calendar = await readCalendar(tx, params.name);
+      if (calendar === null) throw missing(params.name);
+      return { calendar, change };
+    }),
+  );
 }
 
 async function decide(

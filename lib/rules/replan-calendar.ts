@@ -1,6 +1,6 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { sqlState } from "../db/sql-state.ts";
+import { isConflict } from "../db/retrying.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { type ReplanDecision, replan } from "../edit/replan.ts";
@@ -104,15 +104,10 @@ async function replanFound(
     return done === null ? "unchanged" : "replanned";
   } catch (error) {
     if (error instanceof OfNoRow) left.add(found.shard);
-    if (!mayPass(error)) await failed(found.id, error);
+    // After a conflict the next round tries again.
+    if (!isConflict(error instanceof OfNoRow ? error.cause : error)) await failed(found.id, error);
     return "failed";
   }
-}
-
-/** The next round tries again. */
-function mayPass(error: unknown): boolean {
-  const state = sqlState(error instanceof OfNoRow ? error.cause : error);
-  return state === "deadlock" || state === "serialization_failure";
 }
 
 /** The cadence as it was resolved, by other rules: an interval keeps its phase, and `in 3h` the instant it meant. */

@@ -1,7 +1,7 @@
 import { unreadableReason } from "../cadence/cadence.ts";
 import { withZones, type Zone } from "../cadence/zone/zone-spans.ts";
 import type { Tx } from "../db/connect.ts";
-import { sqlState } from "../db/sql-state.ts";
+import { conflicts, retrying } from "../db/retrying.ts";
 import type { EditContext } from "../edit/apply-edit.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { type ReplanDecision, replan, replannedShown } from "../edit/replan.ts";
@@ -134,7 +134,7 @@ async function replanOne(
   if (zones.every(({ zone }) => zoneShift(schedule, state, zone) === null)) return;
   const author = { name: "carillon" };
   await blameOnceLocked((noteLocked) =>
-    untilUndisturbed(() =>
+    retrying(conflicts, () =>
       replan(deps, schedule, (tx, context) => byRulesInForce(tx, context, update, zones), {
         author,
         noteLocked,
@@ -154,21 +154,6 @@ function zonesBefore({ body: { timezone } }: StoredSchedule, earlier: readonly E
     const zone = zones.get(timezone);
     return zone === undefined ? [] : [{ version, zone }];
   });
-}
-
-const attemptsMax = 3;
-
-async function untilUndisturbed(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      const state = sqlState(error);
-      const mayPass = state === "deadlock" || state === "serialization_failure";
-      if (!mayPass || attempt === attemptsMax) throw error;
-    }
-  }
 }
 
 async function byRulesInForce(

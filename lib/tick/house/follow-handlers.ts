@@ -1,6 +1,8 @@
 import type { Sql, Tx } from "../../db/connect.ts";
+import { type RetryPolicy, retrying } from "../../db/retrying.ts";
 import { lockForEdit } from "../../edit/apply-edit.ts";
-import { attemptsMax, type EditDeps, mayPass } from "../../edit/edit-transaction.ts";
+import { editConflicts } from "../../edit/edit-conflicts.ts";
+import type { EditDeps } from "../../edit/edit-transaction.ts";
 import type { Log } from "../../log/log.ts";
 import { handOver } from "../../parcel/hand-over.ts";
 import { laneRules, rearrangeLanes } from "../../parcel/lanes.ts";
@@ -77,19 +79,18 @@ function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLi
     order by s.id limit ${pageMax}`;
 }
 
+const followConflicts: RetryPolicy = {
+  ...editConflicts,
+  isRetryable: (error) => editConflicts.isRetryable(error instanceof OfNoRow ? error.cause : error),
+};
+
 async function follow({ sql, queue }: EditDeps, { item, shard }: TriedInShard): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const parcels = await blameOnceLocked((noteLocked) =>
-        sql.begin((tx) => followOnce(tx, { id: item, shard }, noteLocked)),
-      );
-      await handOver(sql, queue, parcels);
-      return;
-    } catch (error) {
-      const cause = error instanceof OfNoRow ? error.cause : error;
-      if (!mayPass(cause) || attempt === attemptsMax) throw error;
-    }
-  }
+  await retrying(followConflicts, async () => {
+    const parcels = await blameOnceLocked((noteLocked) =>
+      sql.begin((tx) => followOnce(tx, { id: item, shard }, noteLocked)),
+    );
+    await handOver(sql, queue, parcels);
+  });
 }
 
 /** Under the locks of an edit, though its version stays: nobody asked for anything else. */

@@ -12,8 +12,8 @@ export const batchRows: readonly Mutant[] = [
   {
     name: "a handler's edits give their locks back for a search",
     file: inside,
-    text: "if (error instanceof FarSearch || mayPass(error)) await tx`rollback",
-    replacement: "if (mayPass(error)) await tx`rollback",
+    text: "if (error instanceof FarSearch || isEditConflict(error)) await tx`rollback",
+    replacement: "if (isEditConflict(error)) await tx`rollback",
     tests: [insideTest],
   },
   {

@@ -56,8 +56,8 @@ export const control: readonly Mutant[] = [
   {
     name: "a group's cancel: the gate",
     file: label,
-    text: "closeGate(tx, shard),",
-    replacement: "Promise.resolve(),",
+    text: "lockForChange(tx, { shards: [shard] }),",
+    replacement: "lockForChange(tx, { shards: [shard], gates: [] }),",
     tests: ["test/batch/label-members.test.ts"],
   },
   {

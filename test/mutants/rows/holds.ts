@@ -44,8 +44,9 @@ export const holdRows: readonly Mutant[] = [
   {
     name: "ended schedules: the gate",
     file: ended,
-    text: "closeGate(tx, shard).then(noteLocked),",
-    replacement: "Promise.resolve().then(noteLocked),",
+    text: "lockForChange(tx, { shards: [shard], briefly, noteLocked, waitingForRows: ids.length }),",
+    replacement:
+      "lockForChange(tx, { shards: [shard], gates: [], briefly, noteLocked, waitingForRows: ids.length }),",
     tests: ["test/job-control/delete-ended.test.ts"],
   },
   {

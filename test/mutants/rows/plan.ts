@@ -18,24 +18,23 @@ const wave = "lib/batch/apply-wave.ts";
 export const plan: readonly Mutant[] = [
   {
     name: "an edit: the plan lock",
-    file: edit,
-    text: "lockPlanShared(tx, found.shard),\n    closeGate",
-    replacement: "Promise.resolve(),\n    closeGate",
+    file: "lib/edit/lock-for-change.ts",
+    text: "lockPlans(tx, shards),",
+    replacement: "Promise.resolve(),",
     tests: ["test/edit/edit-locks.test.ts"],
   },
   {
     name: "an edit: the gate",
-    file: edit,
-    text: "closeGate(tx, found.shard).then(noteLocked),",
+    file: "lib/edit/lock-for-change.ts",
+    text: "closeAll(tx, gates).then(noteLocked),",
     replacement: "Promise.resolve(),",
     tests: ["test/edit/edit-locks.test.ts"],
   },
   {
     name: "an edit: its cut comes after its locks",
     file: edit,
-    text: "const [, , , , current, state] = await Promise.all([",
-    replacement:
-      "const state = await readShard(tx, found.shard);\n  const [, , , , current] = await Promise.all([",
+    text: "const [, current, state] = await Promise.all([",
+    replacement: "const state = await readShard(tx, found.shard);\n  const [, current] = await Promise.all([",
     tests: ["test/edit/edit-locks.test.ts"],
   },
   {
@@ -103,15 +102,15 @@ export const plan: readonly Mutant[] = [
   },
   {
     name: "an edit: a deadlock is tried again",
-    file: transaction,
-    text: 'if (state === "deadlock" || state === "serialization_failure") return true;',
-    replacement: 'if (state === "serialization_failure") return true;',
+    file: "lib/db/retrying.ts",
+    text: 'return state === "deadlock" || state === "serialization_failure";',
+    replacement: 'return state === "serialization_failure";',
     tests: ["test/edit/passing-failures.test.ts"],
   },
   {
     name: "an edit: a key that was taken meanwhile is tried again",
-    file: transaction,
-    text: 'return state === "unique_violation" && violatedConstraint(error) === "schedules_live_key";',
+    file: "lib/edit/edit-conflicts.ts",
+    text: 'return sqlState(error) === "unique_violation" && violatedConstraint(error) === "schedules_live_key";',
     replacement: "return false;",
     tests: ["test/edit/apply-edit.test.ts", "test/edit/create.test.ts"],
   },

@@ -1,0 +1,14 @@
+import { isConflict, type RetryPolicy } from "../db/retrying.ts";
+import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import { RestartTransaction } from "./restart-transaction.ts";
+
+/**
+ * Whether another edit was in the way: a deadlock, a serialization failure, a key that another create took meanwhile, or labels that have to
+ * be locked before all other locks.
+ */
+export function isEditConflict(error: unknown): boolean {
+  if (error instanceof RestartTransaction || isConflict(error)) return true;
+  return sqlState(error) === "unique_violation" && violatedConstraint(error) === "schedules_live_key";
+}
+
+export const editConflicts: RetryPolicy = { attempts: 5, isRetryable: isEditConflict };
