@@ -5,5 +5,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "08c5a01892b1c8cc9c02a4093e10df64ac9e219cf750f7f6c83ae43221bf8b0e",
+  migrationsDigest: "580a1ab17dc785736bbcdaf83c158b8b7d39cd9886f1d404f95fc73b48df1fd0",
 } as const;
