@@ -170,7 +170,7 @@ describe("a job that waits", () => {
     expect((await cancel(fired.id)).job).toMatchObject({ state: "cancelled" });
     const late = await fireNow(deps(), { key: "report", caller });
     await world.remove("report");
-    await expect(cancel(late.id)).rejects.toThrow(`The job ${late.id} is cancelled already.`);
+    await expect(cancel(late.id)).rejects.toThrow(`The job ${late.id} is cancelled: only a waiting`);
   });
 });
 
@@ -280,7 +280,7 @@ describe("what cannot be cancelled", () => {
     await oneParcel(world, 1);
     await world.work();
     const id = await idOf("job-0");
-    await expect(cancel(id)).rejects.toThrow(`The job ${id} is succeeded already.`);
+    await expect(cancel(id)).rejects.toThrow(`The job ${id} is succeeded: only a waiting`);
     for (const other of ["x", id.replace("c0", "m7"), ""]) {
       await expect(cancel(other)).rejects.toMatchObject({ kind: "missing" });
     }
