@@ -12,7 +12,10 @@ interface PlainHold {
   change: PlainChange;
 }
 
-/** Does what can be done for many in a few statements; the others have to be done one by one. */
+/**
+ * Applies the edits that can be done together in a few statements. The others must be done one by
+ * one.
+ */
 export async function changeTogether(
   tx: Tx,
   edits: readonly DecidedEdit[],
@@ -43,7 +46,7 @@ function plainHoldOf(decided: DecidedEdit): PlainHold | null {
   return change === null ? null : { decided, kind, change };
 }
 
-/** What is asked in the same words is written together; which is all of it, nearly always. */
+/** Holds with the same parameters are written together. Nearly always that is all of them. */
 async function applyPlainHolds(tx: Tx, holds: readonly PlainHold[]): Promise<OutgoingParcel[]> {
   await writeHoldsOfEach(
     tx,

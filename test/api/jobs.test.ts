@@ -110,7 +110,7 @@ describe("POST /v1/jobs/{id}/retry", () => {
     });
     expect(await api.send("POST", `/v1/jobs/${id}/retry`)).toMatchObject({
       status: 409,
-      json: { detail: `The job ${id} is retrying: only what is dead or cancelled is tried again.` },
+      json: { detail: `The job ${id} is retrying: only a dead or cancelled job can be retried.` },
     });
   });
 

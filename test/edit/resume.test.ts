@@ -24,8 +24,9 @@ const ways: readonly [string, () => Promise<unknown>, () => Promise<unknown>][] 
   ["a group", () => pauseLabel(deps(), group), () => resumeLabel(deps(), group)],
 ];
 
-test.each(ways)("the resume of %s has what is owed go on with the next tick", async (_of, pause, resume) => {
-  // What a held schedule owes is looked at once a minute: without the wake the resume has no effect on it until then.
+test.each(ways)("the resume of %s lets its backlog continue with the next tick", async (_of, pause, resume) => {
+  // The backlog of a held schedule is checked once a minute: without a wake the resume has no
+  // effect on it until then.
   await world.put("minutes", { when: "every 1m", group: "g" });
   await world.clock.advance(10 * hour);
   await world.tick();
@@ -46,8 +47,8 @@ test.each(ways)("the resume of %s has what is owed go on with the next tick", as
   expect(await letIn()).toHaveLength(300);
 });
 
-test.each(ways)("the resume of %s begins to count dead jobs in a row anew", async (_of, pause, resume) => {
-  // Else what was seen to while it was held is held again at its next failure.
+test.each(ways)("the resume of %s resets the count of jobs that died in a row", async (_of, pause, resume) => {
+  // Otherwise a schedule that was repaired under the hold is held again at its next failure.
   await world.put("minutes", { when: "every 1m", group: "g", retry: { attempts: 1 }, holdAfter: 2 });
   world.outcome = () => failed("no");
   const next = async () => {

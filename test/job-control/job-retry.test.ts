@@ -221,7 +221,7 @@ describe("what cannot be tried again", () => {
     await oneParcel(world, 1);
     const id = await idOf("job-0");
     await expect(retry(id)).rejects.toThrow(
-      `The job ${id} is waiting: only what is dead or cancelled is tried again.`,
+      `The job ${id} is waiting: only a dead or cancelled job can be retried.`,
     );
     await world.work();
     await expect(retry(id)).rejects.toMatchObject({ kind: "conflict" });
