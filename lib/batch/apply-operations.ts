@@ -65,7 +65,9 @@ async function applyBy(
       // An attempt that found missing labels made progress and does not count.
       if (!(error instanceof RestartTransaction) || error.labels.length === 0) beginning += 1;
       if (beginning > beginningsMax)
-        throw new PassingConflict("Other requests keep creating and deleting these schedules. Retry the request.");
+        throw new PassingConflict(
+          "Other requests keep creating and deleting these schedules. Retry the request.",
+        );
     }
   }
 }

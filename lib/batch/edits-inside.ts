@@ -56,7 +56,9 @@ export async function applyEditsInside(
     } catch (error) {
       if (!isEditConflict(error)) throw error;
       if (beginning === beginningsMax)
-        throw new PassingConflict("Other requests keep creating and deleting these schedules. Retry the job.");
+        throw new PassingConflict(
+          "Other requests keep creating and deleting these schedules. Retry the job.",
+        );
     }
   }
 }

@@ -36,7 +36,8 @@ export async function enqueueJob(deps: EditDeps, params: EnqueueParams): Promise
   const occurrence = new Date(schedule.cadence.slice("at ".length));
   const id = jobId({ scheduleId: schedule.id, occurrence, kind: "cadence", n: 0 });
   const job = await readAnyJob(deps.sql, id);
-  if (job === null) throw new PassingConflict(`Other requests keep changing the job ${id}. Retry the request.`);
+  if (job === null)
+    throw new PassingConflict(`Other requests keep changing the job ${id}. Retry the request.`);
   return { change, job };
 }
 

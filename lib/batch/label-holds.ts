@@ -103,10 +103,7 @@ async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHol
   refuseRevision(params);
   refuseNarrower(nested, hold, now);
   if (others.length >= sharedHoldsMax) {
-    throw new Refusal(
-      "conflict",
-      `The ${label.scope} has ${sharedHoldsMax} holds, and no more are allowed.`,
-    );
+    throw new Refusal("conflict", `The ${label.scope} has ${sharedHoldsMax} holds, and no more are allowed.`);
   }
   const goesOn = existing !== null && existing.releasedAt === null && !hasEnded(existing, now);
   const author = { ...caller, at: now };
@@ -205,7 +202,9 @@ function refuseRevision({ revision }: SharedHoldParams): void {
 }
 
 function overtaken(): Refusal {
-  return new Refusal("conflict", "The hold has been changed by a later request since this cursor was issued.", [
-    { path: "cursor", message: "belongs to an earlier request, or to another body" },
-  ]);
+  return new Refusal(
+    "conflict",
+    "The hold has been changed by a later request since this cursor was issued.",
+    [{ path: "cursor", message: "belongs to an earlier request, or to another body" }],
+  );
 }

@@ -139,7 +139,8 @@ export async function applyEdit(
   const found = await withMissedUnread(tx, locked, state);
   // No worker would start the jobs of a deleted schedule. As backlog they still appear in the
   // ledger, and no job has to be written.
-  const maker = edit.delete === true && found.aside !== null ? makeLater(new Error("The schedule is deleted.")) : usual;
+  const maker =
+    edit.delete === true && found.aside !== null ? makeLater(new Error("The schedule is deleted.")) : usual;
   const { current, pending, isPlanned } = await madeByEndedHold(tx, found, state, maker);
   const isHeld = holdsAfter.length > 0 && edit.delete !== true;
   const cadence = edit.spec?.cadence ?? current.cadence;

@@ -34,9 +34,15 @@ export async function cancelJob(
     key === null ? "missing" : (await cancelJobs(deps, [key], { ...params, detail })).get(jobId(key));
   const job = await readJob(deps.sql, params.id);
   if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
-  if (outcome === "settled") throw new Refusal("conflict", `The job ${job.id} is ${job.state}: only a waiting, retrying or running job can be cancelled.`);
+  if (outcome === "settled")
+    throw new Refusal(
+      "conflict",
+      `The job ${job.id} is ${job.state}: only a waiting, retrying or running job can be cancelled.`,
+    );
   if (outcome === "moved")
-    throw new PassingConflict(`The job ${job.id} moved to another parcel during the cancel. Retry the request.`);
+    throw new PassingConflict(
+      `The job ${job.id} moved to another parcel during the cancel. Retry the request.`,
+    );
   return { job, asked: outcome === "asked" };
 }
 

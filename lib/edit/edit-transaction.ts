@@ -173,6 +173,7 @@ async function readAfter(
 ): Promise<{ schedule: ScheduleRead; coming: Date[] }> {
   const [stored, facts] = await Promise.all([findScheduleById(tx, id), factsOf(tx, [{ id, shard }])]);
   const [schedule] = stored === null ? [] : await readStored(tx, [stored], { facts });
-  if (stored === null || schedule === undefined) throw new Error(`The schedule ${id} has no row after its edit.`);
+  if (stored === null || schedule === undefined)
+    throw new Error(`The schedule ${id} has no row after its edit.`);
   return { schedule, coming: await upcomingOf(tx, stored, now, changesShown) };
 }

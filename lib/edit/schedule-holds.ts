@@ -30,7 +30,10 @@ export function pauseSteps(params: Pick<PauseParams, "caller" | "reason" | "unti
       const holds = await known.holdsOf(current.id);
       const existing = holds.find((each) => isSameHold(each, hold));
       if (existing === undefined && holds.length >= holdsMax)
-        throw new Refusal("impossible", `The schedule has ${holds.length} holds, and at most ${holdsMax} are allowed.`);
+        throw new Refusal(
+          "impossible",
+          `The schedule has ${holds.length} holds, and at most ${holdsMax} are allowed.`,
+        );
       if (existing !== undefined && isDeepStrictEqual({ ...existing, since: hold.since }, hold)) return null;
       return {
         edit: {

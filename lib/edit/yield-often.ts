@@ -4,8 +4,8 @@ import { setImmediate } from "node:timers/promises";
 const stepsInATurn = 25;
 
 /**
- * Returns a function to await before each of many computing steps: after every `stepsInATurn` of them it lets other
- * work of the process run.
+ * Returns a function to await before each of many computing steps: after every `stepsInATurn` of
+ * them it lets other work of the process run.
  */
 export function yieldOften(): () => Promise<void> {
   let steps = 0;

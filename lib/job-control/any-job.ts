@@ -31,7 +31,10 @@ export async function cancelAnyJob(
   const planned = schedule === null ? null : await plannedJob(deps.sql, schedule);
   if (schedule === null || planned === null) return cancelJob(deps, params);
   if (planned.state !== "waiting")
-    throw new Refusal("conflict", `The job ${planned.id} is ${planned.state}: only a waiting, retrying or running job can be cancelled.`);
+    throw new Refusal(
+      "conflict",
+      `The job ${planned.id} is ${planned.state}: only a waiting, retrying or running job can be cancelled.`,
+    );
   if (!isJob(schedule))
     throw new Refusal(
       "conflict",

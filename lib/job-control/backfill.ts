@@ -90,10 +90,20 @@ function refuseImpossible(
     );
   const faults = [
     ...(from < createdAt
-      ? [{ path: "from", message: `must not be before the schedule was created, at ${createdAt.toISOString()}` }]
+      ? [
+          {
+            path: "from",
+            message: `must not be before the schedule was created, at ${createdAt.toISOString()}`,
+          },
+        ]
       : []),
     ...(from < kept
-      ? [{ path: "from", message: `must not be before the oldest day whose jobs are kept, ${kept.toISOString()}` }]
+      ? [
+          {
+            path: "from",
+            message: `must not be before the oldest day whose jobs are kept, ${kept.toISOString()}`,
+          },
+        ]
       : []),
     ...(to > now ? [{ path: "to", message: `must not be in the future: it is ${now.toISOString()}` }] : []),
   ];

@@ -118,7 +118,11 @@ interface ShardCheck {
 }
 
 /** Under the gate no job of these schedules starts and no edit changes them. */
-async function checkShard(tx: Tx, { shard, ids, briefly }: ShardCheck, noteLocked: () => void): Promise<number> {
+async function checkShard(
+  tx: Tx,
+  { shard, ids, briefly }: ShardCheck,
+  noteLocked: () => void,
+): Promise<number> {
   const [, , once, state] = await Promise.all([
     lockForChange(tx, { shards: [shard], briefly, noteLocked, waitingForRows: ids.length }),
     lockRows(tx, ids),

@@ -30,7 +30,10 @@ export async function retryJob(deps: EditDeps, params: JobParams): Promise<JobRe
   const job = await readJob(deps.sql, params.id);
   if (job === null || outcome === undefined || outcome === "missing") throw noSuchJob(params.id);
   if (outcome === "deleted")
-    throw new Refusal("conflict", `The schedule of the job ${job.id} is deleted, so the job cannot be retried.`);
+    throw new Refusal(
+      "conflict",
+      `The schedule of the job ${job.id} is deleted, so the job cannot be retried.`,
+    );
   if (outcome === "unsettled")
     throw new Refusal(
       "conflict",

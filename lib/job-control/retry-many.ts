@@ -132,7 +132,8 @@ async function nextBatch(
     return { items: found, ...(next === undefined ? {} : { next: placeText(next) }) };
   }
   const bounded = readBounded(after);
-  if (bounded === null) throw new Error(`Retries cannot continue from ${after}: it is no place of a dead job.`);
+  if (bounded === null)
+    throw new Error(`Retries cannot continue from ${after}: it is no place of a dead job.`);
   const { before } = bounded;
   const to = filter.to !== undefined && filter.to < before ? filter.to : before;
   const search = { filter: { ...filter, to }, order: "oldest", after: bounded.after, limit } as const;

@@ -137,17 +137,20 @@ describe("a resume", () => {
     },
   );
 
-  test.each(["every 1m", "* * * * *"])("a resume of %s records many skipped occurrences as one range", async (when) => {
-    await world.put("often", { when });
-    await world.pause("often");
-    await jump(at("11:00:30"));
-    await world.resume("often");
-    expect(await passedOver()).toEqual([
-      { from_at: at("10:01:00"), to_at: at("10:57:00"), count: 57, reason: "paused" },
-    ]);
-    await world.work();
-    expect(deliveredAt()).toEqual(["10:58:00", "10:59:00", "11:00:00"].map(at));
-  });
+  test.each(["every 1m", "* * * * *"])(
+    "a resume of %s records many skipped occurrences as one range",
+    async (when) => {
+      await world.put("often", { when });
+      await world.pause("often");
+      await jump(at("11:00:30"));
+      await world.resume("often");
+      expect(await passedOver()).toEqual([
+        { from_at: at("10:01:00"), to_at: at("10:57:00"), count: 57, reason: "paused" },
+      ]);
+      await world.work();
+      expect(deliveredAt()).toEqual(["10:58:00", "10:59:00", "11:00:00"].map(at));
+    },
+  );
 
   test("a resume after months works, although the days of the pause are dropped", async () => {
     await world.put("monthly", { when: "0 0 1 * *" });
