@@ -19,7 +19,7 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
 /** Limit of attempts, if other transactions create, delete or lock the same schedules crosswise. */
-const beginningsMax = 10;
+const attemptsMax = 10;
 
 /**
  * Applies many edits in one transaction, each as if it were alone, one after the other. Returns the
@@ -46,7 +46,7 @@ async function applyBy(
 ): Promise<Applied[]> {
   const labels: Label[] = [];
   await foreseeRuns(deps.sql, operations);
-  for (let beginning = 1; ; ) {
+  for (let attempt = 1; ; ) {
     try {
       const once = () =>
         unfoldingInTime(deps.queue.timing, operations.length, () =>
@@ -63,8 +63,8 @@ async function applyBy(
       if (error instanceof RestartTransaction) labels.push(...error.labels);
       else if (!isEditConflict(error)) throw error;
       // An attempt that found missing labels made progress and does not count.
-      if (!(error instanceof RestartTransaction) || error.labels.length === 0) beginning += 1;
-      if (beginning > beginningsMax)
+      if (!(error instanceof RestartTransaction) || error.labels.length === 0) attempt += 1;
+      if (attempt > attemptsMax)
         throw new PassingConflict(
           "Other requests keep creating and deleting these schedules. Retry the request.",
         );

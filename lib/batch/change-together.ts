@@ -22,7 +22,7 @@ export async function changeTogether(
   { together }: Pick<Maker, "together">,
 ): Promise<ChangedTogether> {
   if (together === null) return { parcels: [], others: [...edits] };
-  return together(() => changeWhatMay(tx, edits));
+  return together(() => changePlain(tx, edits));
 }
 
 interface ChangedTogether {
@@ -30,7 +30,7 @@ interface ChangedTogether {
   others: DecidedEdit[];
 }
 
-async function changeWhatMay(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
+async function changePlain(tx: Tx, edits: readonly DecidedEdit[]): Promise<ChangedTogether> {
   const { plain, others } = await divideEdits(tx, edits);
   const holds = others.flatMap((decided) => plainHoldOf(decided) ?? []);
   const together = new Set(holds.map(({ decided }) => decided));

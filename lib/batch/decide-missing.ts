@@ -25,7 +25,8 @@ export async function decideMissing(
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
     const id = newIds.get(operation);
-    // The schedule existed when the ids were assigned, and an earlier operation has deleted it.
+    // The schedule existed when the ids were reserved, so this put has no id. The next attempt
+    // reserves one.
     if (id === undefined) throw new RestartTransaction();
     return {
       operation,

@@ -21,7 +21,7 @@ interface Circumstances {
   pending: ReadonlySet<string>;
 }
 
-/** Divides edits into those that `applyPlainEdits` can do, and the others. */
+/** Divides edits into plain ones, which `applyPlainEdits` can do, and the others. */
 export async function divideEdits(
   tx: Tx,
   edits: readonly DecidedEdit[],

@@ -23,8 +23,8 @@ export interface Inside extends AlsoPassing {
   now?: () => number;
 }
 
-/** Limit of attempts: each is used up by a conflict with another transaction that went on. */
-const beginningsMax = 50;
+/** Limit of attempts. Each failed attempt means that another transaction has made progress. */
+const attemptsMax = 50;
 
 /**
  * Applies edits inside a transaction that was begun for a handler, as its last work before the
@@ -47,7 +47,7 @@ export async function applyEditsInside(
   const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
   const once = () => fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, also)));
-  for (let beginning = 1; ; beginning++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await searchingOutside(once, {
         foresee: () => foreseeEdits(tx, operations, bounded),
@@ -55,7 +55,7 @@ export async function applyEditsInside(
       });
     } catch (error) {
       if (!isEditConflict(error)) throw error;
-      if (beginning === beginningsMax)
+      if (attempt === attemptsMax)
         throw new PassingConflict(
           "Other requests keep creating and deleting these schedules. Retry the job.",
         );

@@ -13,7 +13,7 @@ import type { Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 
-/** What an enqueue does to an unfinished job with the same key. */
+/** Effect of an enqueue on an unfinished job with the same key. */
 export type IfExists = "replace" | "keep" | "refuse";
 
 export interface EnqueueParams {

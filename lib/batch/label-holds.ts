@@ -60,7 +60,7 @@ export async function pauseLabel(
   params: SharedPauseParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForPause(tx, params));
+  const hold = await deps.sql.begin((tx) => requestPause(tx, params));
   return carryOut(deps, hold, bounds);
 }
 
@@ -73,7 +73,7 @@ export async function resumeLabel(
   params: SharedHoldParams,
   bounds: WalkBounds = boundsOfCall(),
 ): Promise<SharedHoldDone> {
-  const hold = await deps.sql.begin((tx) => askForResume(tx, params));
+  const hold = await deps.sql.begin((tx) => requestResume(tx, params));
   return hold === null ? { done: 0, hold: null } : carryOut(deps, hold, bounds);
 }
 
@@ -86,7 +86,7 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
   return { done, hold, ...(unfinished ? { unfinished: asked.revision } : {}) };
 }
 
-async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
+async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
   const { label, caller, prefix = "", reason = null, until = null } = params;
   const hold = { ...label, owner: params.owner ?? caller.name, prefix, reason, until };
   await lockLabelAlone(tx, label);
@@ -117,7 +117,7 @@ async function askForPause(tx: Tx, params: SharedPauseParams): Promise<SharedHol
   return written(tx, hold);
 }
 
-async function askForResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
+async function requestResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
   await lockLabelAlone(tx, params.label);
   const existing = await reachedHold(tx, params);
   if (existing === null) return null;

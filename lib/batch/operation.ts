@@ -44,7 +44,7 @@ export type Applied =
       /** The id of the job, if the operation was an enqueue. */
       job?: string;
     }
-  /** Excluded by `before`: it was already done. */
+  /** Excluded by `before`: it must not be applied any more. */
   | { change: "passed-over"; key: string }
   | { change: "refused"; key: string; refusal: Refused };
 

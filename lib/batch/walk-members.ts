@@ -24,7 +24,7 @@ export interface WalkBounds {
 
 export interface Walked {
   done: number;
-  /** Whether all members up to the end were visited. */
+  /** Whether the walk has passed the last member. */
   atEnd: boolean;
   /** The error of a member that could not be changed; the walk has not gone past it. */
   failure?: unknown;

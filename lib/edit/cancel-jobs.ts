@@ -52,7 +52,8 @@ export function noSuchJob(id: string): Refusal {
 
 /**
  * Cancels jobs together, some hundreds at most. A job that moves to another parcel meanwhile is
- * tried again in a new transaction, because the lock order allows only one look at the parcels.
+ * cancelled in a new transaction, because the lock order allows a transaction to read the parcels
+ * only once.
  */
 export async function cancelJobs(
   { sql, queue }: EditDeps,

@@ -13,7 +13,10 @@ interface WaitingRecheck {
   parcel: string;
 }
 
-/** An edit of the spec cancels the rechecks of the previous spec. A delete cancels all rechecks. */
+/**
+ * An edit of time, target or payload cancels the rechecks of the previous request. A delete cancels
+ * all rechecks.
+ */
 export async function endRechecksBy(
   tx: Tx,
   current: StoredSchedule,

@@ -38,9 +38,10 @@ const raise = (error: unknown) => {
 
 /**
  * Holds the schedules that settles have requested to hold, in Carillon's own name. Each hold is an
- * edit with a version and an audit entry. A schedule stays as it is if its spec was edited since,
- * if it is deleted, or if it already has this hold. A schedule that fails is set aside, and a shard
- * whose locks are not granted is left until the next tick. With `only`, only those schedules.
+ * edit with a version and an audit entry. A schedule stays as it is if an edit has changed its
+ * time, target or payload since, if it is deleted, or if it already has this hold. A schedule that
+ * fails is set aside, and a shard whose locks are not granted is left until the next tick. With
+ * `only`, only those schedules.
  */
 export async function applyWantedHolds(
   deps: WantedDeps,
@@ -120,7 +121,7 @@ async function decide(tx: Tx, { current, state }: EditContext, wanted: WantedHol
   };
 }
 
-/** Whether the spec was edited after the version of the failed jobs. */
+/** Whether an edit has changed time, target or payload since the version of the failed jobs. */
 async function isAboutElse(tx: Tx, { scheduleId, version }: WantedHold): Promise<boolean> {
   const [newer] =
     await tx`select from carillon.schedules where id = ${scheduleId} and fresh_version > ${version}`;

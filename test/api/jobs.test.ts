@@ -61,7 +61,9 @@ describe("POST /v1/jobs/{id}/cancel", () => {
     });
     expect(await cancel()).toMatchObject({
       status: 409,
-      json: { detail: `The job ${id} is cancelled: only a waiting, retrying or running job can be cancelled.` },
+      json: {
+        detail: `The job ${id} is cancelled: only a waiting, retrying or running job can be cancelled.`,
+      },
     });
   });
 

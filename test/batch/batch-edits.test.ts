@@ -45,7 +45,7 @@ test("a batch that changes times withdraws the jobs made ahead for the old times
   ]);
 });
 
-test("a batch that changes times keeps a run whose occurrence has passed and that waits for its spread", async () => {
+test("a batch that changes times keeps a run that has occurred and still waits for its spread", async () => {
   // Only the version that ends knows when it is due: otherwise the day has no run at all.
   const keys = Array.from({ length: 8 }, (_, n) => `kept-${n}`);
   await world.clock.setNow(at(28 * minute));
@@ -74,7 +74,7 @@ test("a batch that makes a spread smaller runs the occurrences that become due b
   ).toEqual(keys);
 });
 
-test("a batch removes the future days from the ledger that a removed calendar would have excluded", async () => {
+test("a batch that removes a calendar removes its coming exclusions from the ledger", async () => {
   // Otherwise the ledger says that runs were excluded, and they have run.
   const read = readCalendarRules({ weekly: ["mon"] });
   if (!read.ok) throw new Error("The calendar rules could not be read.");

@@ -9,8 +9,8 @@ import { type Carillon, carillon } from "../support/carillon.ts";
 import { minute } from "../support/instants.ts";
 
 /**
- * The cancel of a group or a tag takes the schedules that are members when it comes to them, of the
- * keys that its caller may access.
+ * The cancel of a group or a tag deletes the schedules that are its members at that moment and
+ * whose keys the caller may access.
  */
 
 let world: Carillon;
@@ -62,7 +62,7 @@ test.each([
   expect(await live()).toEqual(["bank/a", "zoo/a"]);
 });
 
-test("the cancel of a group does not stop a job of another group in the same parcel", async () => {
+test("the cancel of a group does not stop a job outside the group that is in the same parcel", async () => {
   // Otherwise the handler of another schedule is stopped in the middle of its work.
   await world.put("own", { when: "in 1m", group: "g" });
   await world.put("beside", { when: "in 1m" });

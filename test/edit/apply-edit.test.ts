@@ -164,7 +164,7 @@ describe("an edit", () => {
     ]);
   });
 
-  test("an edit with If-Match changes only the named versions", async () => {
+  test("an edit with If-Match applies only to the versions named there", async () => {
     await world.put("guarded", { when: "every 5m" });
     const patch = (ifMatch: readonly number[] | "*") =>
       patchSchedule(world, { key: "guarded", patch: { payload: ifMatch }, ifMatch, caller: { name: "ann" } });

@@ -53,7 +53,7 @@ describe("an edit between", () => {
     });
   });
 
-  test("a restore cancels the rechecks if it changes the spec, as any edit does", async () => {
+  test("a restore cancels the rechecks if it changes time, target or payload, as any edit does", async () => {
     world.answers.set("order", [again(2 * hour)]);
     await world.put("order", { when: "every 1h", ...handler, payload: 1 });
     await world.put("order", { when: "every 1h", ...handler, payload: 2 });

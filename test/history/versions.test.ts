@@ -162,7 +162,8 @@ describe("restoring a version", () => {
       faults: [
         {
           path: "when",
-          message: "is at 2026-03-02T10:30:00.000Z, which is in the past; set a new `when` to run the schedule again",
+          message:
+            "is at 2026-03-02T10:30:00.000Z, which is in the past; set a new `when` to run the schedule again",
         },
       ],
     });

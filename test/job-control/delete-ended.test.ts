@@ -102,7 +102,7 @@ describe("a schedule with deleteOnEnd", () => {
     expect(await exists("checks")).toBe(false);
   });
 
-  test("a schedule with deleteOnEnd and several runs is deleted after the last, and is checked only once for each run", async () => {
+  test("a schedule with deleteOnEnd and several runs is deleted after the last, and is checked at most once for each run", async () => {
     await world.put("thrice", { when: "every 10m", maxFires: 3, deleteOnEnd: true });
     await minutes(9);
     const [look] = await world.sql`select end_look_at from carillon.schedules where key = 'thrice'`;
